@@ -1,0 +1,39 @@
+"""Habilis: an agent system that writes the tools its tasks need, proves each by running it, and keeps the best.
+
+The door is lazy: naming something here imports its room, `import habilis` alone imports nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from habilis.agents.team import Team as Team
+    from habilis.config import Settings as Settings
+    from habilis.config import load_settings as load_settings
+    from habilis.core.errors import HabilisError as HabilisError
+    from habilis.core.types import Task as Task
+    from habilis.core.types import TaskResult as TaskResult
+    from habilis.tools.library import Library as Library
+    from habilis.tools.library import Tool as Tool
+
+__version__ = "0.1.0"
+
+_DOOR = {
+    "Team": "habilis.agents.team",
+    "Settings": "habilis.config",
+    "load_settings": "habilis.config",
+    "HabilisError": "habilis.core.errors",
+    "Task": "habilis.core.types",
+    "TaskResult": "habilis.core.types",
+    "Library": "habilis.tools.library",
+    "Tool": "habilis.tools.library",
+}
+__all__ = ["HabilisError", "Library", "Settings", "Task", "TaskResult", "Team", "Tool", "__version__", "load_settings"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _DOOR:
+        raise AttributeError(f"module 'habilis' has no attribute '{name}'")
+    return getattr(import_module(_DOOR[name]), name)

@@ -1,0 +1,349 @@
+"""Settings: every value Habilis can be told, where each came from, and the only reader of the environment.
+
+Order of precedence (Y63): command line (`--set`), then files (`-c`, later ones over earlier ones), then the
+environment, then the default that stands in the field. An unknown key is an error that names it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError
+
+from habilis.core.errors import UserError
+from habilis.core.types import Frozen, Role
+
+ROLES: tuple[Role, ...] = get_args(Role)
+ENV_PREFIX = "HABILIS_"
+OFFLINE_NOTICE = "offline demonstration model"
+
+
+class RoleSettings(Frozen):
+    """One model role. A field left out is taken from `models.basic`."""
+
+    provider: Literal["auto", "openai", "offline"] | None = Field(
+        None,
+        description="openai: any compatible server; offline: the built-in demonstration model; auto: by key or base_url",
+    )
+    base_url: str | None = Field(None, description="address of an OpenAI-compatible API, ending in /v1")
+    model: str | None = Field(
+        None, description="model name; with a base_url and no name the first of GET /models is taken"
+    )
+    api_key_env: str | None = Field(
+        None, description="name of the environment variable that holds the key (never the key itself)"
+    )
+    temperature: float | None = Field(None, ge=0, le=2, description="sampling temperature; unset: the server's default")
+    token_limit: int | None = Field(
+        None, ge=256, description="tokens that a request may hold; unset: no limit, nothing is summarised"
+    )
+    max_tokens: int | None = Field(None, ge=1, description="tokens that a reply may hold; unset: the server's default")
+    max_retries: int | None = Field(
+        None, ge=0, le=20, description="further tries after 408, 409, 429, 5xx and broken connections"
+    )
+    timeout_s: float | None = Field(None, gt=0, description="seconds that one request may take")
+    verify_ssl: bool | None = Field(None, description="check the server's certificate")
+    headers: dict[str, str] | None = Field(None, description="extra HTTP headers")
+    options: dict[str, Any] | None = Field(None, description="extra fields of the request body, passed through")
+    parallel_tool_calls: bool | None = Field(None, description="passed to the server when set")
+    structured_mode: Literal["auto", "json_schema", "function_calling", "json_mode", "text"] | None = Field(
+        None,
+        description="how answers in a fixed form are asked for; auto tries in this order and remembers what worked",
+    )
+
+
+BASIC_DEFAULTS = RoleSettings(
+    provider="auto",
+    api_key_env="OPENAI_API_KEY",
+    max_retries=3,
+    timeout_s=120.0,
+    verify_ssl=True,
+    structured_mode="auto",
+)
+
+
+class ModelsSettings(Frozen):
+    """Models by role; each role falls back to `basic`, field by field."""
+
+    basic: RoleSettings = BASIC_DEFAULTS
+    builder: RoleSettings = RoleSettings()
+    vision: RoleSettings = RoleSettings()
+    summarise: RoleSettings = RoleSettings()
+    cluster: RoleSettings = RoleSettings()
+    judge: RoleSettings = RoleSettings()
+    eval: RoleSettings = RoleSettings()
+
+    def role(self, role: Role) -> RoleSettings:
+        """The settings in force for `role`: its own fields over those of `basic` over the defaults."""
+        merged: dict[str, Any] = {}
+        for layer in (BASIC_DEFAULTS, self.basic, getattr(self, role)):
+            merged.update(layer.model_dump(exclude_none=True))
+        return RoleSettings(**merged)
+
+
+class LimitsSettings(Frozen):
+    """Budgets and limits of one task."""
+
+    max_rounds: int = Field(10, ge=-1, le=99, description="tool rounds of one execution; -1: no limit")
+    max_attempts: int = Field(
+        5, ge=1, le=50, description="executions of one task before it ends with the best there is"
+    )
+    enhance_interval: int = Field(2, ge=1, description="rounds between two looks at failing tools")
+    max_enhancements: int = Field(2, ge=0, description="enhancements of one tool in one task")
+    max_empty_replies: int = Field(10, ge=1, description="empty replies of one execution before it ends")
+    max_failed_rounds: int = Field(
+        3, ge=1, description="rounds in a row in which every call failed before an execution ends"
+    )
+    repeat_warning: int = Field(2, ge=2, description="same call of the same tool: warned from this one on")
+    repeat_stop: int = Field(4, ge=3, description="same call of the same tool: the execution ends at this one")
+    correction_retries: int = Field(
+        3, ge=0, description="corrections asked for when a reply's calls do not fit their schemas"
+    )
+    max_bound_tools: int = Field(20, ge=1, le=128, description="tools that the executor sees at once")
+    max_result_tokens: int = Field(16_000, ge=100, description="tokens of a tool result that the model sees")
+    max_tokens: int | None = Field(None, ge=1, description="tokens that a task may cost, prompt and completion")
+    max_time_s: float | None = Field(None, gt=0, description="seconds that a task may take")
+
+
+class SandboxSettings(Frozen):
+    """How generated code is confined."""
+
+    mode: Literal["required", "best-effort", "off"] = Field(
+        "required", description="required: refuse when nothing strong enough works"
+    )
+    backend: Literal["auto", "bubblewrap", "landlock"] = Field(
+        "auto", description="which back end to use; auto: the strongest whose probe passes"
+    )
+    tool_timeout_s: float = Field(120.0, gt=0, description="seconds that one tool call may take")
+    cpu_s: int = Field(120, ge=1, description="processor seconds of one tool call")
+    memory_mb: int = Field(1024, ge=64, description="memory of one tool call, MiB")
+    file_mb: int = Field(256, ge=1, description="size of one file that a tool writes, MiB")
+    open_files: int = Field(256, ge=16, description="open files of one tool call")
+    processes: int = Field(64, ge=1, description="processes of one tool call")
+    output_mb: int = Field(8, ge=1, description="size of a tool's output, MiB")
+    env_allow: tuple[str, ...] = Field((), description="names of environment variables that tools may see")
+
+
+class ToolsSettings(Frozen):
+    """How tools are made and kept."""
+
+    build_attempts: int = Field(3, ge=1, le=10, description="attempts to write one tool")
+    enhance_attempts: int = Field(3, ge=1, le=10, description="attempts to mend one tool")
+    on_build_failure: Literal["continue", "stop"] = Field(
+        "continue", description="stop: end the task when a tool could not be built"
+    )
+    allow_packages: bool = Field(True, description="tools may depend on packages from the configured index")
+    summarise_results: bool = Field(
+        True, description="let the summarise role extract from an over-long result before it is cut"
+    )
+    finish_task: bool = Field(False, description="offer finish_task; a plain answer stays the primary way to end")
+
+
+class WriterSettings(Frozen):
+    """Who writes tool code."""
+
+    kind: Literal["model", "codex", "command"] = Field(
+        "model", description="model: the builder role; codex: the Codex CLI; command: any program"
+    )
+    command: tuple[str, ...] = Field(
+        (), description="for kind command: program and arguments; reads the prompt on stdin, prints code"
+    )
+    timeout_s: float = Field(1200.0, gt=0, description="seconds that an external writer may take")
+
+
+class RetrievalSettings(Frozen):
+    """Which tools of the library a plan's prompt shows."""
+
+    candidates: int = Field(20, ge=0, le=100, description="tools shown to the manager")
+
+
+class Settings(Frozen):
+    """All settings. Build them with `load_settings`; every default stands in its field."""
+
+    models: ModelsSettings = ModelsSettings()
+    limits: LimitsSettings = LimitsSettings()
+    sandbox: SandboxSettings = SandboxSettings()
+    tools: ToolsSettings = ToolsSettings()
+    writer: WriterSettings = WriterSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
+    runs_dir: str = Field("runs", description="folder that runs are kept in")
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Settings and, by dotted key, the word that says where each value came from."""
+
+    settings: Settings
+    origins: dict[str, str]
+
+
+def load_settings(
+    files: Sequence[Path] = (), overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Settings from command line, files, environment and defaults. Raises `UserError` naming a bad file or key."""
+    return load_with_origins(files, overrides, environ).settings
+
+
+def load_with_origins(
+    files: Sequence[Path] = (), overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+) -> Loaded:
+    """Like `load_settings`, with the origin of each value for `habilis config show`."""
+    environ = os.environ if environ is None else environ
+    layers: list[tuple[str, dict[str, Any]]] = [("environment", _from_environment(environ))]
+    layers += [(f"file {path}", _from_file(path)) for path in files]
+    layers.append(("command line", _from_overrides(overrides)))
+    merged: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    for origin, layer in layers:
+        for dotted, value in _flatten(layer):
+            _check_key(dotted, origin)
+            _put(merged, dotted, value)
+            origins[dotted] = origin
+    try:
+        return Loaded(Settings.model_validate(merged), origins)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        dotted = ".".join(str(part) for part in first["loc"])
+        origin = next((o for k, o in origins.items() if k == dotted or dotted.startswith(k + ".")), "settings")
+        raise UserError(f"{origin}: {dotted}: {first['msg']}") from None
+
+
+def secret(name: str | None) -> str | None:
+    """The value of the environment variable `name`, None when unset or empty."""
+    return (os.environ.get(name) or None) if name else None
+
+
+def environment() -> dict[str, str]:
+    """A copy of the process environment, for the few programs of the user's own that we start (uv, a code writer)."""
+    return dict(os.environ)
+
+
+def cache_dir() -> Path:
+    """Folder for what can be made again: environments, token tables, probe results."""
+    base = os.environ.get("HABILIS_CACHE_DIR")
+    if base:
+        return Path(base)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "habilis"
+
+
+def all_keys() -> dict[str, tuple[Any, str]]:
+    """Every dotted key with its default and its description, in the order of the fields."""
+    found: dict[str, tuple[Any, str]] = {}
+
+    def walk(model: BaseModel, prefix: str) -> None:
+        for name, info in type(model).model_fields.items():
+            value = getattr(model, name)
+            if isinstance(value, BaseModel):
+                walk(value, f"{prefix}{name}.")
+            else:
+                found[prefix + name] = (value, info.description or "")
+
+    walk(Settings(), "")
+    return found
+
+
+def shipped(kind: Literal["prompts", "configs"]) -> Path:
+    """Folder of shipped prompts or configs: inside the wheel, else at the top of the source tree."""
+    inside = Path(str(resources.files("habilis"))) / "_shipped" / kind
+    return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / kind
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for name, key in (("OPENAI_BASE_URL", "base_url"), ("OPENAI_MODEL", "model")):
+        if environ.get(name):
+            _put(tree, f"models.basic.{key}", environ[name])
+    known = all_keys()
+    for name, text in sorted(environ.items()):
+        if not name.startswith(ENV_PREFIX) or name in _OWN_VARIABLES:
+            continue
+        dotted = name.removeprefix(ENV_PREFIX).lower().replace("__", ".")
+        _put(tree, dotted, _parse(dotted, text, known, f"environment variable {name}"))
+    return tree
+
+
+_OWN_VARIABLES = {"HABILIS_CACHE_DIR", "HABILIS_IN", "HABILIS_OUT", "HABILIS_QUESTION"}
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    candidates = [
+        path,
+        path.with_suffix(".yaml"),
+        shipped("configs") / path.name,
+        shipped("configs") / f"{path.name}.yaml",
+    ]
+    found = next((p for p in candidates if p.is_file()), None)
+    if found is None:
+        known = ", ".join(sorted(p.stem for p in shipped("configs").glob("*.yaml")))
+        raise UserError(f"settings file {path} does not exist; shipped ones: {known}")
+    try:
+        data = yaml.safe_load(found.read_text(encoding="utf-8-sig"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UserError(f"settings file {path} is not YAML: {' '.join(str(error).split())}") from None
+    if data is None:
+        return {}
+    if not isinstance(data, dict):
+        raise UserError(f"settings file {path} must hold a mapping of settings, not {type(data).__name__}")
+    return data
+
+
+def _from_overrides(overrides: Sequence[str]) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    known = all_keys()
+    for item in overrides:
+        dotted, equals, text = item.partition("=")
+        if not equals or not dotted.strip():
+            raise UserError(f"--set {item}: expected key=value, for example limits.max_rounds=20")
+        _put(tree, dotted.strip(), _parse(dotted.strip(), text, known, "command line"))
+    return tree
+
+
+def _parse(dotted: str, text: str, known: Mapping[str, tuple[Any, str]], origin: str) -> Any:
+    """The value that `text` means: YAML, but a plain string where the setting is one."""
+    _check_key(dotted, origin)
+    if isinstance(known.get(dotted, (None, ""))[0], str):
+        return text
+    try:
+        return yaml.safe_load(text) if text.strip() else None
+    except yaml.YAMLError:
+        return text
+
+
+def _check_key(dotted: str, origin: str) -> None:
+    known = all_keys()
+    if dotted in known or any(dotted.startswith(k + ".") for k in known if k.endswith((".headers", ".options"))):
+        return
+    if any(k.startswith(dotted + ".") for k in known):
+        raise UserError(f"{origin}: {dotted} is a group of settings, give one of its keys")
+    near = difflib.get_close_matches(dotted, known, 1, 0.6)
+    raise UserError(
+        f"{origin}: unknown setting {dotted}"
+        + (f"; did you mean {near[0]}?" if near else "; see 'habilis config show'")
+    )
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    rows: list[tuple[str, Any]] = []
+    for key, value in tree.items():
+        dotted = f"{prefix}{key}"
+        if isinstance(value, dict) and not dotted.endswith((".headers", ".options")):
+            rows += _flatten(value, dotted + ".")
+        else:
+            rows.append((dotted, value))
+    return rows
+
+
+def _put(tree: dict[str, Any], dotted: str, value: Any) -> None:
+    *parents, leaf = dotted.split(".")
+    for part in parents:
+        tree = tree.setdefault(part, {})
+        if not isinstance(tree, dict):
+            raise UserError(f"{dotted}: {part} is a single setting, not a group")
+    tree[leaf] = value

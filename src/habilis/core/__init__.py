@@ -1,0 +1,1 @@
+"""Plain words that every other room shares: types, errors, events, ports. Imports nothing of ours."""

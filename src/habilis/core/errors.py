@@ -1,0 +1,45 @@
+"""Errors, sorted by who must act on them.
+
+A tool's failure is no exception at all: it is a value (`types.CallError`) that the model reads.
+What stands here either ends a task with an honest status or ends the command with one clear line.
+"""
+
+
+class HabilisError(Exception):
+    """Base of every error that Habilis raises on purpose. Its text is one line for a person."""
+
+
+class UserError(HabilisError):
+    """A person must act: bad usage, configuration or input. Ends the command with exit code 2."""
+
+
+class SandboxUnavailable(UserError):
+    """Nothing strong enough to run generated code works on this machine."""
+
+
+class ReplayMismatch(UserError):
+    """A replay asked the model something that the tape does not hold; names the first such request."""
+
+
+class ModelError(HabilisError):
+    """Base of what can go wrong with a model service."""
+
+
+class ModelUnreachable(ModelError):
+    """No answer can be had: no connection, 401, 403, 404, a bad request, retries exhausted. Exit code 3."""
+
+
+class ModelReplyUnusable(ModelError):
+    """The model answers, but never in the form asked for, corrections included. Ends in `gave_up`."""
+
+
+class WriterFailed(HabilisError):
+    """A code writer gave no code. The smith feeds the reason back or gives the tool up."""
+
+
+class BudgetReached(HabilisError):
+    """A token or time budget is used up. Ends the task with status `budget`, all work kept."""
+
+
+class Interrupted(HabilisError):
+    """The user asked for an end (Ctrl-C once): the step is finished, the result is written."""

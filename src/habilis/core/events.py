@@ -1,0 +1,245 @@
+"""Everything that happens in a run, as one closed union. Console, JSONL, post-mortem all read these.
+
+Times are added by the sink (`at`, seconds since the epoch), never by the emitter, and never reach a prompt.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from habilis.core.types import Frozen, Plan, Review, Role, Usage, Verdict
+
+
+class TaskStarted(Frozen):
+    kind: Literal["task_started"] = "task_started"
+    task_id: str
+    question: str
+    files: tuple[str, ...] = ()
+    model: str = ""
+    resumed: bool = False
+
+
+class Notice(Frozen):
+    """A line for the person: a warning, a choice that was made, something left out."""
+
+    kind: Literal["notice"] = "notice"
+    level: Literal["info", "warning", "error"] = "info"
+    text: str
+
+
+class ModelCallStarted(Frozen):
+    kind: Literal["model_call_started"] = "model_call_started"
+    role: Role
+    purpose: str
+    model: str
+
+
+class ModelCallEnded(Frozen):
+    """`replayed`: answered from the tape, at no cost. `error` is set when the call failed for good."""
+
+    kind: Literal["model_call_ended"] = "model_call_ended"
+    role: Role
+    purpose: str
+    model: str
+    usage: Usage = Usage()
+    seconds: float = 0.0
+    replayed: bool = False
+    error: str | None = None
+
+
+class ModelRetry(Frozen):
+    kind: Literal["model_retry"] = "model_retry"
+    role: Role
+    reason: str
+    wait_s: float
+    attempt: int
+
+
+class Planned(Frozen):
+    kind: Literal["planned"] = "planned"
+    attempt: int
+    plan: Plan
+
+
+class ToolBuildStarted(Frozen):
+    kind: Literal["tool_build_started"] = "tool_build_started"
+    tool: str
+    purpose: Literal["build", "enhance"] = "build"
+
+
+class ToolBuilt(Frozen):
+    """A new tool passed its gate. `smoke` says what its trial call came to: `passed`, or why it was not tried."""
+
+    kind: Literal["tool_built"] = "tool_built"
+    tool: str
+    version: str
+    attempts: int
+    smoke: str
+    path: str
+
+
+class ToolEnhanced(Frozen):
+    """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed."""
+
+    kind: Literal["tool_enhanced"] = "tool_enhanced"
+    tool: str
+    version: str
+    previous: str
+    attempts: int
+    replayed: int
+    records: int
+
+
+class ToolRejected(Frozen):
+    """A candidate failed its gate; nothing was replaced."""
+
+    kind: Literal["tool_rejected"] = "tool_rejected"
+    tool: str
+    purpose: Literal["build", "enhance"]
+    attempt: int
+    reason: str
+
+
+class ToolGivenUp(Frozen):
+    """All attempts to build or enhance a tool failed."""
+
+    kind: Literal["tool_given_up"] = "tool_given_up"
+    tool: str
+    purpose: Literal["build", "enhance"]
+    reason: str
+
+
+class ToolArchived(Frozen):
+    """A private tool that never proved itself was set aside, with the reason."""
+
+    kind: Literal["tool_archived"] = "tool_archived"
+    tool: str
+    reason: str
+    path: str
+
+
+class ToolCallStarted(Frozen):
+    kind: Literal["tool_call_started"] = "tool_call_started"
+    call_id: str
+    tool: str
+    version: str
+    arguments: dict[str, Any]
+
+
+class ToolCallEnded(Frozen):
+    """`text` is what the model was shown. `reused`: answered from the record, not run."""
+
+    kind: Literal["tool_call_ended"] = "tool_call_ended"
+    call_id: str
+    tool: str
+    seconds: float
+    error: str | None = None
+    text: str = ""
+    made: tuple[str, ...] = ()
+    level: str = ""
+    reused: bool = False
+
+
+class Judged(Frozen):
+    kind: Literal["judged"] = "judged"
+    call_id: str
+    tool: str
+    verdict: Verdict
+    reason: str
+    by: Literal["rule", "model"]
+
+
+class ThoughtCall(Frozen):
+    """One tool call inside a thought record."""
+
+    call_id: str
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    observation: str = ""
+    seconds: float = 0.0
+    error: str | None = None
+
+
+class Thought(Frozen):
+    """One round's record; written at each stage with the same position, the last stage written stands.
+
+    Positions count 1, 2, 3 … without gaps over the whole task.
+    """
+
+    kind: Literal["thought"] = "thought"
+    position: int
+    stage: Literal["asked", "replied", "observed"]
+    thought: str = ""
+    calls: tuple[ThoughtCall, ...] = ()
+    usage: Usage = Usage()
+
+
+class RolledBack(Frozen):
+    kind: Literal["rolled_back"] = "rolled_back"
+    reason: str
+    dropped: int
+
+
+class Summarised(Frozen):
+    kind: Literal["summarised"] = "summarised"
+    before_tokens: int
+    after_tokens: int
+
+
+class ExecutionEnded(Frozen):
+    """`stop` says why: `answer`, `finished`, `out_of_rounds`, `empty_replies`, `failing`, `repeating`, `stopped`."""
+
+    kind: Literal["execution_ended"] = "execution_ended"
+    attempt: int
+    stop: str
+    text: str
+
+
+class Reviewed(Frozen):
+    kind: Literal["reviewed"] = "reviewed"
+    attempt: int
+    review: Review
+
+
+class Asked(Frozen):
+    kind: Literal["asked"] = "asked"
+    question: str
+
+
+class TaskEnded(Frozen):
+    kind: Literal["task_ended"] = "task_ended"
+    task_id: str
+    status: str
+    final_answer: str
+    error: str | None = None
+    usage: Usage = Usage()
+    seconds: float = 0.0
+
+
+Event = Annotated[
+    TaskStarted
+    | Notice
+    | ModelCallStarted
+    | ModelCallEnded
+    | ModelRetry
+    | Planned
+    | ToolBuildStarted
+    | ToolBuilt
+    | ToolEnhanced
+    | ToolRejected
+    | ToolGivenUp
+    | ToolArchived
+    | ToolCallStarted
+    | ToolCallEnded
+    | Judged
+    | Thought
+    | RolledBack
+    | Summarised
+    | ExecutionEnded
+    | Reviewed
+    | Asked
+    | TaskEnded,
+    Field(discriminator="kind"),
+]

@@ -1,0 +1,85 @@
+"""The seams of the house: each port has two implementations, or one and its shipped double."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from habilis.core.events import Event
+from habilis.core.types import ToolCard
+
+
+class EventSink(Protocol):
+    """Observes a run. What it does or raises cannot change the run (`tools.workshop.Events` sees to that)."""
+
+    def emit(self, event: Event) -> None: ...
+
+
+class CodeWriter(Protocol):
+    """Turns a prompt into a reply that holds code.
+
+    `write` returns the whole reply (the LAST ```python block in it is the code) and raises `WriterFailed` when
+    there is none to be had, `ModelUnreachable` when no further attempt can help.
+    """
+
+    name: str
+
+    async def write(self, system: str, user: str) -> str: ...
+
+
+class Retriever(Protocol):
+    """Finds the tools nearest to a query, best first."""
+
+    def search(self, query: str, k: int) -> list[ToolCard]: ...
+
+
+@dataclass(frozen=True)
+class SandboxLimits:
+    """Limits of one sandboxed process tree. Seconds, bytes, counts."""
+
+    wall_s: float = 120.0
+    cpu_s: int = 120
+    memory_bytes: int = 1 << 30
+    file_bytes: int = 256 << 20
+    open_files: int = 256
+    processes: int = 64
+    output_bytes: int = 8 << 20
+
+
+@dataclass(frozen=True)
+class SandboxJob:
+    """One process to run: `argv` with `request` on a private pipe, confined to what is listed.
+
+    `workspace` is its working folder and the only place that it may write; `read_only` are files and folders that
+    it may read besides the system's libraries; `env` is its whole environment. The guest reads the request from the
+    descriptor named by HABILIS_IN and writes the reply to the one named by HABILIS_OUT.
+    """
+
+    argv: Sequence[str]
+    request: bytes
+    workspace: Path
+    read_only: Sequence[Path] = ()
+    env: Mapping[str, str] = field(default_factory=dict)
+    limits: SandboxLimits = SandboxLimits()
+
+
+@dataclass(frozen=True)
+class SandboxExit:
+    """How a sandboxed process ended. `reply` is what came over the private pipe, None if nothing whole came."""
+
+    reply: bytes | None
+    returncode: int
+    printed: str
+    timed_out: bool = False
+    over_output: bool = False
+    seconds: float = 0.0
+
+
+class Sandbox(Protocol):
+    """Runs one process under confinement. `level` is what stands in every record (`bubblewrap`, `landlock`, `off`)."""
+
+    level: str
+
+    async def run(self, job: SandboxJob) -> SandboxExit: ...

@@ -1,0 +1,200 @@
+"""The words of Habilis as frozen, closed data. JSON-plain, so that all of it can be stored and read back."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+FORMAT = 1
+"""Version of everything written to disk: run, manifest, record, tape."""
+
+Status = Literal["answered", "gave_up", "timed_out", "crashed", "budget", "unreachable", "waiting", "interrupted"]
+Role = Literal["basic", "builder", "vision", "summarise", "cluster", "judge", "eval"]
+Effects = Literal["pure", "reads", "writes"]
+Verdict = Literal["success", "failure", "input_error"]
+ErrorKind = Literal[
+    "invalid_arguments",  # the arguments do not fit the tool's schema; the tool never ran
+    "unknown_tool",  # no tool of that name
+    "timeout",  # ended at its time limit
+    "crashed",  # an exception, a killed process, a limit reached
+    "bad_output",  # ran, but what it returned is not its OutputModel
+    "denied",  # the sandbox or the policy refused something that it needs
+    "unavailable",  # its environment, file or sandbox could not be had
+    "interrupted",  # started before a kill and not run again: outcome unknown
+]
+JsonSchema = dict[str, Any]
+
+
+class Frozen(BaseModel):
+    """Base of all our data: immutable, and an unknown field is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class TaskFile(Frozen):
+    """A file or folder of the user's that tools may read.
+
+    `named` is what the user wrote, `path` the absolute path behind it. A relative `named` also
+    exists under that name in the task's workspace.
+    """
+
+    named: str
+    path: str
+    is_dir: bool = False
+
+
+class Task(Frozen):
+    """One question with its files. `missing` are paths in the question that do not exist."""
+
+    id: str
+    question: str
+    files: tuple[TaskFile, ...] = ()
+    missing: tuple[str, ...] = ()
+
+
+class ToolRequest(Frozen):
+    """A tool that the manager wants to have built; both schemas are JSON schemas of type object."""
+
+    name: str
+    description: str
+    input_schema: JsonSchema
+    output_schema: JsonSchema
+
+
+class Plan(Frozen):
+    """The manager's plan: names to reuse (checked against the library), tools to build, guidance in words."""
+
+    reuse: tuple[str, ...] = ()
+    build: tuple[ToolRequest, ...] = ()
+    guidance: str = ""
+
+
+class ToolSpec(Frozen):
+    """What a model sees of a tool: a provider-safe name, a description, a JSON schema of its arguments."""
+
+    name: str
+    description: str
+    parameters: JsonSchema
+
+
+class ToolCard(Frozen):
+    """What a plan's prompt shows of a library tool."""
+
+    name: str
+    description: str
+    parameters: tuple[str, ...] = ()
+
+
+class CallError(Frozen):
+    """Why a tool call gave no output. `message` is for the model: what happened and what to do next.
+
+    `exception` is the class name when the tool raised, `missing_file` the path when a named file was not there.
+    """
+
+    kind: ErrorKind
+    message: str
+    exception: str | None = None
+    missing_file: str | None = None
+
+
+class CallOutcome(Frozen):
+    """What one run of a tool came to: exactly one of `output` (JSON) and `error` counts.
+
+    `printed` is the tail of what the tool wrote to stdout and stderr. `opened` are the task files that it
+    opened for reading, `made` the workspace-relative files that it created or changed. `level` is the sandbox
+    level that held it.
+    """
+
+    output: Any = None
+    error: CallError | None = None
+    printed: str = ""
+    opened: tuple[str, ...] = ()
+    made: tuple[str, ...] = ()
+    seconds: float = 0.0
+    level: str = ""
+
+
+class Invocation(Frozen):
+    """One tool call of one round, from the log. `version` is the digest of the tool's source that ran.
+
+    `text` is what the model was shown. `ordinal` counts the rounds of the whole task, from 1.
+    """
+
+    call_id: str
+    tool: str
+    version: str = ""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    outcome: CallOutcome
+    effects: Effects = "reads"
+    verdict: Verdict | None = None
+    text: str = ""
+    attempt: int = 1
+    ordinal: int = 0
+
+
+class Review(Frozen):
+    """The manager's word on an execution."""
+
+    accepted: bool
+    reason: str
+
+
+class Answer(Frozen):
+    """The integrator's reply."""
+
+    final_answer: str
+    reasoning_summary: str = ""
+
+
+class Usage(Frozen):
+    """What models cost: calls and tokens, failed attempts included. `cost` is None where no price is known."""
+
+    model_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [u.cost for u in (self, other) if u.cost is not None]
+        return Usage(
+            model_calls=self.model_calls + other.model_calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=sum(costs) if costs else None,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+class TaskResult(Frozen):
+    """The outcome of one task. `answered` only if a review accepted an execution and the integrator succeeded.
+
+    For any other status the best text there is stands in `final_answer` and the reason in `error`. `question_asked`
+    is set when status is `waiting`. `model` says what answered; the offline demonstration model is named as such.
+    """
+
+    format: int = FORMAT
+    task_id: str
+    status: Status
+    question: str
+    final_answer: str = ""
+    reasoning_summary: str = ""
+    error: str | None = None
+    question_asked: str | None = None
+    files: tuple[str, ...] = ()
+    sandbox_level: str = ""
+    model: str = ""
+    attempts: int = 0
+    rounds: int = 0
+    round_limit_reached: bool = False
+    tools_made: tuple[str, ...] = ()
+    tools_used: tuple[str, ...] = ()
+    tool_calls: int = 0
+    invocations: tuple[Invocation, ...] = ()
+    usage: Usage = Usage()
+    usage_by_role: dict[str, Usage] = Field(default_factory=dict)
+    seconds: float = 0.0
+    run_dir: str = ""

@@ -1,0 +1,103 @@
+"""Strict rendering of the reviewed prompt files in `prompts/`.
+
+A prompt is one Markdown file: YAML front matter (`role`, `output`, `inputs`), then a system part and a user part
+divided by a line `=== user ===`. Templates are Jinja2; a missing value is an error that names it (A34), and so is
+a value that the front matter does not list.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import yaml
+
+from habilis.config import shipped
+from habilis.core.errors import UserError
+from habilis.core.types import Role
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+DIVIDER = "\n=== user ===\n"
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A prompt ready to send: `system` and `user` text, the role that answers it, the name of its output type."""
+
+    name: str
+    role: Role
+    output: str
+    system: str
+    user: str
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One prompt file, parsed."""
+
+    name: str
+    role: Role
+    output: str
+    inputs: tuple[str, ...]
+    system: Template
+    user: Template
+
+    def render(self, /, **values: Any) -> Rendered:
+        """The prompt with `values` filled in. Raises `UserError` naming a missing or unknown value."""
+        missing = [name for name in self.inputs if name not in values]
+        unknown = [name for name in values if name not in self.inputs]
+        if missing:
+            raise UserError(f"prompt {self.name}: no value for {', '.join(missing)}")
+        if unknown:
+            raise UserError(f"prompt {self.name}: unknown value {', '.join(unknown)}")
+        return Rendered(
+            self.name, self.role, self.output, self.system.render(values).strip(), self.user.render(values).strip()
+        )
+
+
+class Prompts:
+    """The prompts of one run: shipped files, any of them replaced by a file of the same name in `override`."""
+
+    def __init__(self, override: Path | None = None) -> None:
+        self._override = override
+
+    def render(self, name: str, /, **values: Any) -> Rendered:
+        """Prompt `name` with `values` filled in. Raises `UserError` for a missing file, value or front matter."""
+        path = shipped("prompts") / f"{name}.md"
+        if self._override and (self._override / f"{name}.md").is_file():
+            path = self._override / f"{name}.md"
+        return load_prompt(path).render(**values)
+
+
+@lru_cache(maxsize=64)
+def load_prompt(path: Path) -> Prompt:
+    """Parse one prompt file. Raises `UserError` naming the file and what is wrong with it."""
+    import jinja2
+
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"prompt file {path}: {error.strerror}") from None
+    if not text.startswith("---\n") or "\n---\n" not in text:
+        raise UserError(f"prompt file {path}: no front matter between '---' lines")
+    head, body = text.removeprefix("---\n").split("\n---\n", 1)
+    meta = yaml.safe_load(head)
+    system, divider, user = body.partition(DIVIDER)
+    if not divider:
+        raise UserError(f"prompt file {path}: no line '{DIVIDER.strip()}'")
+    env = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    try:
+        return Prompt(
+            path.stem,
+            cast(Role, meta["role"]),
+            meta["output"],
+            tuple(meta["inputs"]),
+            env.from_string(system),
+            env.from_string(user),
+        )
+    except (KeyError, TypeError, jinja2.TemplateSyntaxError) as error:
+        raise UserError(f"prompt file {path}: {error}") from None
