@@ -1,0 +1,45 @@
+"""A run on disk: the only room that knows the layout of `runs/`.
+
+runs/<name>/run.yaml                     format, settings in force (secrets masked), versions, sandbox level
+runs/<name>/tasks/<id>/workspace/        the only place that the task's tools may write
+runs/<name>/tasks/<id>/tools/            the task's private tools
+runs/<name>/tasks/<id>/task.json         what was asked
+runs/<name>/tasks/<id>/state.json        where it stands, readable at any time (S17)
+runs/<name>/tasks/<id>/events.jsonl      all that happened, one line per event
+runs/<name>/tasks/<id>/tape.jsonl        finished model and tool calls (H23)
+runs/<name>/tasks/<id>/checkpoints.sqlite   the graph's state at each step (H06)
+runs/<name>/tasks/<id>/result.json       the outcome
+"""
+
+from habilis.rundir.files import JsonlSink, atomic_write, read_jsonl
+from habilis.rundir.keeping import (
+    Cleaning,
+    cleanable,
+    find_run,
+    finish_removals,
+    list_runs,
+    newest_unfinished,
+)
+from habilis.rundir.layout import UNFINISHED, RunDir, TaskDir
+from habilis.rundir.masking import masked
+from habilis.rundir.names import check_run_name, run_name, safe_id, slugify
+
+__all__ = [
+    "UNFINISHED",
+    "Cleaning",
+    "JsonlSink",
+    "RunDir",
+    "TaskDir",
+    "atomic_write",
+    "check_run_name",
+    "cleanable",
+    "find_run",
+    "finish_removals",
+    "list_runs",
+    "masked",
+    "newest_unfinished",
+    "read_jsonl",
+    "run_name",
+    "safe_id",
+    "slugify",
+]

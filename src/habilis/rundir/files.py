@@ -1,0 +1,120 @@
+"""Files that are whole or not there, and logs that survive a kill."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.core.errors import UserError
+
+if TYPE_CHECKING:
+    from habilis.core.events import Event
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+
+
+class JsonlSink:
+    """Appends each event as one JSON line with `at` (seconds since the epoch).
+
+    A line is handed to the system whole, before `emit` returns, so that it survives a kill. A disk that refuses
+    is logged once and otherwise ignored: a record cannot break the run that it records.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._descriptor: int | None = None
+        self._torn = False
+        self._warned = False
+
+    def emit(self, event: Event) -> None:
+        try:
+            row = {"at": round(time.time(), 3), **event.model_dump()}
+            text = json.dumps(row, ensure_ascii=False, default=str) + "\n"
+            # 'backslashreplace' turns a lone surrogate into the JSON escape that stands for it
+            self._append(text.encode("utf-8", "backslashreplace"))
+        except (OSError, ValueError, TypeError) as error:
+            if not self._warned:
+                log.warning("events are no longer recorded in %s: %s", self._path, one_line(error))
+            self._warned = True
+
+    def close(self) -> None:
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _append(self, line: bytes) -> None:
+        if self._descriptor is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+            size = os.fstat(self._descriptor).st_size
+            self._torn = size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
+        line = b"\n" + line if self._torn else line
+        self._torn = True
+        self._torn = os.write(self._descriptor, line) != len(line)
+
+
+def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a JSONL file; a torn line is passed over, a missing file is empty."""
+    try:
+        lines = path.open(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return
+    with lines:
+        for line in lines:
+            with contextlib.suppress(ValueError):
+                row = json.loads(line)
+                if isinstance(row, dict):
+                    yield row
+
+
+def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None:
+    """Write `path` whole or not at all: aside, to the disk (`durable`), then by one rename. Raises OSError."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    aside = path.with_name(f".{path.name[:60]}.{os.getpid()}-{time.monotonic_ns()}.tmp")
+    try:
+        with aside.open("xb") as out:
+            out.write(data)
+            out.flush()
+            if durable:
+                os.fsync(out.fileno())
+        aside.replace(path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+    if durable:
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:
+    text = json.dumps(data, ensure_ascii=False, indent=1, default=str)
+    atomic_write(path, text.encode("utf-8", "backslashreplace") + b"\n", durable=durable)
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path} cannot be read: {one_line(error)}") from None
+    if not isinstance(data, dict):
+        raise UserError(f"{path} is broken: expected an object")
+    if isinstance(data.get("format"), int) and data["format"] > FORMAT:
+        raise UserError(f"{path} has format {data['format']}; this version of habilis reads up to {FORMAT}")
+    return data
+
+
+def one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())

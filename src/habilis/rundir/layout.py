@@ -1,0 +1,333 @@
+"""The folder of a run and the folders of its tasks."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.core.errors import UserError
+from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, write_json
+from habilis.rundir.masking import masked
+from habilis.rundir.names import LIBRARY, check_run_name, run_name, safe_id
+
+if TYPE_CHECKING:
+    from habilis.core.types import Task, TaskResult
+
+UNFINISHED = frozenset({"created", "running", "waiting", "stopped"})
+_STATE_OF = {"waiting": "waiting", "interrupted": "stopped", "answered": "finished", "gave_up": "finished"}
+REMOVING = ".removing-"
+
+
+class RunDir:
+    """One run's folder. Make one with `create`, `open` or `at`."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def name(self) -> str:
+        return self.path.name
+
+    @classmethod
+    def create(cls, root: Path, name: str | None = None, label: str = "", *, now: datetime | None = None) -> RunDir:
+        """A new run in `root`, named `name` or by the time and a slug of `label`.
+
+        Two processes never get the same folder. Raises `UserError` for a name that is taken, reserved or no plain
+        folder name, and when `root` cannot be written.
+        """
+        if name is not None:
+            check_run_name(name)
+        _make_folder(root)
+        base = name or run_name(label, now or datetime.now())
+        for number in range(1, 10_000):
+            path = root / (base if number == 1 else f"{base}-{number}")
+            try:
+                path.mkdir()
+            except FileExistsError:
+                if name is not None:
+                    raise UserError(f"a run named {name} exists in {root}; choose another name") from None
+                continue
+            except OSError as error:
+                raise _unwritable(path, error) from None
+            run = cls(path)
+            run.write_run()
+            return run
+        raise UserError(f"{root} holds too many runs named {base}; remove some with 'habilis runs clean'")
+
+    @classmethod
+    def at(cls, path: Path) -> RunDir:
+        """The run whose own folder is `path`, made if not there or empty. Raises `UserError` for others."""
+        if path.resolve().name.lower() == LIBRARY:
+            check_run_name(LIBRARY)
+        _make_folder(path)
+        run = cls(path)
+        if run._file.is_file():
+            return run
+        if any(path.iterdir()):
+            raise UserError(f"{path} is not empty and holds no run; choose another folder")
+        run.write_run()
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunDir:
+        """The existing run in `path`. Raises `UserError` when there is none."""
+        if not (path / "run.yaml").is_file():
+            raise UserError(f"{path} holds no run (no run.yaml); see 'habilis runs list'")
+        return cls(path)
+
+    def task(self, task_id: str) -> TaskDir:
+        """The folder of task `task_id`, made with its `workspace` and `tools` if it is not there."""
+        path = self.path / "tasks" / safe_id(task_id)
+        for folder in (path / "workspace", path / "tools"):
+            _make_folder(folder)
+        return TaskDir(path)
+
+    def tasks(self) -> list[TaskDir]:
+        """The tasks that are there, by id; makes nothing."""
+        folder = self.path / "tasks"
+        return [TaskDir(p) for p in sorted(folder.iterdir()) if p.is_dir()] if folder.is_dir() else []
+
+    def write_run(
+        self, settings: Mapping[str, Any] | None = None, *, sandbox_level: str = "", **more: Any
+    ) -> dict[str, Any]:
+        """Write `run.yaml`, keeping what it says and is not given now. `settings` are masked here, whatever they hold.
+
+        Returns what was written; `more` are further keys (JSON-plain).
+        """
+        import yaml
+
+        record = {"format": FORMAT, "created": datetime.now().astimezone().isoformat(timespec="seconds")}
+        record |= self.read_run() if self._file.is_file() else {"name": self.name}
+        record |= {"versions": versions()} | more
+        if sandbox_level:
+            record["sandbox_level"] = sandbox_level
+        if settings is not None:
+            record["settings"] = masked(settings)
+        atomic_write(self._file, yaml.safe_dump(record, allow_unicode=True, sort_keys=False))
+        return record
+
+    def read_run(self) -> dict[str, Any]:
+        """What `run.yaml` says. Raises `UserError` when it cannot be read or is of a later format."""
+        import yaml
+
+        try:
+            record = yaml.load(self._file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise UserError(f"{self._file} cannot be read: {one_line(error)}") from None
+        if not isinstance(record, dict) or not isinstance(record.get("format"), int):
+            raise UserError(f"{self._file} is not a run's record (no format)")
+        if record["format"] > FORMAT:
+            raise UserError(f"{self._file} has format {record['format']}; this version of habilis reads up to {FORMAT}")
+        return record
+
+    @property
+    def created(self) -> float:
+        """When the run was made, seconds since the epoch; from the file's time when the record cannot be read."""
+        with contextlib.suppress(OSError, ValueError):
+            with self._file.open(encoding="utf-8", errors="replace") as lines:
+                for line, _ in zip(lines, range(5), strict=False):
+                    if line.startswith("created:"):
+                        return datetime.fromisoformat(line.removeprefix("created:").strip(" '\"\n")).timestamp()
+            return self._file.stat().st_mtime
+        return 0.0
+
+    def state(self) -> str:
+        """The run's state as a whole: that of its least finished task; `created` without any."""
+        states = {task.read_state() for task in self.tasks()}
+        return next((s for s in ("running", "waiting", "stopped", "created", "failed") if s in states), "") or (
+            "finished" if states else "created"
+        )
+
+    def size(self) -> int:
+        """Bytes of all files of the run; links are not followed."""
+        total = 0
+        for folder, _, names in os.walk(self.path):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += os.lstat(Path(folder) / name).st_size
+        return total
+
+    def remove(self) -> None:
+        """Remove the run: first out of sight by one rename, so that half a run is never seen.
+
+        Raises `UserError` when a task of it is running.
+        """
+        with contextlib.ExitStack() as locks:
+            for task in self.tasks():
+                locks.enter_context(task.lock())
+            aside = self.path.with_name(REMOVING + self.name)
+            try:
+                self.path.rename(aside)
+                remove_tree(aside)
+            except OSError as error:
+                raise UserError(f"cannot remove {self.path}: {error.strerror or error}") from None
+
+    @property
+    def _file(self) -> Path:
+        return self.path / "run.yaml"
+
+
+@dataclass(frozen=True)
+class TaskDir:
+    """One task's folder."""
+
+    path: Path
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def run(self) -> RunDir:
+        return RunDir(self.path.parent.parent)
+
+    @property
+    def workspace(self) -> Path:
+        return self.path / "workspace"
+
+    @property
+    def tools(self) -> Path:
+        return self.path / "tools"
+
+    @property
+    def events(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def tape(self) -> Path:
+        return self.path / "tape.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.path / "checkpoints.sqlite"
+
+    @property
+    def result(self) -> Path:
+        return self.path / "result.json"
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state.json"
+
+    @property
+    def task(self) -> Path:
+        return self.path / "task.json"
+
+    def save_task(self, task: Task, extra: Mapping[str, Any] | None = None) -> None:
+        """Write what was asked; `extra` is JSON-plain and comes back from `load_task`."""
+        write_json(self.task, {"format": FORMAT, "task": task.model_dump(mode="json"), "extra": dict(extra or {})})
+
+    def load_task(self) -> tuple[Task, dict[str, Any]] | None:
+        """The task and its `extra`; None when none was written. Raises `UserError` for a broken file."""
+        from habilis.core.types import Task
+
+        data = read_json(self.task)
+        if data is None:
+            return None
+        try:
+            return Task.model_validate(data["task"]), dict(data.get("extra") or {})
+        except (KeyError, ValueError) as error:
+            raise UserError(f"{self.task} is not a task's record: {one_line(error)}") from None
+
+    def save_result(self, result: TaskResult) -> None:
+        """Write the outcome, then the state that follows from its status."""
+        write_json(self.result, result.model_dump(mode="json"))
+        self.set_state(_STATE_OF.get(result.status, "failed"), status=result.status)
+
+    def load_result(self) -> TaskResult | None:
+        """The outcome; None when there is none yet. Raises `UserError` for a broken file."""
+        from habilis.core.types import TaskResult
+
+        data = read_json(self.result)
+        try:
+            return TaskResult.model_validate(data) if data is not None else None
+        except ValueError as error:
+            raise UserError(f"{self.result} is not a task's result: {one_line(error)}") from None
+
+    def set_state(self, state: str, **more: Any) -> None:
+        """Write the state: `created`, `running`, `waiting`, `finished`, `failed` or `stopped` (by the user)."""
+        write_json(self.state, {"format": FORMAT, "state": state, "at": time.time(), **more}, durable=False)
+
+    def read_state(self) -> str:
+        """The state as a reader should see it: a `running` task that no process holds any more is `stopped`."""
+        state = str(self.state_record().get("state", "created"))
+        return "stopped" if state == "running" and not self.locked() else state
+
+    def state_record(self) -> dict[str, Any]:
+        """The whole of `state.json` (`state`, `at` in seconds since the epoch, `status` …), {} when unreadable."""
+        try:
+            return read_json(self.state) or {}
+        except UserError:
+            return {}
+
+    @contextlib.contextmanager
+    def lock(self) -> Iterator[None]:
+        """Hold the task for this process. Raises `UserError` when another one holds it; freed when we die."""
+        descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise UserError(f"task {self.id} of run {self.run.name} is being run by another process") from None
+            yield
+        finally:
+            os.close(descriptor)
+
+    def locked(self) -> bool:
+        """Whether some process runs the task now."""
+        try:
+            descriptor = os.open(self._lock, os.O_RDONLY)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        finally:
+            os.close(descriptor)
+        return False
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / ".lock"
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a run's outcome may depend on."""
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": platform.python_version(), "platform": platform.platform(terse=True)}
+    for package in ("habilis", "langgraph", "langchain-core", "langchain-openai", "pydantic"):
+        with contextlib.suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a tree although a tool may have left folders that refuse it."""
+    for folder, _, _ in os.walk(path):
+        with contextlib.suppress(OSError):
+            Path(folder).chmod(stat.S_IRWXU)
+    shutil.rmtree(path)
+
+
+def _make_folder(path: Path) -> None:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> UserError:
+    reason = "a file of that name is in the way" if isinstance(error, FileExistsError) else error.strerror
+    return UserError(f"cannot make the folder {path}: {reason}; choose another with --output or --run-dir")
