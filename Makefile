@@ -1,0 +1,59 @@
+# Habilis. `make` alone lists what there is. Needs Python 3.11 or newer; the first target that needs it makes .venv.
+
+# Some machines forbid bytecode, which makes every start three times slower; others point Python elsewhere.
+unexport PYTHONDONTWRITEBYTECODE PYTHONHOME PYTHONPATH VIRTUAL_ENV PIP_USER PIP_TARGET PIP_PREFIX
+
+# The question goes to the recipe through the environment and exactly as typed: make would expand the $ in it,
+# the shell its quotes. Q itself must not be exported, since make expands what it exports.
+unexport Q
+export HABILIS_QUESTION := $(value Q)
+MAKEOVERRIDES =
+
+python := .venv/bin/python
+jobs ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help ready run doctor check format test test-all bench lock wheel clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
+
+ready: ## make .venv, once
+	@sh .ci/set-up
+
+run: ready ## answer a question: make run Q="What is 2+3*4?" [ARGS="--file data.csv --json"]
+	@if [ -z "$$HABILIS_QUESTION" ]; then echo 'usage: make run Q="your question" [ARGS="--file data.csv"]' >&2; exit 2; fi
+	@.venv/bin/habilis run $(ARGS) -- "$$HABILIS_QUESTION"
+
+doctor: ready ## say which model, sandbox and library this machine has
+	@.venv/bin/habilis doctor
+
+check: ready ## formatting, lint, types, layers
+	@$(python) -m ruff format --quiet --check . || { echo 'run: make format' >&2; exit 1; }
+	@$(python) -m ruff check --quiet .
+	@$(python) -m mypy --no-error-summary
+	@$(python) -m pytest -q -p no:cacheprovider tests/test_architecture.py
+
+format: ready ## bring the source into form
+	@$(python) -m ruff check --quiet --fix .
+	@$(python) -m ruff format --quiet .
+
+test: check ## check, then all tests but the slow ones, on all cores
+	@$(python) -m pytest -n $(jobs) -m 'not slow'
+
+test-all: check ## check, then all tests
+	@$(python) -m pytest -n $(jobs)
+
+bench: ready ## measure speed, memory and cost; prints one Markdown table
+	@$(python) benchmarks/run.py
+
+lock: ready ## resolve requirements.lock anew from pyproject.toml
+	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
+	  --no-annotate --group dev pyproject.toml -o requirements.lock
+
+wheel: ready ## build dist/*.whl
+	@.venv/bin/uv build --wheel --no-build-isolation --quiet
+
+clean: ## remove .venv and everything built; runs/ stays
+	@rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

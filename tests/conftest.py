@@ -1,0 +1,101 @@
+"""What holds for every test: no way out to the network, no setting from the user's shell, a cache of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import hypothesis
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FOREIGN = ("OPENAI_", "HABILIS_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
+PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+
+for name in list(os.environ):
+    if name.upper().startswith(FOREIGN) or name.lower() in PROXIES:
+        del os.environ[name]
+os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
+# One for all workers and all runs: environments for tools are built once, and the user's own stay out of it.
+os.environ["HABILIS_CACHE_DIR"] = str(ROOT / ".test_cache")
+
+hypothesis.settings.register_profile("local", deadline=None)
+hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+
+refusals: list[str] = []
+"""Ways out that the running test tried. A test that tries one on purpose empties this list."""
+
+
+class NetworkRefused(OSError):
+    """A test tried to reach an address that is not of this machine."""
+
+
+def _is_local(host: Any) -> bool:
+    host = host.decode() if isinstance(host, bytes) else host
+    return host in (None, "", "localhost", "::1", "0.0.0.0", "::") or str(host).startswith("127.")
+
+
+def _refuse_the_world(event: str, arguments: tuple[Any, ...]) -> None:
+    if event in ("socket.getaddrinfo", "socket.gethostbyname"):
+        host = arguments[0]
+    elif event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+        handle, address = arguments[0], arguments[1]
+        if handle.family not in (socket.AF_INET, socket.AF_INET6) or not isinstance(address, tuple):
+            return
+        host = address[0]
+    else:
+        return
+    if not _is_local(host):
+        refusals.append(f"{event} {host}")
+        raise NetworkRefused(f"tests reach nothing but this machine, and {event} asked for {host}")
+
+
+sys.addaudithook(_refuse_the_world)
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> Iterator[None]:
+    """Fails a test that tried the network, even where the code under test swallowed the refusal."""
+    refusals.clear()
+    yield
+    tried = list(refusals)
+    refusals.clear()
+    assert not tried, f"the test tried to reach the network: {tried}"
+
+
+@pytest.fixture(scope="session")
+def refused() -> list[str]:
+    """The ways out that the running test tried, for the test of this guard."""
+    return refusals
+
+
+@pytest.fixture(scope="session")
+def sandbox_level() -> str:
+    """The sandbox level of this machine; skips the test, with the reason, where no back end works."""
+    from habilis.config import SandboxSettings
+    from habilis.core.errors import SandboxUnavailable
+    from habilis.tools.host import ToolHost
+
+    async def probe() -> str:
+        host = ToolHost(SandboxSettings())
+        try:
+            return await host.level()
+        finally:
+            await host.aclose()
+
+    try:
+        return asyncio.run(probe())
+    except SandboxUnavailable as error:
+        pytest.skip(f"no sandbox back end works here: {error}")
+
+
+@pytest.fixture(autouse=True)
+def _sandbox_or_skip(request: pytest.FixtureRequest) -> None:
+    if request.node.get_closest_marker("sandbox"):
+        request.getfixturevalue("sandbox_level")
