@@ -8,11 +8,10 @@ import socket
 import pytest
 
 
-@pytest.mark.parametrize("address", [("192.0.2.1", 80), ("example.com", 443)])
-def test_no_connection_leaves_this_machine(address: tuple[str, int], refused: list[str]) -> None:
+def test_no_connection_leaves_this_machine(refused: list[str]) -> None:
     with socket.socket() as client, pytest.raises(OSError, match="nothing but this machine"):
-        client.connect(address)
-    assert refused
+        client.connect(("192.0.2.1", 80))
+    assert refused == ["socket.connect 192.0.2.1"]
     refused.clear()
 
 
