@@ -1,0 +1,280 @@
+"""What a tool file must be, read from its source without running it (Y16, Y57).
+
+A tool is one Python module with a literal `__TOOL_META__`, Pydantic classes `InputModel` and `OutputModel`, and
+`run(input)`. Files of the original format, which know neither `effects` nor `examples`, are read unchanged.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any, cast, get_args
+
+import pydantic
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from pydantic import Field
+
+from habilis.core.errors import HabilisError
+from habilis.core.types import Effects, Frozen
+from habilis.tools.effects import infer_effects, stronger
+from habilis.tools.names import safe_name as safe_name
+
+META = "__TOOL_META__"
+MAX_SOURCE_BYTES = 1 << 20
+MAX_EXAMPLE_BYTES = 1 << 20
+
+
+class ContractError(HabilisError):
+    """The source is not a tool. The text says what to change, for the writer of the code."""
+
+
+class Example(Frozen):
+    """A call that the tool's writer promises to work: arguments, and the text of the small files they name."""
+
+    arguments: dict[str, Any]
+    files: dict[str, str] = Field(default_factory=dict)
+
+
+class Contract(Frozen):
+    """What a tool's source says of itself. `requirements` are PEP 508; `timeout_s` is its own limit in seconds."""
+
+    name: str
+    description: str
+    requirements: tuple[str, ...] = ()
+    effects: Effects = "reads"
+    examples: tuple[Example, ...] = ()
+    capabilities: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    timeout_s: float | None = None
+
+
+def read_contract(source: str) -> Contract:
+    """The contract of a tool's source. Raises `ContractError` with a reason that the code's writer can act on."""
+    tree = _parse(source)
+    meta = _meta(tree)
+    _check_parts(tree)
+    return Contract(
+        name=_name(meta),
+        description=_description(meta, tree),
+        requirements=read_requirements(meta.get("dependencies", ())),
+        effects=_effects(meta, tree),
+        examples=_examples(meta),
+        capabilities=_capabilities(meta),
+        timeout_s=_timeout(meta),
+    )
+
+
+def read_requirements(dependencies: object) -> tuple[str, ...]:
+    """Dependencies as normalised PEP 508 requirements, in their order, each once (H09).
+
+    Flags, addresses and paths are refused with `ContractError`. Names of standard modules, which writers often list,
+    are left out: they need no installing, and a package of such a name is not what is meant. So is a `pydantic`
+    that every tool environment already holds.
+    """
+    if dependencies is None:
+        return ()
+    if not isinstance(dependencies, (list, tuple)):
+        raise ContractError(f'{META}["dependencies"] must be a list of strings, not {type(dependencies).__name__}.')
+    found = [str(requirement) for entry in dependencies if (requirement := _requirement(entry)) is not None]
+    return tuple(dict.fromkeys(found))
+
+
+def _requirement(entry: object) -> Requirement | None:
+    refusal = f"Dependency {entry!r} is refused: only package names with versions, such as 'pandas>=2', are allowed"
+    if not isinstance(entry, str):
+        raise ContractError(f"{refusal}, given as strings.")
+    text = entry.strip()
+    if text.startswith("-"):
+        raise ContractError(f"{refusal}; it is an installer's flag.")
+    if not text or "\n" in text or "\r" in text:
+        raise ContractError(f"{refusal}.")
+    try:
+        requirement = Requirement(text)
+    except InvalidRequirement:
+        what = "; it is an address or a path" if re.search(r"[/\\]|^\.", text) else ""
+        raise ContractError(f"{refusal}{what}.") from None
+    if requirement.url:
+        raise ContractError(f"{refusal}; it is an address or a path.")
+    name = canonicalize_name(requirement.name)
+    if name.replace("-", "_") in sys.stdlib_module_names:
+        return None
+    if name == "pydantic" and not requirement.extras and requirement.specifier.contains(pydantic.VERSION):
+        return None
+    return requirement
+
+
+def _parse(source: str) -> ast.Module:
+    if len(source) > MAX_SOURCE_BYTES:
+        raise ContractError("The module is longer than 1 MiB; a tool is one small module.")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a tool's odd escapes are not our user's concern
+            return ast.parse(source.removeprefix("\ufeff"))
+    except SyntaxError as error:
+        line = f"line {error.lineno}: " if error.lineno else ""
+        text = f" ({error.text.strip()})" if error.text else ""
+        raise ContractError(f"The code does not parse: {line}{error.msg}{text}.") from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ContractError(f"The code does not parse: {error or type(error).__name__}.") from None
+
+
+def _meta(tree: ast.Module) -> dict[str, Any]:
+    value = next((v for name, v in _assignments(tree) if name == META), None)
+    if value is None:
+        raise ContractError(
+            f'{META} is missing: put {META} = {{"name": "...", "description": "...", "dependencies": []}} '
+            "at the top of the module."
+        )
+    try:
+        meta = ast.literal_eval(value)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise ContractError(f"{META} must be a literal: plain strings, numbers, lists and dicts, no calls.") from None
+    if not isinstance(meta, dict):
+        raise ContractError(f"{META} must be a dict, not {type(meta).__name__}.")
+    return meta
+
+
+def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign):
+            yield from ((t.id, node.value) for t in node.targets if isinstance(t, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value is not None:
+            yield node.target.id, node.value
+
+
+def _check_parts(tree: ast.Module) -> None:
+    bound = set(_bound_names(tree.body))
+    missing = [f"class {name}(BaseModel)" for name in ("InputModel", "OutputModel") if name not in bound]
+    run = next(
+        (
+            n
+            for n in ast.walk(tree)
+            if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n in tree.body and n.name == "run"
+        ),
+        None,
+    )
+    if "run" not in bound:
+        missing.append("def run(input: InputModel) -> OutputModel")
+    if missing:
+        raise ContractError(f"The module lacks {', '.join(missing)} at its top level.")
+    if isinstance(run, ast.AsyncFunctionDef):
+        raise ContractError("run must be a plain function, not async.")
+    if run is not None and not _takes_one(run.args):
+        raise ContractError("run must take exactly one argument: def run(input: InputModel) -> OutputModel.")
+
+
+def _bound_names(body: list[ast.stmt]) -> Iterator[str]:
+    """Names bound at the top level of a module, inside its `if` and `try` blocks too."""
+    for node in body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (t.id for t in node.targets if isinstance(t, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.If, ast.Try)):
+            for part in (node.body, node.orelse, getattr(node, "finalbody", [])):
+                yield from _bound_names(part)
+            for handler in getattr(node, "handlers", []):
+                yield from _bound_names(handler.body)
+
+
+def _takes_one(args: ast.arguments) -> bool:
+    positional = [*args.posonlyargs, *args.args]
+    needed = len(positional) - len(args.defaults)
+    keyword_needed = sum(default is None for default in args.kw_defaults)
+    return (bool(positional) or args.vararg is not None) and needed <= 1 and not keyword_needed
+
+
+def _name(meta: dict[str, Any]) -> str:
+    name = meta.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise ContractError(f'{META}["name"] must be a text that is not empty.')
+    return name.strip()
+
+
+def _description(meta: dict[str, Any], tree: ast.Module) -> str:
+    described = meta.get("description") or ast.get_docstring(tree)
+    if not isinstance(described, str) or not described.strip():
+        raise ContractError(f'{META}["description"] must say in a sentence what the tool does.')
+    return " ".join(described.split())
+
+
+def _effects(meta: dict[str, Any], tree: ast.Module) -> Effects:
+    """What the tool declares, but never less than its source shows: writers copy `pure` from examples."""
+    shown = infer_effects(tree)
+    declared = meta.get("effects")
+    if declared is None:
+        return shown
+    if declared not in get_args(Effects):
+        raise ContractError(f'{META}["effects"] must be "pure", "reads" or "writes", not {declared!r}.')
+    return stronger(cast(Effects, declared), shown)
+
+
+def _examples(meta: dict[str, Any]) -> tuple[Example, ...]:
+    form = f'{META}["examples"] must be a list of {{"arguments": {{...}}, "files": {{"name": "text"}}}}'
+    entries = meta.get("examples") or ()
+    if not isinstance(entries, (list, tuple)):
+        raise ContractError(f"{form}.")
+    examples = []
+    for entry in entries:
+        if not isinstance(entry, dict) or not isinstance(entry.get("arguments"), dict):
+            raise ContractError(f"{form}; each entry needs a dict of arguments.")
+        files = entry.get("files") or {}
+        if not isinstance(files, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in files.items()):
+            raise ContractError(f"{form}; files are texts by name.")
+        if not all(isinstance(key, str) for key in entry["arguments"]):
+            raise ContractError(f"{form}; names of arguments are strings.")
+        _check_example_files(files)
+        examples.append(Example(arguments=_json_plain(entry["arguments"]), files=files))
+    return tuple(examples)
+
+
+def _check_example_files(files: dict[str, str]) -> None:
+    for name in files:
+        parts = name.replace("\\", "/").split("/")
+        if name.startswith(("/", "~")) or "" in parts or ".." in parts or not name.isprintable() or len(name) > 200:
+            raise ContractError(f"Example file {name!r} must have a plain relative name, such as 'small.csv'.")
+    if sum(len(text) for text in files.values()) > MAX_EXAMPLE_BYTES:
+        raise ContractError("The files of an example are larger than 1 MiB; a few lines are enough.")
+
+
+def _json_plain(value: Any) -> Any:
+    """Literal Python as JSON: tuples and sets as lists; what JSON does not know is refused."""
+    if isinstance(value, dict):
+        return {str(key): _json_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_plain(item) for item in value]
+    if isinstance(value, (set, frozenset)):
+        return sorted((_json_plain(item) for item in value), key=repr)
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    raise ContractError(f"An example's arguments must be JSON values; {value!r} is {type(value).__name__}.")
+
+
+def _capabilities(meta: dict[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Network hosts, read paths and environment names that the tool says it needs."""
+    given = meta.get("capabilities") or {}
+    if not isinstance(given, dict):
+        raise ContractError(f'{META}["capabilities"] must be a dict of lists of strings.')
+    found: dict[str, tuple[str, ...]] = {}
+    for key, values in given.items():
+        listed = [values] if isinstance(values, str) else values
+        if not isinstance(listed, (list, tuple)) or not all(isinstance(v, str) for v in listed):
+            raise ContractError(f'{META}["capabilities"]["{key}"] must be a list of strings.')
+        found[str(key)] = tuple(listed)
+    return found
+
+
+def _timeout(meta: dict[str, Any]) -> float | None:
+    value = meta.get("timeout_s")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= 3600:
+        raise ContractError(f'{META}["timeout_s"] must be a number of seconds up to 3600.')
+    return float(value)
