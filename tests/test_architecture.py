@@ -7,6 +7,7 @@ them failing on a small bad sample.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,16 +32,16 @@ RANKS = {
 ONLY_SEES = {"view": {"core", "rundir"}}
 OUTSIDE_THE_HOUSE = {"habilis.testing"}
 """For tests and users: no room may import it."""
-GUEST = "habilis.tools.guest"
-GUEST_MAY_IMPORT = {"pydantic"}
+INSIDE_THE_SANDBOX = {"habilis.tools.guest": {"pydantic"}, "habilis.tools.confine": set[str]()}
+"""Programs that run inside the sandbox, with what each may import besides the standard library."""
 
 MAX_LINES = 400
 LONG_FILES: dict[str, str] = {}
 """Files over MAX_LINES, each with the reason."""
-PROSE_CHARS, PROSE_WORDS = 300, 40
-PROSE_ALLOWED: dict[str, str] = {}
-"""Modules that hold long text which is no prompt, each with the reason."""
-A_MODEL_ITSELF = "habilis.models.offline"
+PROSE_CHARS = 300
+SENTENCE_END = re.compile(r"[a-z\])`'\"][.!?](\s|$)")
+NO_PROMPTS_THERE = ("habilis.models.offline", "habilis.cli")
+"""The offline model is a model itself, and what the command line says is for people."""
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}
 
 
@@ -122,15 +123,14 @@ def doors_that_know_more_than_the_cli(root: Path) -> list[str]:
     ]
 
 
-def foreign_imports_of_the_guest(root: Path) -> list[str]:
+def luggage_in_the_sandbox(root: Path) -> list[str]:
     known = modules(root)
-    if GUEST not in known:
-        return []
-    allowed = GUEST_MAY_IMPORT | sys.stdlib_module_names
     return [
-        f"{GUEST}:{line} imports {target}"
-        for line, target in imports(GUEST, known[GUEST], known)
-        if target.split(".")[0] not in allowed
+        f"{module}:{line} imports {target}"
+        for module, extra in INSIDE_THE_SANDBOX.items()
+        if module in known
+        for line, target in imports(module, known[module], known)
+        if target.split(".")[0] not in extra | sys.stdlib_module_names
     ]
 
 
@@ -158,11 +158,11 @@ def import_cycles(root: Path) -> list[str]:
 
 
 def environment_readers(root: Path) -> list[str]:
-    """Only config.py reads the process environment; the guest, alone in its sandbox, reads its own."""
+    """Only config.py reads the environment; what runs inside the sandbox reads its own."""
     names = {"environ", "environb", "getenv", "getenvb", "putenv"}
     bad = []
     for module, path in modules(root).items():
-        if module in ("habilis.config", GUEST):
+        if module == "habilis.config" or module in INSIDE_THE_SANDBOX:
             continue
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             read = isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == "os"
@@ -176,20 +176,19 @@ def prompts_in_code(root: Path) -> list[str]:
     """Prose long enough to be a prompt, outside prompts/ and docstrings."""
     bad = []
     for module, path in modules(root).items():
-        if module.startswith(A_MODEL_ITSELF) or module in PROSE_ALLOWED:
+        if module.startswith(NO_PROMPTS_THERE):
             continue
         tree = ast.parse(path.read_text(encoding="utf-8"))
         docstrings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
-        word_lists = {n.value for n in ast.walk(tree) if isinstance(n, ast.Attribute) and n.attr == "split"}
         parts_of_f_strings = {part for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for part in n.values}
         for node in ast.walk(tree):
             if isinstance(node, ast.JoinedStr):
                 text = "".join(str(p.value) for p in node.values if isinstance(p, ast.Constant))
-            elif isinstance(node, ast.Constant) and node not in docstrings | word_lists | parts_of_f_strings:
+            elif isinstance(node, ast.Constant) and node not in docstrings | parts_of_f_strings:
                 text = node.value if isinstance(node.value, str) else ""
             else:
                 continue
-            if len(text) > PROSE_CHARS and len(text.split()) > PROSE_WORDS:
+            if len(text) > PROSE_CHARS and len(SENTENCE_END.findall(text)) > 1:
                 bad.append(f"{module}:{node.lineno} holds a text of {len(text)} characters")
     return bad
 
@@ -216,7 +215,7 @@ def undocumented_rooms(root: Path) -> list[str]:
 RULES = [
     imports_that_run_up,
     doors_that_know_more_than_the_cli,
-    foreign_imports_of_the_guest,
+    luggage_in_the_sandbox,
     import_cycles,
     environment_readers,
     prompts_in_code,
@@ -251,8 +250,8 @@ SAMPLES = {
     "a room nobody placed": (imports_that_run_up, "extras/x.py", ""),
     "the dashboard looking into tools": (imports_that_run_up, "view/x.py", "import habilis.config"),
     "a door with knowledge": (doors_that_know_more_than_the_cli, "../../main.py", "from habilis.agents import team"),
-    "a guest with luggage": (foreign_imports_of_the_guest, "tools/guest.py", "import habilis.core"),
-    "a guest with a library": (foreign_imports_of_the_guest, "tools/guest.py", "import jsonschema"),
+    "a guest with luggage": (luggage_in_the_sandbox, "tools/guest.py", "import habilis.core"),
+    "a guest with a library": (luggage_in_the_sandbox, "tools/guest.py", "import jsonschema"),
     "the environment, read": (environment_readers, "cli/x.py", "import os\nprint(os.environ['HOME'])"),
     "the environment, imported": (environment_readers, "cli/x.py", "from os import getenv"),
     "a prompt in code": (prompts_in_code, "agents/x.py", f"ask({PROSE!r})"),
@@ -294,7 +293,7 @@ def test_what_is_allowed_stays_allowed(tmp_path: Path) -> None:
             "tools/guest.py": "import os, json, pydantic\nos.environ.get('HABILIS_IN')",
             "config.py": "import os\nos.environ",
             "models/offline/x.py": f"x = {PROSE!r}",
-            "agents/y.py": f"words = {PROSE!r}.split()",
+            "agents/y.py": f"words = {'one two three ' * 50!r}",
         },
     )
     rules = [rule for rule in RULES if rule is not undocumented_rooms]

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, get_args
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from habilis.core.errors import UserError
 from habilis.core.types import Frozen, Role
@@ -30,7 +34,7 @@ class RoleSettings(Frozen):
 
     provider: Literal["auto", "openai", "offline"] | None = Field(
         None,
-        description="openai: any compatible server; offline: the built-in demonstration model; auto: by key or base_url",
+        description="openai: any compatible server; offline: the built-in demonstration model; auto: by key or URL",
     )
     base_url: str | None = Field(None, description="address of an OpenAI-compatible API, ending in /v1")
     model: str | None = Field(
@@ -195,23 +199,22 @@ def load_with_origins(
     files: Sequence[Path] = (), overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
 ) -> Loaded:
     """Like `load_settings`, with the origin of each value for `habilis config show`."""
-    environ = os.environ if environ is None else environ
-    layers: list[tuple[str, dict[str, Any]]] = [("environment", _from_environment(environ))]
-    layers += [(f"file {path}", _from_file(path)) for path in files]
-    layers.append(("command line", _from_overrides(overrides)))
+    rows = _from_environment(os.environ if environ is None else environ)
+    for path in files:
+        rows += [(dotted, value, f"file {path}") for dotted, value in _flatten(_from_file(path))]
+    rows += _from_overrides(overrides)
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for origin, layer in layers:
-        for dotted, value in _flatten(layer):
-            _check_key(dotted, origin)
-            _put(merged, dotted, value)
-            origins[dotted] = origin
+    for dotted, value, origin in rows:
+        _check_key(dotted, origin)
+        _put(merged, dotted, value)
+        origins[dotted] = origin
     try:
         return Loaded(Settings.model_validate(merged), origins)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         dotted = ".".join(str(part) for part in first["loc"])
-        origin = next((o for k, o in origins.items() if k == dotted or dotted.startswith(k + ".")), "settings")
+        origin = origins.get(dotted) or next((o for k, o in origins.items() if _inside(dotted, k)), "settings")
         raise UserError(f"{origin}: {dotted}: {first['msg']}") from None
 
 
@@ -235,7 +238,13 @@ def cache_dir() -> Path:
 
 def all_keys() -> dict[str, tuple[Any, str]]:
     """Every dotted key with its default and its description, in the order of the fields."""
-    found: dict[str, tuple[Any, str]] = {}
+    return {dotted: (value, info.description or "") for dotted, (value, info) in _fields().items()}
+
+
+@lru_cache(maxsize=1)
+def _fields() -> Mapping[str, tuple[Any, FieldInfo]]:
+    """Every dotted key with its default and its field."""
+    found: dict[str, tuple[Any, FieldInfo]] = {}
 
     def walk(model: BaseModel, prefix: str) -> None:
         for name, info in type(model).model_fields.items():
@@ -243,7 +252,7 @@ def all_keys() -> dict[str, tuple[Any, str]]:
             if isinstance(value, BaseModel):
                 walk(value, f"{prefix}{name}.")
             else:
-                found[prefix + name] = (value, info.description or "")
+                found[prefix + name] = (value, info)
 
     walk(Settings(), "")
     return found
@@ -255,36 +264,36 @@ def shipped(kind: Literal["prompts", "configs"]) -> Path:
     return inside if inside.is_dir() else Path(__file__).resolve().parents[2] / kind
 
 
-def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    for name, key in (("OPENAI_BASE_URL", "base_url"), ("OPENAI_MODEL", "model")):
-        if environ.get(name):
-            _put(tree, f"models.basic.{key}", environ[name])
-    known = all_keys()
+Row = tuple[str, Any, str]
+"""Dotted key, value, origin."""
+
+
+def _from_environment(environ: Mapping[str, str]) -> list[Row]:
+    plain = (("OPENAI_BASE_URL", "base_url"), ("OPENAI_MODEL", "model"))
+    rows: list[Row] = [(f"models.basic.{key}", environ[n], f"environment {n}") for n, key in plain if environ.get(n)]
     for name, text in sorted(environ.items()):
-        if not name.startswith(ENV_PREFIX) or name in _OWN_VARIABLES:
-            continue
-        dotted = name.removeprefix(ENV_PREFIX).lower().replace("__", ".")
-        _put(tree, dotted, _parse(dotted, text, known, f"environment variable {name}"))
-    return tree
+        if name.startswith(ENV_PREFIX) and name not in _OWN_VARIABLES and text.strip():
+            dotted = name.removeprefix(ENV_PREFIX).lower().replace("__", ".")
+            rows.append((dotted, _parse(dotted, text, f"environment {name}"), f"environment {name}"))
+    return rows
 
 
 _OWN_VARIABLES = {"HABILIS_CACHE_DIR", "HABILIS_IN", "HABILIS_OUT", "HABILIS_QUESTION"}
 
 
 def _from_file(path: Path) -> dict[str, Any]:
-    candidates = [
-        path,
-        path.with_suffix(".yaml"),
-        shipped("configs") / path.name,
-        shipped("configs") / f"{path.name}.yaml",
-    ]
+    path = path.expanduser()
+    candidates = [path, path.with_name(f"{path.name}.yaml")]
+    if len(path.parts) == 1:  # a bare name may mean a shipped file; a path means what it says
+        candidates += [shipped("configs") / candidate.name for candidate in candidates]
     found = next((p for p in candidates if p.is_file()), None)
     if found is None:
         known = ", ".join(sorted(p.stem for p in shipped("configs").glob("*.yaml")))
         raise UserError(f"settings file {path} does not exist; shipped ones: {known}")
     try:
-        data = yaml.safe_load(found.read_text(encoding="utf-8-sig"))
+        data = _load_yaml(found.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise UserError(f"settings file {path}: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UserError(f"settings file {path} is not YAML: {' '.join(str(error).split())}") from None
     if data is None:
@@ -294,33 +303,67 @@ def _from_file(path: Path) -> dict[str, Any]:
     return data
 
 
-def _from_overrides(overrides: Sequence[str]) -> dict[str, Any]:
-    tree: dict[str, Any] = {}
-    known = all_keys()
+def _from_overrides(overrides: Sequence[str]) -> list[Row]:
+    rows: list[Row] = []
     for item in overrides:
-        dotted, equals, text = item.partition("=")
-        if not equals or not dotted.strip():
+        dotted, equals, text = (part.strip() for part in item.partition("="))
+        if not equals or not dotted:
             raise UserError(f"--set {item}: expected key=value, for example limits.max_rounds=20")
-        _put(tree, dotted.strip(), _parse(dotted.strip(), text, known, "command line"))
-    return tree
+        rows.append((dotted, _parse(dotted, text, "command line"), "command line"))
+    return rows
 
 
-def _parse(dotted: str, text: str, known: Mapping[str, tuple[Any, str]], origin: str) -> Any:
-    """The value that `text` means: YAML, but a plain string where the setting is one."""
+def _parse(dotted: str, text: str, origin: str) -> Any:
+    """The value that `text` means: YAML, but text as it stands where the setting is text; empty means unset."""
     _check_key(dotted, origin)
-    if isinstance(known.get(dotted, (None, ""))[0], str):
+    if not text.strip():
+        return None
+    if _is_text(dotted):
         return text
     try:
-        return yaml.safe_load(text) if text.strip() else None
+        return _load_yaml(text)
     except yaml.YAMLError:
         return text
 
 
+class _Loader(yaml.SafeLoader):
+    """YAML in which `off`, `on`, `yes` and `no` are words, as in YAML 1.2, so that `sandbox: {mode: off}` works."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:bool"]
+    for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF"))
+
+
+def _load_yaml(text: str) -> Any:
+    return yaml.load(text, _Loader)  # a SafeLoader: plain data alone
+
+
+def _is_text(dotted: str) -> bool:
+    """Whether the setting takes text alone (`str`, words to choose from, or the value of a header)."""
+    if dotted not in _fields():
+        return ".headers." in dotted
+    kind = _fields()[dotted][1].annotation
+    kinds = set(get_args(kind) or (kind,)) - {NoneType}
+    return kinds == {str} or all(isinstance(k, str) or get_origin(k) is Literal for k in kinds)
+
+
+def _inside(dotted: str, key: str) -> bool:
+    return dotted.startswith(key + ".")
+
+
+def _is_open(dotted: str) -> bool:
+    """Whether the setting is a mapping with keys of the user's own."""
+    return dotted.endswith((".headers", ".options"))
+
+
 def _check_key(dotted: str, origin: str) -> None:
-    known = all_keys()
-    if dotted in known or any(dotted.startswith(k + ".") for k in known if k.endswith((".headers", ".options"))):
+    known = _fields()
+    if dotted in known or any(_inside(dotted, k) for k in known if _is_open(k)):
         return
-    if any(k.startswith(dotted + ".") for k in known):
+    if any(_inside(k, dotted) for k in known):
         raise UserError(f"{origin}: {dotted} is a group of settings, give one of its keys")
     near = difflib.get_close_matches(dotted, known, 1, 0.6)
     raise UserError(
@@ -330,12 +373,13 @@ def _check_key(dotted: str, origin: str) -> None:
 
 
 def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """Dotted key and value of each setting in a tree of mappings."""
     rows: list[tuple[str, Any]] = []
     for key, value in tree.items():
         dotted = f"{prefix}{key}"
-        if isinstance(value, dict) and not dotted.endswith((".headers", ".options")):
+        if isinstance(value, dict) and not _is_open(dotted):
             rows += _flatten(value, dotted + ".")
-        else:
+        elif value is not None or dotted in _fields():  # a group with all its keys commented out is empty
             rows.append((dotted, value))
     return rows
 
@@ -343,7 +387,9 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
 def _put(tree: dict[str, Any], dotted: str, value: Any) -> None:
     *parents, leaf = dotted.split(".")
     for part in parents:
-        tree = tree.setdefault(part, {})
+        if tree.get(part) is None:
+            tree[part] = {}
+        tree = tree[part]
         if not isinstance(tree, dict):
             raise UserError(f"{dotted}: {part} is a single setting, not a group")
     tree[leaf] = value
