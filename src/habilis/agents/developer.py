@@ -1,0 +1,35 @@
+"""The tool developer: has the plan's tools built, all side by side, and binds what there is (Y11, Y12, H04)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Literal
+
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from habilis.agents.state import TaskState
+from habilis.core.types import Plan
+from habilis.tools.smith import BuildFailure
+from habilis.tools.workshop import Workshop
+
+
+async def tool_developer(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["executor", "integrator"]]:
+    """Build what the plan asks for. What was built is kept and bound even when another build failed."""
+    shop = runtime.context
+    shop.check_stop()
+    plan = Plan.model_validate(state["plan"])
+    async with asyncio.TaskGroup() as group:
+        builds = [
+            group.create_task(shop.smith.build(request, question=shop.task.question, files=shop.files_view))
+            for request in plan.build
+        ]
+    results = [build.result() for build in builds]
+    failures = [f"{r.name} could not be built: {r.reason}" for r in results if isinstance(r, BuildFailure)]
+    built = [r.name for r in results if not isinstance(r, BuildFailure)]
+    # The newest first: what the plan names now must be among the tools that fit under the limit.
+    bound = list(dict.fromkeys([*built, *plan.reuse, *state.get("bound", [])]))
+    update: TaskState = {"bound": bound, "build_failures": [*state.get("build_failures", []), *failures]}
+    if failures and shop.settings.tools.on_build_failure == "stop":
+        return Command(update={**update, "report": failures[0]}, goto="integrator")
+    return Command(update=update, goto="executor")

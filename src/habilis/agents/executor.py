@@ -1,0 +1,269 @@
+"""The executor: a ReAct sub-graph over the task's tools, with roll-back, mending of failing tools, and summary.
+
+act → call_tools → (ask) → (enhance) → (summarise) → act, act → roll_back → act, act → (enhance) → END.
+Every `after_…` router is a pure function, tested as a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command, interrupt
+
+from habilis.agents import mending, rounds, summary
+from habilis.agents.state import ExecutorState, Stop
+from habilis.config import LimitsSettings
+from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall
+from habilis.core.types import Usage
+from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
+from habilis.models.history import is_empty_reply, roll_back
+from habilis.tools.presets import ASK_USER, FINISH_TASK
+from habilis.tools.workshop import Workshop
+
+NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
+NOBODY = "Nobody is there to answer. Go on with what you know, and say what you assumed."
+
+AfterAct = Literal["call_tools", "roll_back", "enhance", "__end__"]
+AfterTools = Literal["ask", "enhance", "summarise", "act", "__end__"]
+
+
+def is_last_round(state: Mapping[str, Any], limits: LimitsSettings) -> bool:
+    """Whether the next reply is the one without tools: the round budget is used, or the execution is to end (D04)."""
+    if state.get("ending"):
+        return True
+    return limits.max_rounds >= 0 and state.get("rounds", 0) >= limits.max_rounds
+
+
+def after_act(reply: AIMessage, *, last: bool, care_due: bool) -> AfterAct:
+    """Where a reply leads: to its calls, to a roll-back when it is empty, to a look at failing tools, or out."""
+    if last:
+        return "__end__"
+    if reply.tool_calls:
+        return "call_tools"
+    if is_empty_reply(reply):
+        return "roll_back"
+    return "enhance" if care_due else "__end__"
+
+
+def after_tools(state: Mapping[str, Any], limits: LimitsSettings, *, asking: bool, care_due: bool) -> AfterTools:
+    """Where a tool round leads: a question to the user first, then failing tools when due, then the summary."""
+    if asking:
+        return "ask"
+    at_interval = state["rounds"] % limits.enhance_interval == 0
+    if care_due and (at_interval or state.get("ending") or state.get("stop")):
+        return "enhance"
+    return after_care(state)
+
+
+def after_care(state: Mapping[str, Any]) -> Literal["summarise", "act", "__end__"]:
+    """Where the loop goes once failing tools were looked at."""
+    if state.get("stop"):
+        return "__end__"
+    return "summarise" if state.get("too_long") else "act"
+
+
+async def act(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterAct]:
+    """Ask the model for its next step. The system prompt stands in front and is never stored (Y23)."""
+    shop = runtime.context
+    shop.check_stop()
+    last = is_last_round(state, shop.settings.limits)
+    position = state["position"] + 1
+    shop.emit(Thought(position=position, stage="asked"))
+    before = shop.models.usage
+    reply = await _next_reply(state, shop, last=last, position=position)
+    shop.emit(_thought(position, reply, before, shop.models.usage))
+    goto = after_act(reply, last=last, care_due=mending.is_due(state, shop))
+    update: ExecutorState = {"messages": [*state["messages"], reply], "position": position}
+    if goto != "roll_back":
+        update["empty_run"] = 0
+    if goto in ("enhance", "__end__"):
+        update["text"] = str(reply.content).strip()
+        update["stop"] = _stop(state, update["text"], last=last)
+    return Command(update=update, goto=goto)
+
+
+def _stop(state: ExecutorState, text: str, *, last: bool) -> Stop:
+    if state.get("ending"):
+        return state["ending"]
+    return "out_of_rounds" if last and not text else "answer"
+
+
+async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, position: int) -> AIMessage:
+    """One reply whose calls fit their schemas, or the last one after all corrections were asked for (A36).
+
+    Corrections are a conversation of this step alone: the bad replies and what was said about them are not stored,
+    unless no reply was good; then the last one is, and the tool round answers its calls with the reasons.
+    """
+    specs = [] if last else shop.specs(state["bound"])
+    messages: list[BaseMessage] = [SystemMessage(shop.system_prompt), *state["messages"]]
+    if last:
+        messages.append(HumanMessage(shop.prompts.render("last_round", rounds=state["rounds"]).system))
+    elif state.get("empty_run"):
+        messages.append(HumanMessage(NUDGE))
+    taken = {raw["call_id"] for raw in state["calls"]}
+    purpose = "answer without tools" if last else f"step {position}"
+    corrections = shop.settings.limits.correction_retries
+    while True:
+        reply = await shop.models.chat("basic", messages, tools=specs, purpose=purpose)
+        if last:
+            return AIMessage(reply.content)
+        checked = check_calls(with_unique_ids(reply, f"c{position}", taken), specs)
+        if not checked.problems or not corrections:
+            return checked.message
+        corrections -= 1
+        messages += [checked.message, *_corrections(checked)]
+
+
+def _corrections(checked: CheckedCalls) -> list[ToolMessage]:
+    """A result for every call of a reply with problems: what is wrong with it, or that it waits for the others."""
+    wrong = {problem.call_id: problem.text for problem in checked.problems}
+    waiting = "Not run: another call of this reply is wrong. Send this call again with the corrected one."
+    return [
+        ToolMessage(wrong.get(call["id"] or "", waiting), tool_call_id=call["id"], name=call["name"], status="error")
+        for call in checked.message.tool_calls
+    ]
+
+
+def _thought(position: int, reply: AIMessage, before: Usage, after: Usage) -> Thought:
+    calls = [ThoughtCall(call_id=c["id"] or "", tool=c["name"], arguments=c["args"]) for c in reply.tool_calls]
+    used = Usage(
+        model_calls=after.model_calls - before.model_calls,
+        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
+        completion_tokens=after.completion_tokens - before.completion_tokens,
+    )
+    return Thought(position=position, stage="replied", thought=str(reply.content), calls=tuple(calls), usage=used)
+
+
+async def call_tools(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterTools]:
+    """Run the calls of the last reply and commit the round whole: results, log, counters in one step (A35)."""
+    shop = runtime.context
+    shop.check_stop()
+    limits = shop.settings.limits
+    reply = state["messages"][-1]
+    assert isinstance(reply, AIMessage)
+    checked = check_calls(reply, shop.specs(state["bound"]))
+    results = await rounds.run_round(checked, state, shop)
+    rounds.observe(state["position"], str(reply.content), results, shop)
+    answered: list[BaseMessage] = [
+        ToolMessage(r.text, tool_call_id=r.call_id, name=r.tool, status="error" if r.outcome.error else "success")
+        for r in results
+    ]
+    failed = bool(results) and all(r.outcome.error for r in results)
+    update: ExecutorState = {
+        "calls": rounds.logged(state, results),
+        "rounds": state["rounds"] + 1,
+        "failed_run": state["failed_run"] + 1 if failed else 0,
+    }
+    if rounds.repeated_too_often(results):
+        update["ending"] = "repeating"
+    elif update["failed_run"] >= limits.max_failed_rounds:
+        update["ending"] = "failing"
+    finish = next((call for call in checked.calls if call.name == FINISH_TASK), None)
+    if finish is not None:
+        update |= {"stop": "finished", "text": str(finish.args.get("answer", "")).strip()}
+        answered.append(ToolMessage("Finished.", tool_call_id=finish.id, name=FINISH_TASK))
+    update["messages"] = [*state["messages"], *answered]
+    update["too_long"] = summary.too_long(update["messages"], state["bound"], shop)
+    now: ExecutorState = {**state, **update}
+    asking = any(call.name == ASK_USER for call in checked.calls)
+    goto = after_tools(now, limits, asking=asking, care_due=mending.is_due(now, shop))
+    return Command(update=update, goto=goto)
+
+
+async def ask(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterTools]:
+    """Put the round's questions to the user, the other calls being committed already.
+
+    An interrupted node runs again from its start; the tape keeps the answers that were given.
+    """
+    shop = runtime.context
+    answered = {m.tool_call_id for m in state["messages"] if isinstance(m, ToolMessage)}
+    said: list[BaseMessage] = []
+    for message in state["messages"]:
+        for call in message.tool_calls if isinstance(message, AIMessage) else ():
+            if call["name"] == ASK_USER and call["id"] not in answered:
+                said.append(ToolMessage(_answer_to(call, shop), tool_call_id=call["id"], name=ASK_USER))
+    now: ExecutorState = {**state, "messages": [*state["messages"], *said]}
+    goto = after_tools(now, shop.settings.limits, asking=False, care_due=mending.is_due(now, shop))
+    return Command(update={"messages": now["messages"]}, goto=goto)
+
+
+def _answer_to(call: Mapping[str, Any], shop: Workshop) -> str:
+    question = str(call["args"].get("question", ""))
+    given = shop.tape.answer(call["id"])
+    if given is None:
+        shop.emit(Asked(question=question))
+        given = str(interrupt({"question": question})) if shop.may_ask else NOBODY
+        shop.tape.answered(call["id"], given)
+    return given
+
+
+async def enhance(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["summarise", "act", "__end__"]]:
+    """Look at failing tools; when one was mended after the answer was given, the answer is asked for again.
+
+    An answer that rests on a failed call is worth little once its tool works: the loop goes on with the new version,
+    within the same round budget, instead of handing it to a review that must refuse it.
+    """
+    shop = runtime.context
+    shop.check_stop()
+    mended = await mending.mend(state, shop)
+    update: ExecutorState = {
+        "calls": mended.calls,
+        "messages": mended.messages,
+        "enhancements": mended.enhancements,
+    }
+    if mended.tools:
+        update |= {"failed_run": 0, "ending": ""}
+        rounds_left = not is_last_round({"rounds": state["rounds"]}, shop.settings.limits)
+        if state.get("stop") == "answer" and rounds_left:
+            update |= {"stop": "", "text": "", "messages": mended.messages[:-1]}
+    update["too_long"] = summary.too_long(update["messages"], state["bound"], shop)
+    return Command(update=update, goto=after_care({**state, **update}))
+
+
+async def summarise(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act"]]:
+    """Fold the history into one summary."""
+    shop = runtime.context
+    shop.check_stop()
+    return Command(update={"messages": await summary.fold(state, shop), "too_long": False}, goto="act")
+
+
+async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act", "__end__"]]:
+    """Answer an empty reply (Y24, Y27): drop it and nudge; at the next one take the step before it back as well.
+
+    Results of calls that write are never taken back: the model must know what was done.
+    """
+    shop = runtime.context
+    empty_run, empty_total = state["empty_run"] + 1, state["empty_total"] + 1
+    messages, rounds_back = state["messages"][:-1], 0
+    if empty_run > 1:
+        kept = {raw["call_id"] for raw in state["calls"] if raw["effects"] == "writes"}
+        messages, rounds_back = roll_back(messages, kept)
+    dropped = len(state["messages"]) - len(messages)
+    shop.emit(RolledBack(reason=f"empty reply {empty_total}", dropped=dropped))
+    update: ExecutorState = {
+        "messages": messages,
+        "rounds": state["rounds"] - rounds_back,
+        "empty_run": empty_run,
+        "empty_total": empty_total,
+    }
+    if empty_total > shop.settings.limits.max_empty_replies:
+        return Command(update={**update, "stop": "empty_replies"}, goto="__end__")
+    return Command(update=update, goto="act")
+
+
+def build_executor() -> CompiledStateGraph[ExecutorState, Workshop, ExecutorState, ExecutorState]:
+    """The compiled sub-graph; it checkpoints with the graph that it is called in."""
+    graph = StateGraph(ExecutorState, context_schema=Workshop)
+    graph.add_node("act", act)
+    graph.add_node("call_tools", call_tools)
+    graph.add_node("ask", ask)
+    graph.add_node("enhance", enhance)
+    graph.add_node("summarise", summarise)
+    graph.add_node("roll_back", drop_empty)
+    graph.add_edge(START, "act")
+    return graph.compile(name="executor")

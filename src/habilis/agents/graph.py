@@ -1,0 +1,123 @@
+"""The outer graph: manager → tool developer → executor → manager … → integrator."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Literal
+
+from langchain_core.messages import BaseMessage, HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from habilis.agents import summary
+from habilis.agents.developer import tool_developer
+from habilis.agents.executor import build_executor
+from habilis.agents.integrator import integrator
+from habilis.agents.manager import manager
+from habilis.agents.state import ExecutorState, TaskState
+from habilis.core.events import ExecutionEnded
+from habilis.core.types import Plan
+from habilis.tools.workshop import Workshop
+
+TaskGraph = CompiledStateGraph[TaskState, Workshop, TaskState, TaskState]
+
+
+def initial_state() -> TaskState:
+    """Where every task starts."""
+    return {
+        "attempt": 0,
+        "bound": [],
+        "build_failures": [],
+        "capabilities": "",
+        "report": "",
+        "pending": "",
+        "earlier": [],
+        "summary": "",
+        "stop": "",
+        "accepted": False,
+        "messages": [],
+        "calls": [],
+        "rounds": 0,
+        "round_limit_reached": False,
+        "position": 0,
+        "enhancements": {},
+    }
+
+
+async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["manager"]]:
+    """One execution in the sub-graph, and what it leaves to the next plan: its answer, or a summary of its work."""
+    shop = runtime.context
+    attempt = state["attempt"] + 1
+    start: ExecutorState = {
+        "attempt": attempt,
+        "bound": state["bound"],
+        "messages": _opening(state, shop),
+        "calls": state["calls"],
+        "rounds": 0,
+        "empty_run": 0,
+        "empty_total": 0,
+        "failed_run": 0,
+        "too_long": False,
+        "ending": "",
+        "stop": "",
+        "text": "",
+        "position": state["position"],
+        "enhancements": state["enhancements"],
+    }
+    end = await _executor().ainvoke(start, context=shop)
+    text, messages, told = end["text"], end["messages"], ""
+    if end["stop"] == "out_of_rounds":
+        told = await summary.summarise(messages, shop)
+        messages = [messages[0], HumanMessage(f"{summary.HEADING}\n{told}")]
+    shop.emit(ExecutionEnded(attempt=attempt, stop=end["stop"], text=text or told))
+    limit = shop.settings.limits.max_rounds
+    update: TaskState = {
+        "attempt": attempt,
+        "pending": text,
+        "earlier": [*state["earlier"], *([state["pending"]] if state["pending"] else [])],
+        "summary": told or state["summary"],
+        "capabilities": summary.missing_capabilities(told or text),
+        "stop": end["stop"],
+        "messages": messages,
+        "calls": end["calls"],
+        "rounds": state["rounds"] + end["rounds"],
+        "round_limit_reached": state["round_limit_reached"] or 0 <= limit <= end["rounds"],
+        "position": end["position"],
+        "enhancements": end["enhancements"],
+    }
+    return Command(update=update, goto="manager")
+
+
+def _opening(state: TaskState, shop: Workshop) -> list[BaseMessage]:
+    """The first messages of an execution: the task, earlier work, and a failure report last of all (Y18)."""
+    plan = Plan.model_validate(state["plan"])
+    prompt = shop.prompts.render(
+        "execute",
+        question=shop.task.question,
+        files=shop.files_view,
+        missing=shop.task.missing,
+        guidance=plan.guidance,
+    )
+    messages: list[BaseMessage] = [HumanMessage(prompt.user), *state["messages"][1:]]
+    if state["report"]:
+        messages.append(HumanMessage(shop.prompts.render("retry", failure_report=state["report"]).user))
+    return messages
+
+
+@cache
+def _executor() -> CompiledStateGraph[ExecutorState, Workshop, ExecutorState, ExecutorState]:
+    return build_executor()
+
+
+def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> TaskGraph:
+    """The compiled graph over a `Workshop` context, checkpointed by `checkpointer`."""
+    graph = StateGraph(TaskState, context_schema=Workshop)
+    graph.add_node("manager", manager)
+    graph.add_node("tool_developer", tool_developer)
+    graph.add_node("executor", executor)
+    graph.add_node("integrator", integrator)
+    graph.add_edge(START, "manager")
+    return graph.compile(checkpointer=checkpointer, name="habilis")

@@ -1,0 +1,53 @@
+"""The integrator: from findings to the answer in the form that was asked for (Y38, Y39)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from habilis.agents.state import TaskState
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.types import Answer
+from habilis.tools.results import cut_text
+from habilis.tools.workshop import Workshop
+
+NO_RESULT = "No result was found."
+
+
+class AnswerReply(BaseModel):
+    final_answer: str = Field(max_length=8_000, description="the answer alone")
+    reasoning_summary: str = Field(default="", max_length=1_500)
+
+
+async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["__end__"]]:
+    """One structured call makes the answer. Without findings there is nothing to ask: the answer says so."""
+    shop = runtime.context
+    shop.check_stop()
+    findings = best_text(state)
+    if not findings:
+        return Command(update={"answer": Answer(final_answer=NO_RESULT).model_dump()}, goto="__end__")
+    prompt = shop.prompts.render("answer", question=shop.task.question, findings=_within_limit(findings, shop))
+    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    try:
+        reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer")
+    except ModelReplyUnusable as error:
+        return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
+    if not reply.final_answer.strip():
+        return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")
+    return Command(update={"answer": Answer(**reply.model_dump()).model_dump()}, goto="__end__")
+
+
+def best_text(state: TaskState) -> str:
+    """The best there is to build an answer on (Y06): the last answer, an earlier one, a summary."""
+    candidates = [state.get("pending", ""), *reversed(state.get("earlier", [])), state.get("summary", "")]
+    return next((text for text in candidates if text.strip()), "")
+
+
+def _within_limit(findings: str, shop: Workshop) -> str:
+    """`findings` cut to half of the model's limit: never an exception, never emptied."""
+    limit = shop.models.token_limit("basic")
+    return findings if limit is None else cut_text(findings, max(limit // 2, 50))

@@ -1,0 +1,110 @@
+"""The manager: judges what an execution came to, and plans what to do next (Y03–Y10, H01, H03)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+from pydantic import BaseModel, Field
+
+from habilis.agents.planning import PlanReply, as_plan
+from habilis.agents.state import TaskState
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.events import Notice, Planned, Reviewed
+from habilis.core.types import Plan, Review
+from habilis.tools.workshop import Workshop
+
+SHOWN_CALLS, SHOWN_CHARS = 30, 400
+STUCK = "the last attempt made no call and gave the answer that was refused before"
+
+
+class ReviewReply(BaseModel):
+    status: Literal["FINISH", "RETRY"]
+    reason: str = Field(max_length=600)
+
+
+async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["tool_developer", "integrator"]]:
+    """Review the last execution, if there was one; then hand over to the integrator, or plan (again)."""
+    shop = runtime.context
+    shop.check_stop()
+    if state["attempt"] == 0:
+        return await _plan(state, shop, report="")
+    review = await _review(state, shop)
+    shop.emit(Reviewed(attempt=state["attempt"], review=review))
+    if review.accepted:
+        return Command(update={"accepted": True}, goto="integrator")
+    if state["attempt"] >= shop.settings.limits.max_attempts:
+        return Command(update={"accepted": False, "report": review.reason}, goto="integrator")
+    if _stuck(state):
+        shop.emit(Notice(level="warning", text=f"Giving up: {STUCK}."))
+        return Command(update={"accepted": False, "report": review.reason}, goto="integrator")
+    return await _plan(state, shop, report=review.reason)
+
+
+async def _review(state: TaskState, shop: Workshop) -> Review:
+    """The judge's word. An empty answer, or one that had to be cut off, is refused without asking."""
+    text = state.get("pending", "").strip()
+    if not text:
+        reason = {
+            "out_of_rounds": "the round limit was reached without an answer",
+            "empty_replies": "the model gave only empty replies",
+        }.get(state.get("stop", ""), "no answer was given")
+        return Review(accepted=False, reason=reason)
+    prompt = shop.prompts.render(
+        "review", question=shop.task.question, answer=text, invocations=_digest(state.get("calls", []))
+    )
+    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    try:
+        reply = await shop.models.structured(prompt.role, messages, ReviewReply, purpose="review")
+    except ModelReplyUnusable as error:
+        return Review(accepted=False, reason=f"the review gave no usable verdict ({error})")
+    return Review(accepted=reply.status == "FINISH", reason=reply.reason)
+
+
+def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
+    """Which tools ran and with what result, the newest calls, short enough for a prompt of bounded size."""
+    return [
+        {
+            "tool": raw["tool"],
+            "arguments": json.dumps(raw["arguments"], ensure_ascii=False)[:SHOWN_CHARS],
+            "result": raw["text"][:SHOWN_CHARS],
+        }
+        for raw in calls[-SHOWN_CALLS:]
+    ]
+
+
+def _stuck(state: TaskState) -> bool:
+    """Whether another attempt has nothing new to stand on: same answer as before, no tool called in between."""
+    called = any(raw["attempt"] == state["attempt"] for raw in state.get("calls", []))
+    return not called and state.get("pending", "").strip() in [text.strip() for text in state.get("earlier", [])]
+
+
+async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Literal["tool_developer", "integrator"]]:
+    """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
+    query = "\n".join(filter(None, [shop.task.question, state.get("capabilities", "")]))
+    candidates = shop.library.search(query, shop.settings.retrieval.candidates)
+    prompt = shop.prompts.render(
+        "plan",
+        question=shop.task.question,
+        files=shop.files_view,
+        missing=shop.task.missing,
+        candidates=candidates,
+        failure_report=report,
+        build_failures="\n".join(state.get("build_failures", [])),
+        capabilities=state.get("capabilities", ""),
+    )
+    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    try:
+        reply = await shop.models.structured(prompt.role, messages, PlanReply, purpose="plan")
+        plan, remarks = as_plan(reply, shop.library.names(), known=[card.name for card in candidates])
+    except ModelReplyUnusable as error:
+        plan, remarks = Plan(reuse=tuple(state.get("bound", []))), [f"The plan could not be read: {error}"]
+    for remark in remarks:
+        shop.emit(Notice(level="warning", text=remark))
+    shop.emit(Planned(attempt=state["attempt"] + 1, plan=plan))
+    update: TaskState = {"plan": plan.model_dump(mode="json"), "report": report, "build_failures": remarks}
+    return Command(update=update, goto="tool_developer")

@@ -1,0 +1,86 @@
+"""A look at failing tools (Y26, Y31–Y37): verdicts that rules left open, then a better version of what failed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+
+from habilis.agents import verdicts
+from habilis.agents.state import ExecutorState, packed, unpacked
+from habilis.core.types import Invocation
+from habilis.models.history import drop_calls
+from habilis.tools.library import Tool
+from habilis.tools.workshop import Workshop
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What a look came to: tools with a better version, the log with all verdicts, the history without what failed."""
+
+    tools: tuple[str, ...]
+    calls: list[dict[str, Any]]
+    messages: list[BaseMessage]
+    enhancements: dict[str, list[str]]
+
+
+def is_due(state: Mapping[str, Any], shop: Workshop) -> bool:
+    """Whether there is anything to look at: a call without verdict, or a failure that may still be mended."""
+    calls = [Invocation.model_validate(raw) for raw in state["calls"] if raw["attempt"] == state["attempt"]]
+    return any(call.verdict is None and shop.library.get(call.tool) for call in calls) or bool(
+        _failing(calls, state.get("enhancements", {}), shop)
+    )
+
+
+async def mend(state: ExecutorState, shop: Workshop) -> Mended:
+    """Judge what is not judged, then let the smith mend each failing tool, all side by side.
+
+    Only where a better version passed its replay are the failing calls and their results taken out of the history.
+    """
+    log = [unpacked(raw, shop.tape) for raw in state["calls"]]
+    unjudged = [call for call in log if call.verdict is None and call.attempt == state["attempt"]]
+    judged = {call.call_id: call for call in await verdicts.judge(unjudged, shop)} if unjudged else {}
+    for call in judged.values():
+        shop.keep_record(call)
+    log = [judged.get(call.call_id, call) for call in log]
+    current = [call for call in log if call.attempt == state["attempt"]]
+    tried = {tool: list(kinds) for tool, kinds in state.get("enhancements", {}).items()}
+    failing = _failing(current, tried, shop)
+    outcomes = await _enhance_all(failing, shop)
+    messages = state["messages"]
+    for name, better in outcomes.items():
+        tried.setdefault(name, []).extend(dict.fromkeys(verdicts.failure_kind(call) for call in failing[name]))
+        if better:
+            failed = [c for c in current if c.tool == name and c.verdict == "failure"]
+            messages = drop_calls(messages, {call.call_id for call in failed})
+    return Mended(tuple(n for n, ok in outcomes.items() if ok), [packed(call) for call in log], messages, tried)
+
+
+async def _enhance_all(failing: Mapping[str, Sequence[Invocation]], shop: Workshop) -> dict[str, bool]:
+    tasks: dict[str, asyncio.Task[Tool | Any]] = {}
+    async with asyncio.TaskGroup() as group:
+        for name, calls in failing.items():
+            tool = shop.library.get(name)
+            if tool is not None:
+                records = [record for call in calls if (record := shop.record_of(call)) is not None]
+                tasks[name] = group.create_task(shop.smith.enhance(tool, records))
+    return {name: isinstance(task.result(), Tool) for name, task in tasks.items()}
+
+
+def _failing(
+    calls: Sequence[Invocation], tried: Mapping[str, Sequence[str]], shop: Workshop
+) -> dict[str, list[Invocation]]:
+    """By tool, the failures of its present version whose kind was not tried yet, within the limit of enhancements."""
+    found: dict[str, list[Invocation]] = {}
+    for call in calls:
+        tool = shop.library.get(call.tool)
+        if call.verdict != "failure" or tool is None or tool.version != call.version:
+            continue
+        kinds = tried.get(call.tool, ())
+        if verdicts.failure_kind(call) in kinds or len(kinds) >= shop.settings.limits.max_enhancements:
+            continue
+        found.setdefault(call.tool, []).append(call)
+    return found

@@ -1,0 +1,101 @@
+"""From where a task stopped to its result: an honest status, the best text there is, what it made and used."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from habilis.agents.integrator import NO_RESULT, best_text
+from habilis.agents.state import TaskState, unpacked
+from habilis.core.errors import BudgetReached, Interrupted, ModelUnreachable
+from habilis.core.events import ToolArchived
+from habilis.core.types import Answer, Invocation, Status, TaskResult
+from habilis.tools.workshop import Workshop
+
+
+def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -> tuple[Status, str | None]:
+    """The status and, unless `answered` or `waiting`, its reason in one line.
+
+    `answered` only if a review accepted an execution and the integrator's call succeeded.
+    """
+    match error:
+        case None:
+            pass
+        case BudgetReached():
+            return "budget", str(error)
+        case ModelUnreachable():
+            return "unreachable", str(error)
+        case Interrupted() | asyncio.CancelledError():
+            return "interrupted", str(error) or "stopped by the user"
+        case _:
+            return "crashed", f"{type(error).__name__}: {error}"
+    if waiting:
+        return "waiting", None
+    if not state.get("accepted"):
+        return "gave_up", state.get("report") or "no execution was accepted"
+    if state.get("answer_error") or not state.get("answer"):
+        return "gave_up", state.get("answer_error") or "integrator: no answer was made"
+    return "answered", None
+
+
+def make_result(
+    state: TaskState,
+    shop: Workshop,
+    *,
+    error: BaseException | None,
+    question_asked: str | None,
+    level: str,
+    seconds: float,
+    run_dir: Path,
+) -> TaskResult:
+    """The task's result as it stands in `result.json`."""
+    status, reason = status_of(state, error, waiting=question_asked is not None)
+    answer = Answer.model_validate(state["answer"]) if state.get("answer") else None
+    if answer is None:
+        best = best_text(state)
+        answer = Answer(final_answer=best or ("" if status == "waiting" else NO_RESULT))
+    calls = [unpacked(raw, shop.tape) for raw in state.get("calls", [])]
+    return TaskResult(
+        task_id=shop.task.id,
+        status=status,
+        question=shop.task.question,
+        final_answer=answer.final_answer,
+        reasoning_summary=answer.reasoning_summary,
+        error=reason,
+        question_asked=question_asked,
+        files=tuple(_files_made(calls, shop.workspace)),
+        sandbox_level=level,
+        model=shop.models.name("basic"),
+        attempts=state.get("attempt", 0),
+        rounds=state.get("rounds", 0),
+        round_limit_reached=state.get("round_limit_reached", False),
+        tools_made=tuple(shop.library.private.names()),
+        tools_used=tuple(dict.fromkeys(call.tool for call in calls if call.outcome.error is None)),
+        tool_calls=len(calls),
+        invocations=tuple(calls),
+        usage=shop.models.usage,
+        usage_by_role=dict(shop.models.usage_by_role),
+        seconds=round(seconds, 3),
+        run_dir=str(run_dir),
+    )
+
+
+def set_aside_unproven(shop: Workshop, calls: list[Invocation]) -> None:
+    """Archive private tools that never proved themselves (Y40): built, and no call of theirs was a success.
+
+    A tool that was enhanced has passed the replay of its record, which is proof as good as a call.
+    """
+    proven = {call.tool for call in calls if call.verdict == "success"}
+    for name in shop.library.private.names():
+        tool = shop.library.private.get(name)
+        if tool is None or name in proven or tool.was_enhanced:
+            continue
+        called = any(call.tool == name for call in calls)
+        reason = "no call of it succeeded" if called else "it was never called"
+        path = shop.library.private.archive(name, reason)
+        shop.emit(ToolArchived(tool=name, reason=reason, path=str(path)))
+
+
+def _files_made(calls: list[Invocation], workspace: Path) -> list[str]:
+    names = dict.fromkeys(name for call in calls for name in call.outcome.made)
+    return [str(workspace / name) for name in names if (workspace / name).exists()]

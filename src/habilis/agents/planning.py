@@ -1,0 +1,142 @@
+"""From what a model says of a plan to a plan that can be trusted: names checked, schemas made, requests in bounds."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Sequence
+from typing import Any, Literal
+
+from pydantic import BaseModel, Field, model_validator
+
+from habilis.core.types import JsonSchema, Plan, ToolRequest
+
+FieldType = Literal["string", "integer", "number", "boolean", "array_of_strings", "array_of_numbers", "object"]
+_SCHEMAS: dict[str, JsonSchema] = {
+    "array_of_strings": {"type": "array", "items": {"type": "string"}},
+    "array_of_numbers": {"type": "array", "items": {"type": "number"}},
+}
+MAX_PARAMETERS = 5
+
+
+class FieldReply(BaseModel):
+    """One parameter or result field. Flat and bounded, so that every server's structured output can give it."""
+
+    name: str = Field(max_length=60)
+    type: FieldType = "string"
+    description: str = Field(default="", max_length=200)
+    required: bool = True
+
+
+class ToolRequestReply(BaseModel):
+    name: str = Field(max_length=80)
+    description: str = Field(max_length=400)
+    parameters: list[FieldReply] = Field(default_factory=list, max_length=8)
+    returns: list[FieldReply] = Field(default_factory=list, max_length=8)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_schemas(cls, data: Any) -> Any:
+        """Models trained on other systems send `input_schema` and `output_schema`: the same, said as JSON schema."""
+        if not isinstance(data, dict):
+            return data
+        data = dict(data)
+        for old, new in (("input_schema", "parameters"), ("output_schema", "returns")):
+            schema = data.pop(old, None)
+            if new not in data and isinstance(schema, dict):
+                data[new] = fields_of(schema)
+        return data
+
+
+class PlanReply(BaseModel):
+    required_tool_names: list[str] = Field(default_factory=list, max_length=20)
+    tool_usage_guidance: str = Field(default="", max_length=1_000)
+    tool_requests: list[ToolRequestReply] = Field(default_factory=list, max_length=6)
+
+
+def fields_of(schema: JsonSchema) -> list[dict[str, Any]]:
+    """The properties of an object schema, or of a plain mapping of names to types, as flat fields."""
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, dict) else schema
+    required = schema.get("required")
+    fields = []
+    for name, said in properties.items():
+        said = said if isinstance(said, dict) else {"type": str(said)}
+        fields.append(
+            {
+                "name": name[:60],
+                "type": _flat_type(said),
+                "description": str(said.get("description", ""))[:200],
+                "required": name in required if isinstance(required, list) else "default" not in said,
+            }
+        )
+    return fields
+
+
+def _flat_type(said: JsonSchema) -> FieldType:
+    """The nearest flat type of a schema that a model wrote, whatever it wrote."""
+    options = said.get("anyOf") or said.get("oneOf")
+    branches = [said, *(options if isinstance(options, list) else [])]
+    kinds: list[Any] = []
+    for branch in branches:
+        kind = branch.get("type") if isinstance(branch, dict) else None
+        kinds += kind if isinstance(kind, list) else [kind]
+    if "array" in kinds:
+        items = next((b["items"] for b in branches if isinstance(b, dict) and isinstance(b.get("items"), dict)), {})
+        return "array_of_numbers" if items.get("type") in ("number", "integer") else "array_of_strings"
+    flat: tuple[FieldType, ...] = ("string", "integer", "number", "boolean", "object")
+    return next((kind for kind in flat if kind in kinds), "string")
+
+
+def schema_of(fields: Sequence[FieldReply]) -> JsonSchema:
+    """The object schema that flat fields stand for."""
+    return {
+        "type": "object",
+        "properties": {
+            field.name: {**_SCHEMAS.get(field.type, {"type": field.type}), "description": field.description}
+            for field in fields
+        },
+        "required": [field.name for field in fields if field.required],
+    }
+
+
+def as_plan(reply: PlanReply, library: Collection[str], *, known: Sequence[str]) -> tuple[Plan, list[str]]:
+    """The plan behind `reply` and remarks on what was changed in it, for the next plan and for the person (Y08).
+
+    A name is taken if the library has it, corrected to the one near name among the candidates, else dropped. A
+    request for a tool that the library has becomes a reuse. Requests with too many parameters keep the required ones.
+    """
+    reuse: list[str] = []
+    remarks: list[str] = []
+    for name in reply.required_tool_names:
+        near = difflib.get_close_matches(name, known, 2, 0.8)
+        if name in library:
+            reuse.append(name)
+        elif len(near) == 1:
+            reuse.append(near[0])
+            remarks.append(f"There is no tool {name!r}; {near[0]} was taken for it.")
+        elif name not in {request.name for request in reply.tool_requests}:
+            remarks.append(f"There is no tool {name!r}; it was left out.")
+    build: dict[str, ToolRequest] = {}
+    for request in reply.tool_requests:
+        if request.name in library:
+            reuse.append(request.name)
+            continue
+        fields = request.parameters
+        if len(fields) > MAX_PARAMETERS:
+            fields = sorted(fields, key=lambda field: not field.required)[:MAX_PARAMETERS]
+            remarks.append(
+                f"{request.name}: more than {MAX_PARAMETERS} parameters were asked for; the rest was dropped."
+            )
+        build.setdefault(
+            request.name,
+            ToolRequest(
+                name=request.name,
+                description=request.description,
+                input_schema=schema_of(fields),
+                output_schema=schema_of(request.returns or [FieldReply(name="result", description="what was found")]),
+            ),
+        )
+    plan = Plan(
+        reuse=tuple(dict.fromkeys(reuse)), build=tuple(build.values()), guidance=reply.tool_usage_guidance.strip()
+    )
+    return plan, remarks

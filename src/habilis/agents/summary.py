@@ -1,0 +1,92 @@
+"""Folding a history that has grown too long into one summary (Y28, Y29, A39), by what would really be sent."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+
+from habilis.agents.state import ExecutorState
+from habilis.core.events import Summarised
+from habilis.tools.workshop import Workshop
+
+HEADING = "## Context Summary"
+_MISSING = re.compile(r"missing capabilities:\s*\n?(.*)", re.IGNORECASE | re.DOTALL)
+
+
+def too_long(messages: Sequence[BaseMessage], bound: Sequence[str], shop: Workshop) -> bool:
+    """Whether system prompt, messages, arguments and tool schemas exceed the model's limit. No limit: never."""
+    limit = shop.models.token_limit("basic")
+    if limit is None:
+        return False
+    system = SystemMessage(shop.system_prompt)
+    return shop.models.count("basic", [system, *messages], shop.specs(bound)).tokens > limit
+
+
+async def fold(state: ExecutorState, shop: Workshop) -> list[BaseMessage]:
+    """The history with all model and tool messages folded into one summary; the task and a report stay."""
+    messages = state["messages"]
+    kept = [m for m in messages if isinstance(m, HumanMessage) and not str(m.content).startswith(HEADING)]
+    text = await summarise(messages, shop)
+    folded: list[BaseMessage] = [kept[0], HumanMessage(f"{HEADING}\n{text}"), *kept[1:]]
+    before, after = (shop.models.count("basic", part).tokens for part in (messages, folded))
+    shop.emit(Summarised(before_tokens=before, after_tokens=after))
+    return folded
+
+
+async def summarise(messages: Sequence[BaseMessage], shop: Workshop) -> str:
+    """A summary of the work in `messages`, an earlier summary carried over.
+
+    Work that exceeds the summarising model's limit is folded piece by piece, each with the summary so far.
+    """
+    previous = next((str(m.content).removeprefix(HEADING) for m in messages if str(m.content).startswith(HEADING)), "")
+    pieces = _pieces([line for m in messages if (line := _line(m))], shop)
+    for number, piece in enumerate(pieces, 1):
+        prompt = shop.prompts.render(
+            "summarise", question=shop.task.question, previous=previous.strip(), work="\n".join(piece)
+        )
+        reply = await shop.models.chat(
+            prompt.role, [SystemMessage(prompt.system), HumanMessage(prompt.user)], purpose=f"summary {number}"
+        )
+        previous = str(reply.content).strip() or previous
+    return previous.strip()
+
+
+def missing_capabilities(text: str) -> str:
+    """What stands under "Missing capabilities:" in a summary or answer, else ''."""
+    found = _MISSING.search(text)
+    wanted = found.group(1).strip() if found else ""
+    return "" if wanted.lower().strip(".-* ") in ("none", "n/a", "") else wanted
+
+
+def _line(message: BaseMessage) -> str:
+    if isinstance(message, ToolMessage):
+        return f"- result of {message.name} ({message.tool_call_id}): {message.content}"
+    if isinstance(message, AIMessage):
+        calls = [
+            f"- call {c['name']} ({c['id']}) {json.dumps(c['args'], ensure_ascii=False)}" for c in message.tool_calls
+        ]
+        return "\n".join(([f"- said: {message.content}"] if message.content else []) + calls)
+    return ""
+
+
+def _pieces(lines: list[str], shop: Workshop) -> list[list[str]]:
+    """`lines` in groups that fit half of the summarising model's limit; an over-long line is cut to it."""
+    limit = shop.models.token_limit("summarise")
+    if limit is None:
+        return [lines] if lines else []
+    room = max(limit // 2, 100)
+    pieces: list[list[str]] = [[]]
+    used = 0
+    for line in lines:
+        size = shop.models.count("summarise", [HumanMessage(line)]).tokens
+        if size > room:
+            line, size = line[: room * 3] + " …(cut)", room
+        if used + size > room and pieces[-1]:
+            pieces.append([])
+            used = 0
+        pieces[-1].append(line)
+        used += size
+    return [piece for piece in pieces if piece]

@@ -1,0 +1,115 @@
+"""Success, the caller's mistake, or the tool's failure? Rules first, a model for what they leave open."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.events import Judged
+from habilis.core.types import Invocation, Verdict
+from habilis.tools.workshop import Workshop
+
+LEFT_OPEN = {"KeyError", "IndexError", "LookupError", "StopIteration"}
+"""Exceptions that may be the caller's mistake (no such column) or the reader's (another delimiter)."""
+
+
+class VerdictReply(BaseModel):
+    call_id: str = Field(max_length=80)
+    verdict: Literal["success", "failure", "input_error"]
+    reason: str = Field(max_length=300)
+
+
+class VerdictsReply(BaseModel):
+    verdicts: list[VerdictReply] = Field(max_length=64)
+
+
+def verdict_by_rule(call: Invocation) -> tuple[Verdict | None, str]:
+    """The verdict that needs no model, with its reason; None where the rules leave it open.
+
+    What the sandbox refused or what could not be had (`denied`, `unavailable`, `interrupted`, an unknown tool) is no
+    fault of the tool's code: mending it could not help.
+    """
+    error = call.outcome.error
+    if error is None:
+        return _verdict_on_output(call.outcome.output)
+    if error.kind in ("invalid_arguments", "unknown_tool", "denied", "unavailable", "interrupted"):
+        return "input_error", error.kind
+    if error.missing_file or error.exception == "FileNotFoundError":
+        return "input_error", "a named file does not exist"
+    if error.kind == "crashed" and error.exception in LEFT_OPEN:
+        return None, ""
+    return "failure", error.exception or error.kind
+
+
+def _verdict_on_output(output: Any) -> tuple[Verdict | None, str]:
+    """An empty list, 0 or False is an answer; None, blank text, {} and a set `error` are failures."""
+    if isinstance(output, dict) and output.get("error"):
+        return "failure", "the output's own error is set"
+    if isinstance(output, dict):
+        values = [value for key, value in output.items() if key != "error"]
+        empty = not values or all(_is_empty(value) for value in values)
+    else:
+        empty = _is_empty(output)
+    return ("failure", "empty result") if empty else ("success", "a result")
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value == {} or (isinstance(value, str) and not value.strip())
+
+
+def failure_kind(call: Invocation) -> str:
+    """What kind of failure it was, so that one version is mended at most once for each."""
+    error = call.outcome.error
+    return f"{call.version}:{(error.exception or error.kind) if error else 'output'}"
+
+
+async def judge(calls: Sequence[Invocation], shop: Workshop) -> list[Invocation]:
+    """`calls` with a verdict each, in order. One model call for all that the rules leave open, keyed by call id.
+
+    Where the model gives no usable verdict the call counts as a failure: a wrong mending attempt costs little, since
+    nothing replaces a tool that does not pass its replay.
+    """
+    ruled = {call.call_id: (*verdict_by_rule(call), "rule") for call in calls}
+    unsure = [call for call in calls if ruled[call.call_id][0] is None]
+    if unsure:
+        replies = await _ask(unsure, shop)
+        for call in unsure:
+            reply = replies.get(call.call_id)
+            ruled[call.call_id] = (
+                (reply.verdict, reply.reason, "model") if reply else ("failure", "no verdict given", "rule")
+            )
+    judged = []
+    for call in calls:
+        verdict, reason, by = ruled[call.call_id]
+        shop.emit(Judged(call_id=call.call_id, tool=call.tool, verdict=verdict, reason=reason, by=by))
+        judged.append(call.model_copy(update={"verdict": verdict}))
+    return judged
+
+
+async def _ask(calls: Sequence[Invocation], shop: Workshop) -> dict[str, VerdictReply]:
+    begins = "\n".join(f"  {file['named']}:\n{file['begins']}" for file in shop.files_view if file["begins"])
+    prompt = shop.prompts.render(
+        "verdict",
+        calls=[
+            {
+                "call_id": call.call_id,
+                "tool": call.tool,
+                "arguments": json.dumps(call.arguments, ensure_ascii=False)[:1000],
+                "result": call.text[:1500],
+                "begins": begins,
+            }
+            for call in calls
+        ],
+    )
+    try:
+        reply = await shop.models.structured(
+            prompt.role, [SystemMessage(prompt.system), HumanMessage(prompt.user)], VerdictsReply, purpose="verdict"
+        )
+    except ModelReplyUnusable:
+        return {}
+    return {one.call_id: one for one in reply.verdicts}

@@ -1,0 +1,108 @@
+"""A task's files (H24): which the question and the options name, how tools find them, how prompts show them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from habilis.core.errors import UserError
+from habilis.core.types import TaskFile
+
+_QUOTED = re.compile(r"[`\"'“”‘’]([^`\"'“”‘’\n]{1,400})[`\"'“”‘’]")
+_WORD = re.compile(r"[^\s`\"'“”‘’<>|]+")
+_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
+_DATA_ENDING = re.compile(
+    r"\.(csv|tsv|json|jsonl|ndjson|txt|md|log|xml|html?|ya?ml|toml|ini|xlsx?|parquet|pdf|png|jpe?g|gif|webp|zip|gz|sqlite|db|py|sql)$",
+    re.IGNORECASE,
+)
+BEGINS_LINES, BEGINS_WIDTH = 3, 120
+
+
+def gather(
+    question: str, given: Sequence[str | Path], base: Path, within: Path | None = None
+) -> tuple[tuple[TaskFile, ...], tuple[str, ...]]:
+    """The task's files and the paths in `question` that do not exist.
+
+    `given` are files the user named apart from the question: a missing one raises `UserError`. Relative names mean
+    `base`. With `within` (questions from a data set) only files below that folder count from the question's text.
+    """
+    files: dict[Path, TaskFile] = {}
+    for name in given:
+        path = _absolute(str(name), base)
+        if not path.exists():
+            raise UserError(f"--file {name}: no such file or folder")
+        files.setdefault(path, _file(str(name), path))
+    missing: list[str] = []
+    for name in _names_in(question):
+        try:
+            path = _absolute(name, base)
+            exists = path.exists()
+        except (OSError, ValueError, RuntimeError):
+            continue
+        inside = within is None or path.is_relative_to(within.resolve())
+        if exists and inside:
+            files.setdefault(path, _file(name, path))
+        elif _DATA_ENDING.search(name) and not any(name in known.named for known in files.values()):
+            missing.append(name)
+    return tuple(files.values()), tuple(dict.fromkeys(missing))
+
+
+def link_into(workspace: Path, files: Iterable[TaskFile]) -> None:
+    """Put a link under each relative name into `workspace`, so that tools find the file as the user named it.
+
+    Names that leave the workspace (`../x`) get none: the prompt gives their absolute path.
+    """
+    for file in files:
+        name = Path(file.named)
+        if name.is_absolute() or ".." in name.parts or file.named.startswith("~"):
+            continue
+        link = workspace / name
+        if link.is_symlink() or link.exists():
+            continue
+        try:
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(file.path)
+        except (FileExistsError, NotADirectoryError):
+            continue  # it lies below a folder that is linked as a whole
+
+
+def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
+    """What prompts show of each file: name, absolute path, first lines of a text or first names of a folder."""
+    return [
+        {"named": file.named, "path": file.path, "is_dir": file.is_dir, "begins": _begins(Path(file.path))}
+        for file in files
+    ]
+
+
+def _begins(path: Path) -> str:
+    if path.is_dir():
+        names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in path.iterdir())
+        shown = names[:10]
+        return "\n".join(f"    {name}" for name in shown) + (f"\n    … {len(names)} entries" if len(names) > 10 else "")
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(4 * BEGINS_LINES * BEGINS_WIDTH)
+    except OSError:
+        return ""
+    if b"\0" in head:
+        return ""
+    lines = head.decode("utf-8-sig", errors="replace").splitlines()[:BEGINS_LINES]
+    return "\n".join(f"    {line[:BEGINS_WIDTH]}{'…' if len(line) > BEGINS_WIDTH else ''}" for line in lines)
+
+
+def _names_in(question: str) -> list[str]:
+    """Everything in `question` that may be a path, quoted names (which may hold spaces) first."""
+    quoted = [name.strip() for name in _QUOTED.findall(question)]
+    words = [word.rstrip(".,;:!?)]}»").lstrip("([{«") for word in _WORD.findall(question)]
+    names = [name for name in quoted if "/" in name or _ENDING.search(name)]
+    names += [word for word in words if ("/" in word or _ENDING.search(word)) and "://" not in word]
+    return [name for name in dict.fromkeys(names) if name.strip("./~")]
+
+
+def _absolute(name: str, base: Path) -> Path:
+    return (base / Path(name).expanduser()).resolve()
+
+
+def _file(name: str, path: Path) -> TaskFile:
+    return TaskFile(named=name.rstrip("/") or name, path=str(path), is_dir=path.is_dir())

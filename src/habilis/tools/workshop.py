@@ -1,0 +1,182 @@
+"""Everything that one task works with, handed to the graph as its typed context, and the running of one tool call.
+
+The workshop decides nothing: it finds tools by name, runs calls so that none is lost or run twice, keeps their records.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.core.errors import Interrupted
+from habilis.core.events import Event, ToolCallEnded, ToolCallStarted
+from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolSpec
+from habilis.tools import taskfiles
+
+if TYPE_CHECKING:
+    from habilis.config import Settings
+    from habilis.core.ports import EventSink
+    from habilis.models.calls import Call
+    from habilis.models.chat import Models
+    from habilis.models.tape import Tape
+    from habilis.prompts import Prompts
+    from habilis.tools.host import ToolHost
+    from habilis.tools.library import LayeredLibrary
+    from habilis.tools.presets import Presets
+    from habilis.tools.smith import Smith
+
+log = logging.getLogger(__name__)
+
+
+class Events:
+    """Hands each event to every sink. A sink that raises is left out from then on; the run goes on unchanged."""
+
+    def __init__(self, sinks: Iterable[EventSink]) -> None:
+        self._sinks = list(sinks)
+
+    def __call__(self, event: Event) -> None:
+        for sink in list(self._sinks):
+            try:
+                sink.emit(event)
+            except Exception as error:  # an observer must never change what it observes
+                self._sinks.remove(sink)
+                log.warning("event sink %s failed and is left out: %s", type(sink).__name__, error)
+
+
+@dataclass
+class Workshop:
+    """One task's models, tools, files and record. Built by `Team`, closed by it."""
+
+    task: Task
+    settings: Settings
+    prompts: Prompts
+    models: Models
+    host: ToolHost
+    library: LayeredLibrary
+    smith: Smith
+    presets: Presets
+    tape: Tape
+    emit: Events
+    workspace: Path
+    may_ask: bool = True
+    stopping: bool = False
+    _view: list[dict[str, object]] | None = field(default=None, repr=False)
+
+    def check_stop(self) -> None:
+        """Raises `Interrupted` once the user has asked for an end; called at the start of every step."""
+        if self.stopping:
+            raise Interrupted("interrupted; continue with --resume")
+
+    @property
+    def files_view(self) -> list[dict[str, object]]:
+        """The task's files as prompts show them, read once: the files are read-only while the task runs."""
+        if self._view is None:
+            self._view = taskfiles.view(self.task.files)
+        return self._view
+
+    def specs(self, names: Sequence[str]) -> list[ToolSpec]:
+        """What the model is shown: presets and the tools of `names` in their newest version, at most the limit."""
+        presets = self.presets.specs()
+        room = self.settings.limits.max_bound_tools - len(presets)
+        tools = [tool.spec for name in names if (tool := self.library.get(name)) is not None]
+        return tools[: max(room, 0)] + presets
+
+    def effects(self, name: str) -> Effects:
+        """What a call of tool `name` may do; an unknown tool does nothing."""
+        tool = self.library.get(name)
+        return tool.effects if tool is not None else "pure"
+
+    def version(self, name: str) -> str:
+        """Digest of the source that a call of `name` would run now; presets have their own name for it."""
+        tool = self.library.get(name)
+        return tool.version if tool is not None else ("preset" if self.presets.has(name) else "")
+
+    async def invoke(self, call: Call, *, attempt: int, ordinal: int) -> Invocation:
+        """Run one call of a tool or preset and write down what came of it. Never raises for a tool's failure.
+
+        A call that the tape holds as ended is answered from it; one that was started, never ended, and may write is
+        reported as interrupted, since nobody knows what it did (H23).
+        """
+        effects, version = self.effects(call.name), self.version(call.name)
+        self.emit(ToolCallStarted(call_id=call.id, tool=call.name, version=version, arguments=call.args))
+        before = self.tape.call_state(call.id)
+        if isinstance(before, CallOutcome):
+            outcome = before
+        elif before == "started" and effects == "writes":
+            outcome = CallOutcome(error=INTERRUPTED)
+            self.tape.call_ended(call.id, outcome)
+        else:
+            self.tape.call_started(call.id, call.name, effects)
+            outcome = await self._run(call)
+            self.tape.call_ended(call.id, outcome)
+        return await self.finish(call, outcome, version, effects, attempt=attempt, ordinal=ordinal)
+
+    async def finish(
+        self,
+        call: Call,
+        outcome: CallOutcome,
+        version: str,
+        effects: Effects,
+        *,
+        attempt: int,
+        ordinal: int,
+        reused: bool = False,
+        note: str = "",
+    ) -> Invocation:
+        """The invocation that `outcome` makes: the text that the model is shown, the closing event."""
+        from habilis.tools.results import shown
+
+        text = await shown(call, outcome, self)
+        text = f"{text}\n{note}" if note else text
+        self.emit(
+            ToolCallEnded(
+                call_id=call.id,
+                tool=call.name,
+                seconds=outcome.seconds,
+                error=outcome.error.message if outcome.error else None,
+                text=text,
+                made=outcome.made,
+                level=outcome.level,
+                reused=reused,
+            )
+        )
+        return Invocation(
+            call_id=call.id,
+            tool=call.name,
+            version=version,
+            arguments=call.args,
+            outcome=outcome,
+            effects=effects,
+            text=text,
+            attempt=attempt,
+            ordinal=ordinal,
+        )
+
+    async def _run(self, call: Call) -> CallOutcome:
+        if self.presets.has(call.name):
+            return await self.presets.run(call.name, call.args)
+        tool = self.library.get(call.name)
+        if tool is None:
+            return CallOutcome(error=CallError(kind="unknown_tool", message=f"there is no tool named {call.name}"))
+        return await self.host.call(
+            tool.runnable,
+            call.args,
+            workspace=self.workspace,
+            files=[Path(file.path) for file in self.task.files],
+        )
+
+
+INTERRUPTED = CallError(
+    kind="interrupted",
+    message="this call was started before an interruption and may have written something; it was not run again. "
+    "Check what it left before you repeat it.",
+)
+
+
+def call_key(tool: str, version: str, arguments: dict[str, Any]) -> str:
+    """Equal for equal calls: tool, version and arguments, order of keys ignored."""
+    return json.dumps([tool, version, arguments], sort_keys=True, ensure_ascii=False)

@@ -1,0 +1,96 @@
+"""A plan must never name a tool that is not there, nor ask for one that cannot be built."""
+
+import pytest
+from habilis.agents.planning import FieldReply, PlanReply, ToolRequestReply, as_plan, fields_of, schema_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+LIBRARY = ["count_words", "compute_column_mean", "read_page"]
+
+
+def test_known_names_are_taken_as_they_are() -> None:
+    plan, remarks = as_plan(PlanReply(required_tool_names=["count_words"]), LIBRARY, known=LIBRARY)
+    assert plan.reuse == ("count_words",)
+    assert remarks == []
+
+
+def test_a_near_name_is_corrected_and_said() -> None:
+    plan, remarks = as_plan(PlanReply(required_tool_names=["count_word"]), LIBRARY, known=LIBRARY)
+    assert plan.reuse == ("count_words",)
+    assert "count_words" in remarks[0]
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "make_coffee", "", "count_words.py/.."])
+def test_an_unknown_name_is_dropped_and_said_never_used_as_a_path(name: str) -> None:
+    plan, remarks = as_plan(PlanReply(required_tool_names=[name]), LIBRARY, known=LIBRARY)
+    assert plan.reuse == ()
+    assert len(remarks) == 1
+
+
+def test_two_near_names_are_no_correction() -> None:
+    plan, remarks = as_plan(PlanReply(required_tool_names=["tool_c"]), ["tool_a", "tool_b"], known=["tool_a", "tool_b"])
+    assert plan.reuse == ()
+    assert len(remarks) == 1
+
+
+def test_a_request_for_a_tool_that_stands_is_a_reuse() -> None:
+    request = ToolRequestReply(name="count_words", description="d")
+    plan, _ = as_plan(PlanReply(tool_requests=[request]), LIBRARY, known=[])
+    assert (plan.reuse, plan.build) == (("count_words",), ())
+
+
+def test_naming_a_requested_tool_as_required_is_no_mistake() -> None:
+    reply = PlanReply(
+        required_tool_names=["sum_list"], tool_requests=[ToolRequestReply(name="sum_list", description="d")]
+    )
+    plan, remarks = as_plan(reply, LIBRARY, known=LIBRARY)
+    assert [request.name for request in plan.build] == ["sum_list"]
+    assert remarks == []
+
+
+def test_at_most_five_parameters_and_the_required_ones_stay() -> None:
+    fields = [FieldReply(name=f"o{i}", required=False) for i in range(4)] + [FieldReply(name=f"r{i}") for i in range(3)]
+    plan, remarks = as_plan(
+        PlanReply(tool_requests=[ToolRequestReply(name="t", description="d", parameters=fields)]), [], known=[]
+    )
+    properties = plan.build[0].input_schema["properties"]
+    assert len(properties) == 5
+    assert {"r0", "r1", "r2"} <= set(properties)
+    assert "more than 5" in remarks[0]
+
+
+def test_schemas_of_other_systems_are_understood() -> None:
+    reply = ToolRequestReply.model_validate(
+        {
+            "name": "t",
+            "description": "d",
+            "input_schema": {
+                "type": "object",
+                "properties": {
+                    "path": {"type": "string", "description": "where"},
+                    "n": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 3},
+                    "xs": {"type": "array", "items": {"type": "number"}},
+                },
+                "required": ["path"],
+            },
+            "output_schema": {"total": "number"},
+        }
+    )
+    assert [(f.name, f.type, f.required) for f in reply.parameters] == [
+        ("path", "string", True),
+        ("n", "integer", False),
+        ("xs", "array_of_numbers", False),
+    ]
+    assert [(f.name, f.type) for f in reply.returns] == [("total", "number")]
+
+
+def test_flat_fields_and_schemas_say_the_same() -> None:
+    fields = [FieldReply(name="xs", type="array_of_numbers", description="d"), FieldReply(name="o", required=False)]
+    again = [FieldReply(**field) for field in fields_of(schema_of(fields))]
+    assert again == fields
+
+
+@given(st.dictionaries(st.text(max_size=8), st.recursive(st.none() | st.text(max_size=5) | st.integers(), lambda c: st.lists(c, max_size=2) | st.dictionaries(st.sampled_from(["type", "items", "anyOf", "properties"]), c, max_size=2), max_leaves=6), max_size=3))  # fmt: skip
+def test_odd_schemas_never_break_a_plan(schema: dict[str, object]) -> None:
+    for field in fields_of(schema):
+        assert isinstance(field["name"], str)
