@@ -1,0 +1,101 @@
+"""The command line. Light by design: `--help` and usage errors cost no import beyond the standard library's."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from habilis.core.errors import HabilisError, ModelUnreachable, UserError
+
+USAGE, UNREACHABLE, INTERRUPTED = 2, 3, 130
+
+
+def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] | None = None) -> int:
+    """Run one command and return its exit code. `team_factory` stands in for `habilis.Team` in tests."""
+    from habilis.cli.parser import parse
+
+    words = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in words
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        _set_up_logging(debug)
+        code = _dispatch(parse(words), team_factory)
+        sys.stdout.flush()
+        return code
+    except SystemExit as done:  # argparse, after --help and --version
+        return done.code if isinstance(done.code, int) else USAGE
+    except KeyboardInterrupt:
+        return _fail("interrupted", INTERRUPTED, debug)
+    except BrokenPipeError:
+        # The reader of our output went away; keep the interpreter from complaining about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except ModelUnreachable as error:
+        return _fail(str(error), UNREACHABLE, debug)
+    except UserError as error:
+        return _fail(str(error), USAGE, debug)
+    except ModuleNotFoundError as error:
+        what = f"the package {error.name} is missing; install with 'make setup' or 'pip install habilis'"
+        return _fail(what, USAGE, debug)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{where}{error.strerror or error}", USAGE, debug)
+    except HabilisError as error:
+        return _fail(str(error), 1, debug)
+    except Exception as error:
+        hint = "" if debug else "; --debug shows where"
+        return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
+
+
+def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
+    if args.command == "run":
+        from habilis.cli.run import run
+
+        return run(args, team_factory)
+    if args.command == "runs":
+        if args.verb == "resume":
+            from habilis.cli.run import resume
+
+            return resume(args, team_factory)
+        from habilis.cli import runs
+
+        verbs: dict[str, Callable[[Any], int]] = {"list": runs.list_, "show": runs.show, "clean": runs.clean}
+        return verbs[args.verb](args)
+    if args.command == "config":
+        from habilis.cli import settings
+
+        return {"show": settings.show, "init": settings.init}[args.verb](args)
+    from habilis.cli.doctor import doctor
+
+    return doctor(args)
+
+
+def _fail(text: str, code: int, debug: bool) -> int:
+    """Say in one line what went wrong."""
+    if debug and sys.exc_info()[0] is not KeyboardInterrupt:
+        traceback.print_exc()
+    from habilis.cli.words import plain
+
+    print(f"habilis: {plain(' '.join(text.split()))}", file=sys.stderr)
+    return code
+
+
+def _set_up_logging(debug: bool) -> None:
+    logging.basicConfig(
+        level=logging.DEBUG if debug else logging.ERROR,
+        format="%(levelname)s %(name)s: %(message)s",
+        stream=sys.stderr,
+        force=True,
+    )
+    logging.getLogger("habilis").setLevel(logging.DEBUG if debug else logging.WARNING)
+    for name in ("asyncio", "httpcore", "httpx", "openai", "markdown_it"):
+        logging.getLogger(name).setLevel(logging.INFO if debug else logging.ERROR)
+    if not debug and not sys.warnoptions:
+        warnings.simplefilter("ignore")

@@ -171,6 +171,13 @@ class RunDir:
             except OSError as error:
                 raise UserError(f"cannot remove {self.path}: {error.strerror or error}") from None
 
+    def discard_if_unused(self) -> None:
+        """Remove the run if no task of it came to a model call or a result, for when it turns out that nothing can be started."""
+        work = (task for task in self.tasks() if task.result.exists() or task.tape.exists())
+        if next(work, None) is None:
+            with contextlib.suppress(OSError):
+                remove_tree(self.path)
+
     @property
     def _file(self) -> Path:
         return self.path / "run.yaml"
@@ -274,10 +281,8 @@ class TaskDir:
         """Hold the task for this process. Raises `UserError` when another one holds it; freed when we die."""
         descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT, 0o666)
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise UserError(f"task {self.id} of run {self.run.name} is being run by another process") from None
+            if not _hold(descriptor):
+                raise UserError(f"task {self.id} of run {self.run.name} is being run by another process")
             yield
         finally:
             os.close(descriptor)
@@ -299,6 +304,18 @@ class TaskDir:
     @property
     def _lock(self) -> Path:
         return self.path / ".lock"
+
+
+def _hold(descriptor: int) -> bool:
+    """Lock an open file. Tries for a moment, since a reader of the state (`TaskDir.locked`) holds it for an instant."""
+    for pause_s in (0.01, 0.03, 0.06, 0.0):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            time.sleep(pause_s)
+        else:
+            return True
+    return False
 
 
 def versions() -> dict[str, str]:

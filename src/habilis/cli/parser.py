@@ -1,0 +1,173 @@
+"""The words of the command line. Standard library only: this is the path of `habilis --help`."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from habilis.core.errors import UserError
+
+EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
+· 3 model unreachable · 4 budget used up · 130 interrupted"""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line with the nearest word that it knows."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        choice = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if choice:
+            known = [word.strip(" '") for word in choice[2].split(",")]
+            message = f"unknown command {choice[1]}; {_nearest(choice[1], known) or 'known: ' + ', '.join(known)}"
+        raise UserError(f"{message} (see '{self.prog} --help')")
+
+    def known_options(self) -> list[str]:
+        found = list(self._option_string_actions)
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for parser in action.choices.values():
+                    found += parser.known_options()
+        return found
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """The parsed command. Raises `UserError` for bad usage, SystemExit after `--help` and `--version`."""
+    for word in words:
+        if re.search("[\ud800-\udfff]", word):
+            shown = word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+            raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
+    parser = build()
+    args, extra = parser.parse_known_args(list(words))
+    if extra:
+        raise UserError(_unknown(extra, args, parser))
+    if args.command is None:
+        parser.print_help()
+        raise SystemExit(0)
+    return args
+
+
+def _unknown(extra: Sequence[str], args: argparse.Namespace, parser: Parser) -> str:
+    first = next((word for word in extra if word.startswith("-") and len(word) > 1), None)
+    if first is None:
+        hint = "; put the question in quotes" if args.command == "run" else ""
+        return f"unexpected argument {extra[0]!r}{hint}"
+    near = _nearest(first.split("=")[0], [o for o in parser.known_options() if o.startswith("--")])
+    dashed = "if it is the question, write -- before it" if args.command == "run" else "see --help"
+    return f"unknown option {first}; {near or dashed}"
+
+
+def _nearest(word: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, known, 1, 0.6)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def build() -> Parser:
+    """The whole parser."""
+    from habilis import __version__
+
+    parser = Parser(
+        prog="habilis",
+        description="Answers questions with tools that it writes, proves and keeps.",
+        epilog=EXIT_CODES,
+    )
+    parser.add_argument("--version", action="version", version=f"habilis {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_run(commands)
+    _add_runs(commands)
+    _add_config(commands)
+    doctor = commands.add_parser("doctor", help="say what works here and what to do about the rest")
+    _settings_options(doctor)
+    _folder_options(doctor)
+    doctor.add_argument("--probe-model", action="store_true", help="ask each model server for its list of models")
+    doctor.add_argument("--json", action="store_true", help="one JSON document")
+    return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser("run", help="answer one question", epilog=EXIT_CODES)
+    run.add_argument("question", nargs="?", metavar="QUESTION", help="the question; - reads standard input")
+    run.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
+    _settings_options(run)
+    _folder_options(run)
+    run.add_argument("--run-dir", metavar="D", help="this run's own folder")
+    run.add_argument("--task-id", metavar="ID", help="name of the task inside the run")
+    run.add_argument(
+        "--resume", action="store_true", help="go on with the newest unfinished task, or that of --run-dir"
+    )
+    run.add_argument("--replay", metavar="RUN", help="run again from the record of RUN, without a model")
+    run.add_argument("--max-tokens", type=_count, metavar="N", help="tokens that the task may cost")
+    run.add_argument("--max-time", metavar="S", help="seconds that the task may take (also 5m, 2h)")
+    _output_options(run)
+
+
+def _add_runs(commands: Any) -> None:
+    runs = commands.add_parser("runs", help="list, show, resume and clean runs")
+    verbs = runs.add_subparsers(dest="verb", metavar="VERB", required=True)
+    listing = verbs.add_parser("list", help="runs, newest first")
+    show = verbs.add_parser("show", help="what a run did")
+    resume = verbs.add_parser("resume", help="go on with an unfinished task, or answer its question")
+    clean = verbs.add_parser("clean", help="remove finished runs")
+    for verb in (listing, show, resume, clean):
+        _settings_options(verb)
+        _folder_options(verb, library=verb is resume)
+    for verb in (listing, show, clean):
+        verb.add_argument("--json", action="store_true", help="one JSON document")
+    listing.add_argument("--limit", type=_count, default=50, metavar="N", help="show the N newest (default 50)")
+    show.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest if left out")
+    show.add_argument("--task-id", metavar="ID", help="one task of the run")
+    resume.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest unfinished")
+    resume.add_argument("--task-id", metavar="ID", help="which task of the run")
+    resume.add_argument("--answer", metavar="TEXT", help="answer to the question that the task asks; - reads stdin")
+    _output_options(resume)
+    clean.add_argument("--older-than", metavar="AGE", help="runs older than this, for example 30d")
+    clean.add_argument("--max-size", metavar="SIZE", help="the oldest, until all fit, for example 2GB")
+    clean.add_argument("--keep", type=_count, metavar="N", help="never the N newest; alone: all others")
+    clean.add_argument("--dry-run", action="store_true", help="only say what would go")
+    clean.add_argument("--force", action="store_true", help="unfinished tasks too (never running ones)")
+    clean.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_config(commands: Any) -> None:
+    config = commands.add_parser("config", help="show settings, or write a file of them")
+    verbs = config.add_subparsers(dest="verb", metavar="VERB", required=True)
+    show = verbs.add_parser("show", help="each value and where it came from")
+    _settings_options(show)
+    show.add_argument("--all", action="store_true", help="also what no role but basic sets")
+    show.add_argument("--json", action="store_true", help="one JSON document, always with all values")
+    init = verbs.add_parser("init", help="write a commented file of all settings")
+    init.add_argument("path", nargs="?", default="habilis.yaml", metavar="FILE", help="default: habilis.yaml")
+    init.add_argument("--force", action="store_true", help="overwrite the file")
+    init.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+
+def _settings_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("settings")
+    group.add_argument(
+        "-c", "--config", action="append", default=[], metavar="CONFIG", help="settings file (repeatable)"
+    )
+    group.add_argument("--set", action="append", default=[], metavar="K=V", help="one setting (repeatable)")
+    group.add_argument("--debug", action="store_true", help="log and tracebacks on standard error")
+
+
+def _folder_options(parser: argparse.ArgumentParser, *, library: bool = True) -> None:
+    parser.add_argument("--output", metavar="DIR", help="folder that runs are kept in (default: runs)")
+    if library:
+        parser.add_argument("--library", metavar="DIR", help="library of tools (default: library in the runs' folder)")
+
+
+def _output_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="the result as one JSON document on standard output")
+    group.add_argument("--quiet", action="store_true", help="the answer and nothing else")
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"\d{1,12}", text.replace("_", "")):
+        raise argparse.ArgumentTypeError(f"{text}: expected a number")
+    return int(text.replace("_", ""))

@@ -1,0 +1,267 @@
+"""`habilis run` and `habilis runs resume`: one task from the command line to its result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.cli.asking import TerminalAsker
+from habilis.cli.console import ConsoleSink, SinkHandler, make_console
+from habilis.cli.outcome import report
+from habilis.cli.words import seconds_of
+from habilis.config import Loaded, environment, load_with_origins
+from habilis.core.errors import UserError
+from habilis.core.types import Task, TaskResult
+from habilis.rundir import RunDir, TaskDir, find_run, masked, newest_unfinished
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from habilis.core.events import Event
+
+MAX_QUESTION_BYTES = 1 << 20
+
+
+def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
+    """Answer the question of `args`; returns the exit code. Raises `UserError` for bad usage."""
+    if args.resume:
+        if args.replay or args.question or args.file:
+            raise UserError("--resume goes on with a task as it was asked: leave the question, --file and --replay out")
+        args.run, args.answer = args.run_dir, None
+        return resume(args, team_factory)
+    loaded = load(args)
+    runs = Path(loaded.settings.runs_dir)
+    replayed = _task_of(find_run(runs, args.replay), args.task_id) if args.replay else None
+    question = _question(args, replayed)
+    for name in args.file:
+        _check_file(name)
+    folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=_label(question))
+    before = {task.id for task in folder.tasks()}
+    folder.write_run(chosen_settings=_chosen(loaded))
+    try:
+        return Session(args, loaded, team_factory, folder).drive(
+            lambda team: team.run(
+                question,
+                files=args.file,
+                run_dir=folder.path,
+                task_id=args.task_id,
+                replay=replayed.run.path if replayed else None,
+            )
+        )
+    except BaseException:
+        if not before:
+            folder.discard_if_unused()
+        raise
+
+
+def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
+    """Go on with an unfinished task, answering its question if it waits for one."""
+    runs = Path(load(args).settings.runs_dir)
+    if args.run is not None:
+        task = _task_of(find_run(runs, args.run), args.task_id)
+    else:
+        newest = newest_unfinished(runs)
+        if newest is None:
+            raise UserError(f"nothing to resume: no unfinished task in {runs}")
+        task = newest
+    loaded = load(args, task.run.read_run().get("chosen_settings") or {})
+    answer = _stdin("answer") if args.answer == "-" else args.answer
+    if answer is not None and task.read_state() != "waiting":
+        raise UserError(f"task {task.id} of run {task.run.name} asks nothing; resume it without --answer")
+    if answer is not None and not answer.strip():
+        raise UserError("the answer is empty")
+    session = Session(args, loaded, team_factory, task.run)
+    waiting = task.load_result() if task.read_state() == "waiting" else None
+    if waiting is not None and answer is None and session.asker is None:
+        return report(waiting, session.console, as_json=args.json, quiet=args.quiet)
+    return session.drive(lambda team: team.resume(task.run.path, task.id, answer=answer))
+
+
+def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
+    """The settings that `args` mean; `chosen` are those that a resumed run was started with, unless -c is given."""
+    overrides = [
+        f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in (chosen or {}).items()
+    ]
+    overrides = [] if args.config else overrides
+    overrides += args.set
+    if getattr(args, "output", None):
+        overrides.append(f"runs_dir={args.output}")
+    if getattr(args, "max_tokens", None) is not None:
+        overrides.append(f"limits.max_tokens={args.max_tokens}")
+    if getattr(args, "max_time", None):
+        overrides.append(f"limits.max_time_s={seconds_of(args.max_time, '--max-time')}")
+    return load_with_origins([Path(name) for name in args.config], overrides)
+
+
+class Session:
+    """One team at work for the command line: account, prompts, signals, result."""
+
+    def __init__(self, args: Namespace, loaded: Loaded, team_factory: Callable[..., Any] | None, run: RunDir) -> None:
+        self._args = args
+        self._run = run
+        self._seen = _LastTask()
+        self.console = None if args.quiet else make_console(sys.stderr)
+        self._sink = ConsoleSink(self.console) if self.console else None
+        if self._sink and not args.debug:
+            logging.basicConfig(handlers=[SinkHandler(self._sink)], level=logging.ERROR, force=True)
+        at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+        self.asker = TerminalAsker(self._sink) if at_terminal else None
+        if team_factory is None:
+            from habilis.agents.team import Team
+
+            team_factory = Team
+        sinks = [sink for sink in (self._sink, self._seen) if sink is not None]
+        library = Path(args.library) if args.library else None
+        self._team = team_factory(loaded.settings, library=library, sinks=sinks, asker=self.asker)
+
+    def drive(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> int:
+        """Run `start(team)` to its result, report that, and return the exit code."""
+        try:
+            result = asyncio.run(self._guarded(start))
+        except asyncio.CancelledError:
+            result = self._stopped()
+        finally:
+            if self._sink:
+                self._sink.close()
+        return report(result, self.console, as_json=self._args.json, quiet=self._args.quiet)
+
+    async def _guarded(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> TaskResult:
+        """Ctrl-C once asks for an end, twice (or SIGTERM) cancels; a third one meets the system's own handler."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.ensure_future(start(self._team))
+        asked = False
+
+        def end(at_once: bool) -> None:
+            nonlocal asked
+            if asked or at_once:
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    loop.remove_signal_handler(number)
+                task.cancel()
+                return
+            asked = True
+            self._say("finishing this step; Ctrl-C again stops at once")
+            if self.asker:
+                self.asker.give_up()
+            self._team.interrupt()
+
+        loop.add_signal_handler(signal.SIGINT, end, False)
+        loop.add_signal_handler(signal.SIGTERM, end, True)
+        return await task
+
+    def _stopped(self) -> TaskResult:
+        """The result of a task that was cancelled: what its folder says, else the little that is known."""
+        for task in self._run.tasks():
+            if task.id == self._seen.task_id and (result := task.load_result()) and result.status == "interrupted":
+                return result
+        return TaskResult(
+            task_id=self._seen.task_id,
+            status="interrupted",
+            question=self._seen.question,
+            error="stopped at once; --resume goes on",
+            run_dir=str(self._run.path),
+        )
+
+    def _say(self, text: str) -> None:
+        if self._sink:
+            self._sink.line("note", text, "yellow", "yellow")
+
+
+class _LastTask:
+    """Remembers which task started, for the result of one that was cancelled."""
+
+    def __init__(self) -> None:
+        self.task_id = ""
+        self.question = ""
+
+    def emit(self, event: Event) -> None:
+        if event.kind == "task_started":
+            self.task_id, self.question = event.task_id, event.question
+
+
+def _question(args: Namespace, replayed: TaskDir | None) -> str | Task:
+    """The question from the argument, standard input, the environment, or the replayed run."""
+    text = args.question if args.question is not None else environment().get("HABILIS_QUESTION")
+    if text is None and replayed is not None:
+        recorded = replayed.load_task()
+        if recorded is None:
+            raise UserError(f"{replayed.path} does not say what was asked; give the question")
+        return recorded[0]
+    if text is None:
+        raise UserError("no question; for example: habilis run \"What is 2 + 3 * 4?\" (see 'habilis run --help')")
+    if args.question == "-":
+        text = _stdin("question")
+    if not text.strip():
+        raise UserError("the question is empty")
+    if len(text.encode("utf-8", "replace")) > MAX_QUESTION_BYTES:
+        raise UserError("the question is larger than 1 MB; give long text with --file")
+    return str(text)
+
+
+def _stdin(what: str) -> str:
+    if sys.stdin is None:
+        raise UserError(f"there is no standard input to read the {what} from")
+    data = sys.stdin.buffer.read(MAX_QUESTION_BYTES + 1)
+    if len(data) > MAX_QUESTION_BYTES:
+        raise UserError(f"the {what} on standard input is larger than 1 MB; give long text with --file")
+    try:
+        return data.decode("utf-8-sig").strip()
+    except UnicodeDecodeError as error:
+        raise UserError(f"the {what} on standard input is not UTF-8 (byte {error.start})") from None
+
+
+def _check_file(name: str) -> None:
+    path = Path(name)
+    try:
+        if not path.exists():
+            raise UserError(f"--file {name}: no such file or folder")
+        if path.is_file():
+            path.open("rb").close()
+        elif path.is_dir():
+            next(path.iterdir(), None)
+    except OSError as error:
+        raise UserError(f"--file {name}: {error.strerror}") from None
+    except ValueError:
+        raise UserError(f"--file {name!r}: not a file name") from None
+
+
+def _task_of(run: RunDir, task_id: str | None) -> TaskDir:
+    """The task of `run` that is meant: `task_id`, or the only one, or the only unfinished one."""
+    tasks = run.tasks()
+    if task_id is not None:
+        found = [task for task in tasks if task.id == task_id]
+        if not found:
+            known = ", ".join(task.id for task in tasks[:5]) or "none"
+            raise UserError(f"run {run.name} has no task {task_id}; it has: {known}")
+        return found[0]
+    if not tasks:
+        raise UserError(f"run {run.name} has no task")
+    open_tasks = [task for task in tasks if task.read_state() in {"created", "running", "waiting", "stopped"}]
+    for choice in (tasks, open_tasks):
+        if len(choice) == 1:
+            return choice[0]
+    raise UserError(f"run {run.name} has {len(tasks)} tasks; choose one with --task-id")
+
+
+def _chosen(loaded: Loaded) -> dict[str, Any]:
+    """The settings that a person gave by command line or file, without secrets, for a later resume."""
+    tree = loaded.settings.model_dump(mode="json")
+    chosen: dict[str, Any] = {}
+    for dotted, origin in loaded.origins.items():
+        if origin == "environment" or ".headers" in dotted or dotted == "runs_dir":
+            continue
+        value: Any = tree
+        for part in dotted.split("."):
+            value = value[part] if isinstance(value, dict) and part in value else None
+        if value is not None and masked({dotted.rsplit(".", 1)[-1]: value}) == {dotted.rsplit(".", 1)[-1]: value}:
+            chosen[dotted] = value
+    return chosen
+
+
+def _label(question: str | Task) -> str:
+    return question if isinstance(question, str) else question.question

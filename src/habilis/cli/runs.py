@@ -1,0 +1,179 @@
+"""`habilis runs list | show | clean`: what runs left behind."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.cli.history import TaskHistory, read_history
+from habilis.cli.words import age_text, bytes_of, one_line, plain, seconds_of, size_text
+from habilis.core.errors import UserError
+from habilis.rundir import Cleaning, RunDir, cleanable, find_run, finish_removals, list_runs
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+
+def list_(args: Namespace) -> int:
+    """Print the runs, newest first, with state, age and size."""
+    root = runs_folder(args)
+    runs = list_runs(root)
+    rows = [_row(run) for run in runs[: args.limit]]
+    if args.json:
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    if not rows:
+        print(f"no runs in {plain(str(root))}")
+        return 0
+    cells = [(r["name"], r["status"] or r["state"], age_text(r["age_s"]), size_text(r["bytes"])) for r in rows]
+    cells = [("RUN", "STATE", "AGE", "SIZE"), *cells]
+    widths = [max(_cells(cell) for cell in column) for column in zip(*cells, strict=True)]
+    for row, question in zip(cells, ["QUESTION", *(r["question"] for r in rows)], strict=True):
+        line = "  ".join(plain(cell) + " " * (w - _cells(cell)) for cell, w in zip(row, widths, strict=True))
+        print(f"{line}  {_fit(question, _columns() - sum(widths) - 2 * len(widths))}".rstrip())
+    if len(runs) > len(rows):
+        print(f"… and {len(runs) - len(rows)} older ones; --limit shows more")
+    return 0
+
+
+def show(args: Namespace) -> int:
+    """Print what one run did: question, outcome, plans, tools, calls, thoughts, usage."""
+    root = runs_folder(args)
+    if args.run is None:
+        newest = next(iter(list_runs(root)), None)
+        if newest is None:
+            raise UserError(f"no runs in {root}")
+        run = newest
+    else:
+        run = find_run(root, args.run)
+    record = run.read_run()
+    histories = [read_history(task) for task in run.tasks() if args.task_id in (None, task.id)]
+    if args.task_id and not histories:
+        known = ", ".join(task.id for task in run.tasks()) or "none"
+        raise UserError(f"run {run.name} has no task {args.task_id}; it has: {known}")
+    if args.json:
+        document = {"run": record, "path": str(run.path), "tasks": [h.document() for h in histories]}
+        print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+        return 0
+    print(plain(f"run      {run.path}"))
+    print(plain(f"created  {record.get('created', '?')}, habilis {record.get('versions', {}).get('habilis', '?')}"))
+    if not histories:
+        print("no tasks")
+    for history in histories:
+        print()
+        _print_task(history)
+    return 0
+
+
+def clean(args: Namespace) -> int:
+    """Remove finished runs by age, size and number; asks first at a terminal."""
+    if args.older_than is None and args.max_size is None and args.keep is None:
+        raise UserError("say what to clean: --older-than 30d, --max-size 2GB, --keep 20, or several of them")
+    rule = Cleaning(
+        seconds_of(args.older_than, "--older-than") if args.older_than is not None else None,
+        bytes_of(args.max_size, "--max-size") if args.max_size is not None else None,
+        args.keep,
+        args.force,
+    )
+    root = runs_folder(args)
+    go, stay = cleanable(root, rule, time.time())
+    if not args.json:
+        for run, state in stay:
+            hint = "" if state == "running" or args.force else "; --force removes it"
+            print(plain(f"kept {run.name}: {state}{hint}"), file=sys.stderr)
+    if go and not args.dry_run and not args.yes and not _confirmed(go):
+        return 1
+    removed = []
+    if not args.dry_run:
+        finish_removals(root)
+    for run, size in go:
+        if not args.dry_run:
+            run.remove()
+        removed.append({"name": run.name, "bytes": size})
+        if not args.json:
+            print(plain(f"{'would remove' if args.dry_run else 'removed'} {run.name} ({size_text(size)})"))
+    total = sum(size for _, size in go)
+    if args.json:
+        kept = [{"name": run.name, "state": state} for run, state in stay]
+        print(json.dumps({"dry_run": args.dry_run, "removed": removed, "bytes": total, "kept": kept}, indent=2))
+    else:
+        word = "would free" if args.dry_run else "freed"
+        print(f"{word} {size_text(total)} in {len(go)} run{'' if len(go) == 1 else 's'}")
+    return 0
+
+
+def runs_folder(args: Namespace) -> Path:
+    """The folder that `args` and the settings keep runs in."""
+    from habilis.cli.run import load
+
+    return Path(load(args).settings.runs_dir)
+
+
+def _confirmed(go: list[tuple[RunDir, int]]) -> bool:
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        raise UserError(f"{len(go)} runs would be removed; confirm with --yes, or look first with --dry-run")
+    for run, size in go:
+        print(plain(f"  {run.name} ({size_text(size)})"), file=sys.stderr)
+    print(f"remove {len(go)} run{'' if len(go) == 1 else 's'}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _row(run: RunDir) -> dict[str, Any]:
+    tasks = run.tasks()
+    statuses = {str(task.state_record().get("status") or "") for task in tasks}
+    state = run.state()
+    done = state in {"finished", "failed"}
+    return {
+        "name": run.name,
+        "path": str(run.path),
+        "state": state,
+        "status": statuses.pop() if done and len(statuses) == 1 else "",
+        "tasks": len(tasks),
+        "created": run.created,
+        "age_s": max(0.0, time.time() - run.created),
+        "bytes": run.size(),
+        "question": one_line(read_question(run), 400),
+    }
+
+
+def read_question(run: RunDir) -> str:
+    """The question of the run's first task, "" when it cannot be read."""
+    for task in run.tasks():
+        try:
+            return str(json.loads(task.task.read_text(encoding="utf-8"))["task"]["question"])
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return ""
+
+
+def _print_task(history: TaskHistory) -> None:
+    for label, text in history.lines():
+        first, *rest = plain(text).split("\n")
+        print(f"{label:<8} {first}".rstrip())
+        for line in rest:
+            print(f"{'':<8} {line}".rstrip())
+
+
+def _columns() -> int:
+    import shutil
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+
+
+def _cells(text: str) -> int:
+    """Columns that `text` takes on a terminal; wide characters take two."""
+    import unicodedata
+
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in plain(text))
+
+
+def _fit(text: str, room: int) -> str:
+    room = max(10, room)
+    if _cells(text) <= room:
+        return text
+    while text and _cells(text) > room - 1:
+        text = text[:-1]
+    return text.rstrip() + "…"
