@@ -13,7 +13,7 @@ python := .venv/bin/python
 jobs ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help ready run doctor check format test test-all bench lock wheel clean
+.PHONY: help ready run doctor check format test test-all golden bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
@@ -43,6 +43,9 @@ test: check ## check, then all tests but the slow ones, on all cores
 
 test-all: check ## check, then all tests
 	@$(python) -m pytest -n $(jobs)
+
+golden: ready ## render the prompts anew into tests/golden, for review
+	@$(python) tests/test_prompts.py
 
 bench: ready ## measure speed, memory and cost; prints one Markdown table
 	@$(python) benchmarks/run.py

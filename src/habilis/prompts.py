@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import yaml
 
-from habilis.config import shipped
+from habilis.config import ROLES, shipped
 from habilis.core.errors import UserError
 from habilis.core.types import Role
 
@@ -54,9 +54,13 @@ class Prompt:
             raise UserError(f"prompt {self.name}: no value for {', '.join(missing)}")
         if unknown:
             raise UserError(f"prompt {self.name}: unknown value {', '.join(unknown)}")
-        return Rendered(
-            self.name, self.role, self.output, self.system.render(values).strip(), self.user.render(values).strip()
-        )
+        import jinja2
+
+        try:
+            system, user = self.system.render(values).strip(), self.user.render(values).strip()
+        except jinja2.UndefinedError as error:
+            raise UserError(f"prompt {self.name}: {error.message}") from None
+        return Rendered(self.name, self.role, self.output, system, user)
 
 
 class Prompts:
@@ -79,25 +83,32 @@ def load_prompt(path: Path) -> Prompt:
     import jinja2
 
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UserError(f"prompt file {path}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UserError(f"prompt file {path}: not UTF-8 text") from None
     if not text.startswith("---\n") or "\n---\n" not in text:
         raise UserError(f"prompt file {path}: no front matter between '---' lines")
     head, body = text.removeprefix("---\n").split("\n---\n", 1)
-    meta = yaml.safe_load(head)
     system, divider, user = body.partition(DIVIDER)
     if not divider:
         raise UserError(f"prompt file {path}: no line '{DIVIDER.strip()}'")
+    role, output, inputs = _front_matter(path, head)
     env = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
     try:
-        return Prompt(
-            path.stem,
-            cast(Role, meta["role"]),
-            meta["output"],
-            tuple(meta["inputs"]),
-            env.from_string(system),
-            env.from_string(user),
-        )
-    except (KeyError, TypeError, jinja2.TemplateSyntaxError) as error:
+        return Prompt(path.stem, role, output, inputs, env.from_string(system), env.from_string(user))
+    except jinja2.TemplateSyntaxError as error:
         raise UserError(f"prompt file {path}: {error}") from None
+
+
+def _front_matter(path: Path, head: str) -> tuple[Role, str, tuple[str, ...]]:
+    """Role, output type and input names. Raises `UserError` naming what is wrong."""
+    try:
+        meta = yaml.safe_load(head)
+        role, output, inputs = meta["role"], str(meta["output"]), tuple(map(str, meta["inputs"]))
+    except (yaml.YAMLError, KeyError, TypeError) as error:
+        raise UserError(f"prompt file {path}: front matter: {' '.join(str(error).split())}") from None
+    if role not in ROLES:
+        raise UserError(f"prompt file {path}: role {role} is none of {', '.join(ROLES)}")
+    return cast(Role, role), output, inputs
