@@ -1,0 +1,173 @@
+"""Reading the project's prompts back: which prompt is this, and what stands between its tags."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from langchain_core.messages import BaseMessage, HumanMessage
+
+Kind = Literal[
+    "plan",
+    "build",
+    "enhance",
+    "execute",
+    "review",
+    "verdict",
+    "fixed",
+    "summarise",
+    "extract",
+    "answer",
+    "image",
+    "other",
+]
+
+_SECTION = re.compile(r"^<([a-z_]+)((?: [^>\n]*)?)>\n(.*?)\n?^</\1>[ ]*$", re.MULTILINE | re.DOTALL)
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("tool_request", "build"),
+    ("tool_code", "enhance"),
+    ("candidates", "plan"),
+    ("calls", "verdict"),
+    ("records", "fixed"),
+    ("invocations", "review"),
+    ("findings", "answer"),
+    ("work", "summarise"),
+    ("tool_result", "extract"),
+    ("question", "execute"),
+)
+
+
+@dataclass(frozen=True)
+class SeenFile:
+    """A file as a prompt lists it: the name to call tools with, and its first lines where they were shown."""
+
+    named: str
+    begins: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A prompt as read back. `position` is its index in the messages; `parts` holds the text between its tags."""
+
+    kind: Kind
+    position: int = 0
+    parts: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def question(self) -> str:
+        return self.parts.get("question", "")
+
+    @property
+    def files(self) -> tuple[SeenFile, ...]:
+        return _files(self.parts.get("files", ""))
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        lines = self.parts.get("missing_files", "").splitlines()
+        return tuple(line.removeprefix("- ").removesuffix(" does not exist").strip() for line in lines if line.strip())
+
+
+def text_of(message: BaseMessage) -> str:
+    """The text of a message, content parts joined."""
+    if isinstance(message.content, str):
+        return message.content
+    parts = [part if isinstance(part, str) else str(part.get("text", "")) for part in message.content]
+    return "\n".join(part for part in parts if part)
+
+
+def read_prompt(messages: Sequence[BaseMessage]) -> Seen:
+    """The last prompt in `messages` whose tags are known; kind "image" when one shows a picture, else "other"."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if not isinstance(message, HumanMessage):
+            continue
+        if _shows_image(message):
+            return Seen("image", position)
+        parts = sections(text_of(message))
+        kind = next((kind for tag, kind in _KINDS if tag in parts), None)
+        if kind:
+            return Seen(kind, position, parts)
+    return Seen("other", max(len(messages) - 1, 0))
+
+
+def sections(text: str) -> dict[str, str]:
+    """Text by tag; the first of a tag counts, and `tag.attributes` holds what stands in the opening tag."""
+    found: dict[str, str] = {}
+    for match in _SECTION.finditer(text):
+        tag, attributes, inner = match.groups()
+        found.setdefault(tag, inner)
+        if attributes:
+            found.setdefault(f"{tag}.attributes", attributes.strip())
+    return found
+
+
+def entries(text: str, first: str) -> list[dict[str, str]]:
+    """The list `- first: …` with its indented `key: value` lines, as dictionaries; `files` takes all lines after it."""
+    found: list[dict[str, str]] = []
+    key = ""
+    for line in text.splitlines():
+        if line.startswith(f"- {first}: "):
+            found.append({first: line.split(": ", 1)[1]})
+            key = first
+        elif found and (match := re.match(r"  ([a-z_]+):(?: (.*))?$", line)) and key != "files":
+            key = match.group(1)
+            found[-1][key] = match.group(2) or ""
+        elif found and key:
+            found[-1][key] += "\n" + line
+    return found
+
+
+def loads(text: str) -> Any:
+    """The value in `text`, written as JSON or as a Python literal; None when it is neither."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        pass
+    try:
+        return ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
+
+
+def first_object(text: str) -> dict[str, Any] | None:
+    """The first JSON object in `text`, whatever stands around it; None when there is none."""
+    decoder = json.JSONDecoder()
+    for match in re.finditer(r"\{", text):
+        try:
+            value, _ = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    return None
+
+
+def _files(text: str) -> tuple[SeenFile, ...]:
+    """The `<files>` list. A line of a preview that looks like an entry is told apart by its path: it ends in the name."""
+    files: list[SeenFile] = []
+    named, lines = "", list[str]()
+
+    def close() -> None:
+        if named:
+            files.append(SeenFile(named, textwrap.dedent("\n".join(lines)).strip("\n")))
+
+    for line in text.splitlines():
+        match = re.match(r"- (.+?) \((.+)\)(?:, begins:)?$", line)
+        if match and PurePosixPath(match[2]).name == PurePosixPath(match[1]).name:
+            close()
+            named, lines = match[1], []
+        else:
+            lines.append(line)
+    close()
+    return tuple(files)
+
+
+def _shows_image(message: BaseMessage) -> bool:
+    parts = message.content if isinstance(message.content, list) else []
+    return any(isinstance(part, dict) and part.get("type") in ("image_url", "image", "input_image") for part in parts)
