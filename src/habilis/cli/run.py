@@ -96,6 +96,9 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
         overrides.append(f"limits.max_tokens={args.max_tokens}")
     if getattr(args, "max_time", None):
         overrides.append(f"limits.max_time_s={seconds_of(args.max_time, '--max-time')}")
+    for name in args.config:
+        if Path(name).is_dir():
+            raise UserError(f"settings file {name} is a folder; give a YAML file")
     return load_with_origins([Path(name) for name in args.config], overrides)
 
 
@@ -253,7 +256,7 @@ def _chosen(loaded: Loaded) -> dict[str, Any]:
     tree = loaded.settings.model_dump(mode="json")
     chosen: dict[str, Any] = {}
     for dotted, origin in loaded.origins.items():
-        if origin == "environment" or ".headers" in dotted or dotted == "runs_dir":
+        if origin.startswith("environment") or ".headers" in dotted or dotted == "runs_dir":
             continue
         value: Any = tree
         for part in dotted.split("."):

@@ -24,7 +24,7 @@ HEAD = """\
 ROLES_NOTE = """
 # The same keys exist for the roles {roles}.
 # What a role leaves out it takes from models.basic. For example:
-# models.builder.model: a-model-that-writes-code-well
+#models.builder.model: a-model-that-writes-code-well
 """
 
 
@@ -98,5 +98,5 @@ def sample(name: str) -> str:
             group = section
         value = basic[leaf] if section == "models.basic" else default
         shown = json.dumps(value, ensure_ascii=False) if value not in (None, ()) else "[]" if value == () else ""
-        lines += [f"# {description}", f"# {key}: {shown}".rstrip()]
+        lines += [f"# {description}", f"#{key}: {shown}".rstrip()]
     return "\n".join(lines) + "\n"

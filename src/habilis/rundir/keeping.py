@@ -39,10 +39,13 @@ def find_run(root: Path, name: str) -> RunDir:
 
 
 def newest_unfinished(root: Path) -> TaskDir | None:
-    """The task to resume when none is named: the newest one in `root` that is not finished and that nobody runs."""
+    """The task to resume when none is named: the newest in `root` that nobody runs and that can still be answered.
+
+    That is one that was killed, interrupted or waits, and one that failed: out of budget or time, model unreachable.
+    """
     for run in list_runs(root):
         for task in run.tasks():
-            if task.read_state() in UNFINISHED - {"running"}:
+            if task.read_state() in (UNFINISHED | {"failed"}) - {"running"}:
                 return task
     return None
 

@@ -172,7 +172,7 @@ class RunDir:
                 raise UserError(f"cannot remove {self.path}: {error.strerror or error}") from None
 
     def discard_if_unused(self) -> None:
-        """Remove the run if no task of it came to a model call or a result, for when it turns out that nothing can be started."""
+        """Remove the run if no task of it came to a model call or a result: nothing could be started."""
         work = (task for task in self.tasks() if task.result.exists() or task.tape.exists())
         if next(work, None) is None:
             with contextlib.suppress(OSError):

@@ -1,0 +1,264 @@
+"""`habilis doctor`: what works here, and what to do about the rest. Looks, never pays, leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import ssl
+import sys
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from habilis.cli.run import load
+from habilis.cli.words import one_line, plain
+from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
+from habilis.core.errors import SandboxUnavailable, UserError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+PROBE_TIMEOUT_S = 4.0
+_SIGNS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at. `problem` means that no task could run; `todo` says what would change it."""
+
+    what: str
+    state: Literal["ok", "note", "warning", "problem"]
+    text: str
+    todo: str = ""
+
+
+def doctor(args: Namespace) -> int:
+    """Print the findings; returns 0 when a task could run, else 1."""
+    try:
+        settings = load(args).settings
+        findings = [*_python(), *look(settings, Path(args.library) if args.library else None, args.probe_model)]
+    except UserError as error:
+        findings = [*_python(), Finding("settings", "problem", str(error), "mend the setting that is named")]
+    can_run = all(finding.state != "problem" for finding in findings)
+    if args.json:
+        print(json.dumps({"can_run": can_run, "findings": [asdict(f) for f in findings]}, ensure_ascii=False, indent=2))
+        return 0 if can_run else 1
+    signs = dict(_SIGNS)
+    if not (sys.stdout.encoding or "").lower().startswith("utf"):
+        signs |= {"ok": "+", "note": "-", "problem": "x"}
+    for finding in findings:
+        print(plain(f"{signs[finding.state]} {finding.what:<9} {finding.text}"))
+        if finding.todo:
+            print(plain(f"{'':<11} to do: {finding.todo}"))
+    print("\na task can run here" if can_run else "\nno task can run here until the problems above are solved")
+    return 0 if can_run else 1
+
+
+def look(settings: Settings, library: Path | None, probe: bool) -> Iterator[Finding]:
+    """All findings about `settings` on this machine."""
+    yield from _models(settings.models, probe)
+    yield from _writer(settings)
+    yield _sandbox(settings)
+    yield _tokens(settings)
+    yield _uv(settings)
+    yield _library(library or Path(settings.runs_dir) / "library")
+    yield _runs(Path(settings.runs_dir))
+
+
+def _python() -> list[Finding]:
+    from habilis import __version__
+
+    version = ".".join(map(str, sys.version_info[:3]))
+    state: Literal["ok", "problem"] = "ok" if sys.version_info >= (3, 11) else "problem"
+    todo = "" if state == "ok" else "use Python 3.11 or newer"
+    return [Finding("habilis", "ok", __version__), Finding("python", state, f"{version} ({sys.executable})", todo)]
+
+
+def _models(models: ModelsSettings, probe: bool) -> Iterator[Finding]:
+    """One finding per distinct model, naming the roles that it plays."""
+    groups: dict[str, list[str]] = {}
+    seen: dict[str, RoleSettings] = {}
+    for role in ROLES:
+        if role in ("cluster", "eval"):
+            continue  # played in training alone
+        settings = models.role(role)
+        key = settings.model_dump_json(include={"provider", "base_url", "model", "api_key_env", "verify_ssl"})
+        groups.setdefault(key, []).append(role)
+        seen[key] = settings
+    for key, roles in groups.items():
+        names = "all roles" if len(groups) == 1 else ", ".join(roles)
+        yield _model(names, seen[key], probe)
+
+
+def is_offline(settings: RoleSettings) -> bool:
+    """Whether the role is played by the demonstration model: asked for, or neither key nor address is set."""
+    if settings.provider == "offline":
+        return True
+    return settings.provider == "auto" and not settings.base_url and secret(settings.api_key_env) is None
+
+
+def _model(names: str, settings: RoleSettings, probe: bool) -> Finding:
+    if is_offline(settings):
+        todo = "" if settings.provider == "offline" else "set OPENAI_API_KEY and OPENAI_MODEL, or OPENAI_BASE_URL"
+        return Finding("model", "note", f"{names}: {OFFLINE_NOTICE}; it knows some families of questions", todo)
+    where = settings.base_url or "https://api.openai.com/v1"
+    name = settings.model or ("the first that the server lists" if settings.base_url else "no model name set")
+    key = secret(settings.api_key_env)
+    has = f"key in {settings.api_key_env}" if key else f"no key in {settings.api_key_env}"
+    text = f"{names}: {name} at {_without_user(where)}, {has}"
+    local = _is_loopback(where)
+    if not settings.model and not settings.base_url:
+        return Finding("model", "problem", text, "set OPENAI_MODEL or models.basic.model")
+    if not key and not settings.base_url:
+        return Finding("model", "problem", text, f"set {settings.api_key_env}")
+    if not (probe or local):
+        return Finding("model", "ok", f"{text}; not asked whether it is there (--probe-model asks)")
+    problem, todo = _probe(where, key, settings)
+    if problem:
+        return Finding("model", "problem", f"{text}: {problem}", todo)
+    return Finding("model", "ok", f"{text}, reachable")
+
+
+def _probe(base_url: str, key: str | None, settings: RoleSettings) -> tuple[str, str]:
+    """What is wrong with the server and what to do, ("", "") when nothing is. Asks for its list of models (free)."""
+    url = f"{base_url.rstrip('/')}/models"
+    headers = {**(settings.headers or {}), **({"Authorization": f"Bearer {key}"} if key else {})}
+    context = ssl.create_default_context()
+    if settings.verify_ssl is False:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    handlers: list[urllib.request.BaseHandler] = [urllib.request.HTTPSHandler(context=context)]
+    if _is_loopback(base_url):
+        handlers.append(urllib.request.ProxyHandler({}))
+    try:
+        request = urllib.request.Request(url, headers=headers)
+        with urllib.request.build_opener(*handlers).open(request, timeout=PROBE_TIMEOUT_S) as reply:
+            listed = json.loads(reply.read(4 << 20))
+        names = [str(row["id"]) for row in listed["data"]]
+    except urllib.error.HTTPError as error:
+        if error.code in (401, 403):
+            return f"the server refuses the key ({error.code})", f"check {settings.api_key_env}"
+        return f"the server says {error.code} to GET /models", "check base_url; it usually ends in /v1"
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "reason", None) or error
+        return f"not reachable: {one_line(str(reason))}", "start the server, or check base_url"
+    except (KeyError, TypeError):
+        return "its list of models is not in the known form", "check base_url; it usually ends in /v1"
+    if settings.model and names and settings.model not in names:
+        return f"it does not list {settings.model}", f"choose one of: {', '.join(names[:5])}"
+    return "", ""
+
+
+def _writer(settings: Settings) -> Iterator[Finding]:
+    writer = settings.writer
+    if writer.kind == "model":
+        yield Finding("writer", "ok", "tools are written by the builder model")
+        return
+    program = "codex" if writer.kind == "codex" else (writer.command[0] if writer.command else "")
+    found = shutil.which(program) if program else None
+    if found:
+        yield Finding("writer", "ok", f"{writer.kind}: {found}")
+    elif not program:
+        yield Finding("writer", "problem", "command: none is set", "set writer.command, or writer.kind=model")
+    else:
+        todo = f"install {program}, or set writer.kind=model"
+        yield Finding("writer", "problem", f"{writer.kind}: {program} is not on the PATH", todo)
+
+
+def _sandbox(settings: Settings) -> Finding:
+    from habilis.tools.host import ToolHost
+
+    notices: list[str] = []
+
+    async def probe() -> str:
+        host = ToolHost(settings.sandbox, notice=notices.append)
+        try:
+            return await host.level()
+        finally:
+            await host.aclose()
+
+    try:
+        level = asyncio.run(probe())
+    except SandboxUnavailable as error:
+        return Finding(
+            "sandbox", "problem", str(error), "see SECURITY.md; sandbox.mode=best-effort is the weaker choice"
+        )
+    if level == "off":
+        return Finding("sandbox", "warning", "off: generated code runs unconfined", "set sandbox.mode=required")
+    said = f"; {notices[0]}" if notices else ""
+    weak = settings.sandbox.mode == "best-effort" and level not in ("bubblewrap", "landlock")
+    return Finding("sandbox", "warning" if weak else "ok", f"{level} (tried here just now){said}")
+
+
+def _tokens(settings: Settings) -> Finding:
+    from habilis.models.tokens import is_exact
+
+    if is_offline(settings.models.role("basic")):
+        return Finding("tokens", "ok", "counted exactly for no model, estimated (offline demonstration model)")
+    if is_exact(settings.models.role("basic").model or ""):
+        return Finding("tokens", "ok", "counted exactly")
+    return Finding("tokens", "note", "estimated from the length of the text for this model")
+
+
+def _uv(settings: Settings) -> Finding:
+    from importlib.util import find_spec
+
+    beside = Path(sys.executable).with_name("uv")
+    found = str(beside) if beside.exists() else shutil.which("uv")
+    if found or find_spec("uv") is not None:
+        return Finding("uv", "ok", f"{found or 'as a package'} makes environments for tools with dependencies")
+    if not settings.tools.allow_packages:
+        return Finding("uv", "note", "not found; tools may have no dependencies anyway (tools.allow_packages=false)")
+    return Finding("uv", "warning", "not found: tools with dependencies cannot be built", "pip install uv")
+
+
+def _library(path: Path) -> Finding:
+    if not path.exists():
+        return Finding("library", "ok", f"{path}: not there yet, the first tools will make it")
+    if not path.is_dir():
+        return Finding("library", "problem", f"{path} is no folder", "name another with --library")
+    from habilis.tools.library import Library
+
+    try:
+        library = Library(path)
+        count, broken = len(library.names()), list(library.broken())
+    except OSError as error:
+        return Finding("library", "problem", f"{path}: {error.strerror}", "name another with --library")
+    text = f"{path}: {count} tool{'' if count == 1 else 's'}"
+    if not broken:
+        return Finding("library", "ok", text)
+    first_file, reason = broken[0]
+    text += f", {len(broken)} that cannot be loaded: {Path(first_file).name}: {one_line(str(reason))}"
+    return Finding("library", "warning", text, "mend or move the files; they are skipped, never deleted")
+
+
+def _runs(path: Path) -> Finding:
+    """Whether runs can be kept in `path`, without making it."""
+    nearest = path.absolute()
+    while not nearest.exists() and nearest != nearest.parent:
+        nearest = nearest.parent
+    if not nearest.is_dir():
+        return Finding("runs", "problem", f"{path}: {nearest} is no folder", "name another with --output")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        return Finding("runs", "problem", f"{path}: {nearest} cannot be written", "name another with --output")
+    free = shutil.disk_usage(nearest).free
+    if free < 100 << 20:
+        return Finding(
+            "runs", "warning", f"{path}: only {free >> 20} MB are free", "habilis runs clean --older-than 30d"
+        )
+    return Finding("runs", "ok", f"{path}: can be written, {free >> 30} GB free")
+
+
+def _is_loopback(url: str) -> bool:
+    host = urllib.parse.urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _without_user(url: str) -> str:
+    parts = urllib.parse.urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
