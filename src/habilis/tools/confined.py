@@ -1,0 +1,75 @@
+"""Reading what a tool may have arranged, from outside its sandbox, without being led astray by it.
+
+A tool can leave links, pipes or devices in its workspace. What we read for a record or a picture must lie in the
+workspace or in a task's file in truth, not only by its name, and must be a plain file of bounded size.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from habilis.core.errors import HabilisError
+
+MAX_FOLDER_FILES = 1000
+
+
+class Refused(HabilisError):
+    """A file is not read. The text says why, as an ending to 'not replayable: '."""
+
+
+def read_confined(path: Path, allowed: Sequence[Path], limit: int) -> bytes:
+    """The content of the plain file `path`, at most `limit` bytes, if it truly lies in one of `allowed`.
+
+    Links are followed and judged by where they end. Raises `Refused` for anything else.
+    """
+    try:
+        real = path.resolve(strict=True)
+        descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except (OSError, RuntimeError, ValueError):
+        raise Refused(f"file {path.name} cannot be read") from None
+    with os.fdopen(descriptor, "rb") as stream:
+        status = os.fstat(stream.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise Refused(f"{path.name} is not a plain file")
+        if not is_within(_opened_path(stream.fileno(), real), allowed):
+            raise Refused(f"file {path.name} lies outside the task's files")
+        content = stream.read(limit + 1)
+    if len(content) > limit:
+        raise Refused(f"file {path.name} is larger than {limit} bytes")
+    return content
+
+
+def is_within(real: Path, allowed: Sequence[Path]) -> bool:
+    """Whether the resolved path `real` is one of `allowed` or lies below one."""
+    return any(real.is_relative_to(root.resolve()) for root in allowed)
+
+
+def files_below(folder: Path, limit: int) -> Iterator[str]:
+    """Relative names of the plain files below `folder`, sorted. Raises `Refused` when there are too many or too much.
+
+    Links to folders are not followed, hidden folders are left out.
+    """
+    found: list[str] = []
+    total = 0
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in names:
+            path = Path(parent) / name
+            if not path.is_file():
+                continue
+            total += path.stat().st_size
+            found.append(str(path.relative_to(folder)))
+            if len(found) > MAX_FOLDER_FILES or total > limit:
+                raise Refused(f"folder {folder.name} holds more than a record keeps")
+    yield from sorted(found)
+
+
+def _opened_path(descriptor: int, fallback: Path) -> Path:
+    """Where an open file truly is, as the kernel sees it; without /proc the path that was resolved before opening."""
+    try:
+        return Path(f"/proc/self/fd/{descriptor}").readlink()
+    except OSError:
+        return fallback

@@ -1,0 +1,153 @@
+"""The gate that every candidate has to pass before it counts as a tool (Y15, H05, H26), cheapest checks first.
+
+Contract, dependencies, loading and its own example in the sandbox, the fields that were asked for, recorded calls.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.core.types import CallError, CallOutcome
+from habilis.tools.contract import Contract, ContractError, Example, read_contract
+from habilis.tools.library import LayeredLibrary, Tool
+from habilis.tools.records import RecordedCall, is_empty, set_error
+from habilis.tools.replay import Replayer, ReplayReport, compact
+
+if TYPE_CHECKING:
+    from habilis.tools.host import Description, Runnable, ToolHost
+
+_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
+
+
+class Rejected(Exception):
+    """A candidate did not pass. The text tells its writer why; it holds nothing that differs from run to run."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a candidate has to be: its name, its input fields, and for a better version what it has to repeat."""
+
+    name: str
+    fields: tuple[str, ...]
+    old: Tool | None = None
+    records: tuple[RecordedCall, ...] = ()
+
+
+@dataclass(frozen=True)
+class Passed:
+    """A candidate that passed every gate. `smoke` says what its trial call came to."""
+
+    source: str
+    contract: Contract
+    description: Description
+    smoke: str
+    replay: ReplayReport
+
+
+class Gate:
+    """Tries candidates, each in a folder of its own aside from the library's tools."""
+
+    def __init__(self, host: ToolHost, library: LayeredLibrary, replayer: Replayer) -> None:
+        self._host, self._library, self._replayer = host, library, replayer
+
+    async def check(self, source: str, wanted: Wanted) -> Passed:
+        """The candidate as it passed. Raises `Rejected`, and OSError when there is no place to try it in."""
+        from habilis.tools.host import Runnable
+
+        if wanted.old is not None and source.strip() == wanted.old.source().strip():
+            raise Rejected("The code is unchanged.")
+        try:
+            contract = read_contract(source)
+        except ContractError as error:
+            raise Rejected(str(error)) from None
+        if contract.requirements:
+            refusal = await self._host.prepare(contract.requirements)
+            if refusal is not None:
+                raise Rejected(f"Its dependencies cannot be had: {refusal.message}")
+        with self._library.private.aside() as aside:
+            module = aside / f"{wanted.name}.py"
+            module.write_bytes(source.encode("utf-8"))
+            candidate = Runnable(wanted.name, module, contract.requirements)
+            try:
+                description, smoke = await self._tried(candidate, contract, aside / "trial")
+                _check_fields(description, wanted.fields)
+                replay = await self._replayed(candidate, contract, wanted, aside / "replay")
+            except Rejected as rejected:
+                raise Rejected(_scrubbed(str(rejected), module, aside, self._library.private.path)) from None
+        return Passed(source, contract, description, smoke, replay)
+
+    async def _tried(self, candidate: Runnable, contract: Contract, workspace: Path) -> tuple[Description, str]:
+        """The candidate's schemas, and what its own example came to, in one interpreter."""
+        example = contract.examples[0] if contract.examples else None
+        _lay_out(example, workspace)
+        arguments = example.arguments if example else None
+        described, outcome = await self._host.try_out(candidate, arguments, workspace=workspace)
+        if isinstance(described, CallError):
+            raise Rejected(f"It cannot be loaded: {described.message}")
+        return described, _smoke(example, outcome)
+
+    async def _replayed(self, candidate: Runnable, contract: Contract, wanted: Wanted, scratch: Path) -> ReplayReport:
+        if wanted.old is None:
+            return ReplayReport(0, 0, 0)
+        report = await self._replayer.replay(
+            candidate, wanted.old.runnable, wanted.records, scratch, timeout_s=contract.timeout_s
+        )
+        if not report.ok:
+            raise Rejected("Recorded calls do not pass.\n" + "\n".join(f"- {line}" for line in report.failures))
+        if not report.mended:
+            raise Rejected("None of the failing calls could be run again, so nothing shows that it is mended.")
+        return report
+
+
+def properties(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """Names of the fields of an object's JSON schema."""
+    found = schema.get("properties")
+    return tuple(found) if isinstance(found, dict) else ()
+
+
+def _lay_out(example: Example | None, workspace: Path) -> None:
+    workspace.mkdir()
+    for name, text in example.files.items() if example else ():
+        place = workspace / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(text.encode("utf-8"))
+
+
+def _smoke(example: Example | None, outcome: CallOutcome | None) -> str:
+    """What a trial call came to: `passed`, or why it was not tried. Raises `Rejected` when the tool failed in it."""
+    if example is None or outcome is None:
+        return "not tried: the tool brings no example"
+    if outcome.error is not None and outcome.error.kind in ("denied", "unavailable"):
+        return f"not tried: {outcome.error.message}"
+    call = f"Its own example, {compact(example.arguments, 500)},"
+    if outcome.error is not None:
+        raise Rejected(f"{call} fails: {outcome.error.message}{_printed(outcome)}")
+    if error := set_error(outcome.output):
+        raise Rejected(f"{call} sets error: {error}")
+    if is_empty(outcome.output):
+        raise Rejected(f"{call} gives no result: {compact(outcome.output, 500)}")
+    return "passed"
+
+
+def _printed(outcome: CallOutcome) -> str:
+    tail = outcome.printed.strip()[-800:]
+    return f"\nIt printed:\n{tail}" if tail else ""
+
+
+def _check_fields(description: Description, fields: Sequence[str]) -> None:
+    """The input fields that were asked for, or that the version before had, must all be there."""
+    present = properties(description.input_schema)
+    missing = [name for name in fields if name not in present]
+    if missing:
+        raise Rejected(f"InputModel lacks the fields {', '.join(missing)}; it has {', '.join(present) or 'none'}.")
+
+
+def _scrubbed(text: str, module: Path, aside: Path, library: Path) -> str:
+    """`text` without temporary paths and memory addresses (H23): the candidate by its file, its workspace as `.`."""
+    text = text.replace(str(module), module.name)
+    text = re.sub(rf"{re.escape(str(aside))}(?:/(?:trial|replay/\d+/(?:new|old)))?", ".", text)
+    return _ADDRESS.sub("0x…", text.replace(str(library), "library"))

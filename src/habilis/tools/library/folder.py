@@ -1,0 +1,307 @@
+"""A library: a folder of tools that keeps every one whole (Y57, Y11, DESIGN 'The shop').
+
+<name>.py  <name>.json            a tool and its manifest
+records/<name>.jsonl              its recorded calls; contents of files under records/files/
+archive/<name>.<version>.py …     what was replaced or set aside, with the reason
+.aside/  .lock  .names/           candidates being made, the writers' lock, names being built
+
+A tool is there from the moment that its `.py` appears under its name, and changes by one rename. Whatever stops
+half way leaves the old one or the new one. Reading starts no process and removes nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from habilis.core.types import CallError, Invocation, ToolCard
+from habilis.rundir import atomic_write
+from habilis.tools.contract import MAX_SOURCE_BYTES, Contract, ContractError, read_contract
+from habilis.tools.library.places import aside_folder, reserved_name, writer_lock
+from habilis.tools.library.tool import Manifest, Origin, Tool, digest_of
+from habilis.tools.names import is_plain
+from habilis.tools.records import RecordedCall, RecordStore, recorded
+
+if TYPE_CHECKING:
+    from habilis.tools.host import Description, ToolHost
+
+
+UNDESCRIBED = "its schemas are not known yet; it is described when it is next used"
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A file that is not read as a tool, and why. It stays where it is."""
+
+    file: str
+    reason: str
+
+
+class Library:
+    """The tools in the folder `path`. The folder is made at the first write. Many processes may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.resolve()
+        self.store = RecordStore(self.path / "records")
+        self._seen: dict[str, tuple[tuple[int, ...], Tool | Broken]] = {}
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def names(self) -> list[str]:
+        """Names of all tools that can be used, sorted."""
+        return [tool.name for tool in self.tools()]
+
+    def tools(self) -> list[Tool]:
+        """All tools that can be used, by name. Costs no process; what did not change is not read again."""
+        return [entry for entry in self._entries() if isinstance(entry, Tool)]
+
+    def broken(self) -> list[Broken]:
+        """Files that are no usable tools, with the reason; a tool that waits for `describe_missing` is among them."""
+        return [entry for entry in self._entries() if isinstance(entry, Broken)]
+
+    def cards(self) -> list[ToolCard]:
+        """What a plan shows of each tool."""
+        return [tool.card for tool in self.tools()]
+
+    def get(self, name: str) -> Tool | None:
+        """The tool called `name`, None when there is none that can be used."""
+        if not is_plain(name):
+            return None
+        entry = self._entry(f"{name}.py")
+        return entry if isinstance(entry, Tool) else None
+
+    def find_request(self, request_key: str) -> Tool | None:
+        """The tool that was built for this very request, if it is here."""
+        return next((tool for tool in self.tools() if tool.manifest.request_key == request_key), None)
+
+    def records(self, name: str, version: str | None = None) -> list[RecordedCall]:
+        """The recorded calls of tool `name`, oldest first; those of one version only if it is given."""
+        if not is_plain(name):
+            return []
+        return [call for call in self.store.read(name) if version in (None, call.version)]
+
+    def content(self, digest: str) -> bytes | None:
+        """The content of a recorded file."""
+        return self.store.content(digest)
+
+    def _entries(self) -> list[Tool | Broken]:
+        try:
+            files = sorted(entry.name for entry in os.scandir(self.path) if entry.name.endswith(".py"))
+        except OSError:
+            return []
+        found = [self._entry(file) for file in files if not file.startswith(".")]
+        self._seen = {file: self._seen[file] for file in files if file in self._seen}
+        return [entry for entry in found if entry is not None]
+
+    def _entry(self, file: str) -> Tool | Broken | None:
+        stamp = self._stamp(file)
+        if stamp is None:
+            return None
+        known = self._seen.get(file)
+        if known and known[0] == stamp:
+            return known[1]
+        entry = self._read(file)
+        self._seen[file] = (stamp, entry)
+        return entry
+
+    def _stamp(self, file: str) -> tuple[int, ...] | None:
+        """What tells whether a tool's two files changed since they were read; None without a source."""
+        stamp: tuple[int, ...] = ()
+        for path in (self.path / file, self._manifest_path(file.removesuffix(".py"))):
+            try:
+                status = path.lstat()
+                stamp += (status.st_ino, status.st_mtime_ns, status.st_size, status.st_mode)
+            except OSError:
+                if not stamp:
+                    return None
+        return stamp
+
+    def _read(self, file: str) -> Tool | Broken:
+        name, path = file.removesuffix(".py"), self.path / file
+        if not is_plain(name):
+            return Broken(file, "its name cannot be a tool's")
+        if path.is_symlink() or not path.is_file():
+            return Broken(file, "it is not a plain file")
+        try:
+            if path.stat().st_size > MAX_SOURCE_BYTES:
+                return Broken(file, "it is longer than 1 MiB")
+            digest = digest_of(path.read_bytes())
+            manifest = self._manifest(name, digest)
+        except OSError as error:
+            return Broken(file, f"it cannot be read: {error.strerror}")
+        except (ValueError, RecursionError) as error:
+            return Broken(file, f"its manifest is broken: {_first_line(error)}")
+        if manifest is not None:
+            return Tool(name=name, path=path, manifest=manifest)
+        try:
+            read_contract(path.read_text(encoding="utf-8"))
+        except (ContractError, UnicodeDecodeError, OSError) as error:
+            return Broken(file, _first_line(error))
+        return Broken(file, UNDESCRIBED)
+
+    def _manifest(self, name: str, digest: str) -> Manifest | None:
+        """The manifest that describes the source with this digest; it may be the one before a change cut short."""
+        try:
+            raw = self._manifest_path(name).read_bytes()
+        except FileNotFoundError:
+            return None
+        manifest = Manifest.model_validate_json(raw)
+        if manifest.digest == digest:
+            return manifest
+        before = manifest.before
+        return before if before is not None and before.digest == digest else None
+
+    def _manifest_path(self, name: str) -> Path:
+        return self.path / f"{name}.json"
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    def reserve(self, name: str) -> AbstractContextManager[str]:
+        """A free name for a tool called `name`, this caller's alone until the block ends (`places.reserved_name`)."""
+        return reserved_name(self.path, name, self._is_taken)
+
+    def aside(self) -> AbstractContextManager[Path]:
+        """A folder of one's own inside the library, for what is not a tool yet (`places.aside_folder`)."""
+        return aside_folder(self.path)
+
+    def add(
+        self, source: str, description: Description, contract: Contract, *, name: str, origin: Origin | None = None
+    ) -> Tool:
+        """Put a new tool under `name` (from `reserve`). Raises FileExistsError when the name is taken after all."""
+        if not is_plain(name):
+            raise ValueError(f"{name!r} cannot be a tool's name")
+        manifest = Manifest.of(source, description, contract, name=name, origin=origin or Origin())
+        with writer_lock(self.path):
+            if self._is_taken(name):
+                raise FileExistsError(f"tool {name} is already in the library")
+            # The manifest first: without a source it means nothing, so the tool appears whole with one rename.
+            atomic_write(self._manifest_path(name), _dump(manifest))
+            atomic_write(self.path / f"{name}.py", source)
+        return self._must_get(name)
+
+    def replace(
+        self, name: str, source: str, description: Description, contract: Contract, *, origin: Origin | None = None
+    ) -> Tool:
+        """Put a better version in the place of tool `name`, by one rename; the old version goes into the archive."""
+        with writer_lock(self.path):
+            old = self._must_get(name)
+            manifest = Manifest.of(source, description, contract, name=name, origin=origin or Origin(), after=old)
+            self._keep_in_archive(old, f"replaced by {manifest.version}")
+            # Written before the source, and holding the old description too: at every moment one of both fits.
+            atomic_write(self._manifest_path(name), _dump(manifest))
+            atomic_write(old.path, source)
+            return self._must_get(name)
+
+    def archive(self, name: str, reason: str) -> Path:
+        """Set tool `name` aside with the reason; its records go with it. Returns where its source now lies."""
+        with writer_lock(self.path):
+            tool = self._must_get(name)
+            kept = self._keep_in_archive(tool, reason)
+            with contextlib.suppress(FileNotFoundError):
+                self.store.path(name).replace(kept.with_suffix(".records.jsonl"))
+            tool.path.unlink()
+            self._manifest_path(name).unlink(missing_ok=True)
+        return kept
+
+    def record(self, invocation: Invocation, *, workspace: Path, files: Sequence[Path] = ()) -> RecordedCall:
+        """Record one call, with the task files that it opened. Recorded again, it keeps those and takes the verdict.
+
+        Never raises for a file that cannot be kept: the record then says why it cannot be replayed. Raises OSError
+        only when the record itself cannot be written.
+        """
+        if not is_plain(invocation.tool):
+            raise ValueError(f"{invocation.tool!r} cannot be a tool's name")
+        known = next((r for r in self.store.read(invocation.tool) if r.call_id == invocation.call_id), None)
+        with writer_lock(self.path):
+            if known is not None:
+                call = known.model_copy(update={"verdict": invocation.verdict})
+            else:
+                call, contents = recorded(invocation, workspace=workspace, files=files)
+                call = self._with_files(call, contents)
+            self.store.append(call)
+            self._count(call, known)
+        return call
+
+    async def describe_missing(self, host: ToolHost) -> list[Tool]:
+        """Ask `host` for the schemas of tools that lie here without a manifest of theirs; each is asked once.
+
+        What cannot be described stays among `broken`, with the reason.
+        """
+        described = []
+        for broken in self.broken():
+            if broken.reason == UNDESCRIBED and (tool := await self._describe(broken.file, host)) is not None:
+                described.append(tool)
+        return described
+
+    async def _describe(self, file: str, host: ToolHost) -> Tool | None:
+        from habilis.tools.host import Runnable
+
+        name, path = file.removesuffix(".py"), self.path / file
+        source = path.read_bytes().decode("utf-8")
+        contract = read_contract(source)
+        description = await host.describe(Runnable(name, path, contract.requirements))
+        if isinstance(description, CallError):
+            self._seen[file] = (self._stamp(file) or (), Broken(file, description.message))
+            return None
+        manifest = Manifest.of(source, description, contract, name=name, origin=Origin(how="adopted"))
+        with writer_lock(self.path):
+            atomic_write(self._manifest_path(name), _dump(manifest))
+        return self.get(name)
+
+    def _is_taken(self, name: str) -> bool:
+        return os.path.lexists(self.path / f"{name}.py")
+
+    def _with_files(self, call: RecordedCall, contents: Mapping[str, bytes]) -> RecordedCall:
+        try:
+            digests, why_not = self.store.keep(contents)
+        except OSError as error:
+            digests, why_not = {}, f"its files could not be kept: {error.strerror}"
+        return call.model_copy(update={"files": digests, "why_not": call.why_not or why_not})
+
+    def _count(self, call: RecordedCall, known: RecordedCall | None) -> None:
+        tool = self.get(call.tool)
+        if tool is None or tool.version != call.version:
+            return
+        counters = dict(tool.manifest.counters)
+        if known is None:
+            counters["calls"] = counters.get("calls", 0) + 1
+        elif known.verdict:
+            counters[known.verdict] = max(counters.get(known.verdict, 0) - 1, 0)
+        if call.verdict:
+            counters[call.verdict] = counters.get(call.verdict, 0) + 1
+        manifest = tool.manifest.model_copy(update={"counters": counters, "before": None})
+        atomic_write(self._manifest_path(call.tool), _dump(manifest), durable=False)
+
+    def _keep_in_archive(self, tool: Tool, reason: str) -> Path:
+        folder = self.path / "archive"
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = folder / f"{tool.name}.{tool.version}.py"
+        manifest = tool.manifest.model_copy(update={"reason": reason, "before": None})
+        atomic_write(kept, tool.path.read_bytes())
+        atomic_write(kept.with_suffix(".json"), _dump(manifest))
+        return kept
+
+    def _must_get(self, name: str) -> Tool:
+        tool = self.get(name)
+        if tool is None:
+            raise KeyError(f"no usable tool {name} in the library")
+        return tool
+
+
+def _dump(manifest: Manifest) -> str:
+    return json.dumps(manifest.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
+
+
+def _first_line(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first: Any = error.errors(include_url=False)[0]
+        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,87 @@
+"""A task's view of two libraries: its private tools over the public ones. Clashes are settled here and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from habilis.core.types import Invocation, ToolCard
+from habilis.tools.contract import Contract
+from habilis.tools.library.folder import Broken, Library
+from habilis.tools.library.tool import Origin, Tool
+from habilis.tools.records import RecordedCall
+
+if TYPE_CHECKING:
+    from habilis.tools.host import Description, ToolHost
+
+
+class LayeredLibrary:
+    """`private` shadows `public` by name (Y11). The public library is only read: what is new goes to the private one.
+
+    `public` is None where there is none.
+    """
+
+    def __init__(self, private: Library, public: Library | None = None) -> None:
+        self.private = private
+        self.public = public
+
+    def names(self) -> list[str]:
+        """Names of all tools that can be used, sorted."""
+        return sorted(tool.name for tool in self.tools())
+
+    def tools(self) -> list[Tool]:
+        """All tools that can be used, by name, each once."""
+        found = {tool.name: _public(tool) for tool in self.public.tools()} if self.public else {}
+        found |= {tool.name: tool for tool in self.private.tools()}
+        return [found[name] for name in sorted(found)]
+
+    def cards(self) -> list[ToolCard]:
+        """What a plan shows of each tool."""
+        return [tool.card for tool in self.tools()]
+
+    def broken(self) -> list[Broken]:
+        """Files of both libraries that are no usable tools."""
+        return [*self.private.broken(), *(self.public.broken() if self.public else ())]
+
+    def get(self, name: str) -> Tool | None:
+        """The tool called `name`, the private one first."""
+        tool = self.private.get(name)
+        if tool is None and self.public is not None and (public := self.public.get(name)) is not None:
+            return _public(public)
+        return tool
+
+    def records(self, name: str, version: str | None = None) -> list[RecordedCall]:
+        """The recorded calls of tool `name` in both libraries, the public ones first, each call id once."""
+        public = self.public.records(name, version) if self.public else []
+        found = {call.call_id: call for call in public} | {c.call_id: c for c in self.private.records(name, version)}
+        return list(found.values())
+
+    def content(self, digest: str) -> bytes | None:
+        """The content of a recorded file of either library."""
+        content = self.private.content(digest)
+        return content if content is not None or self.public is None else self.public.content(digest)
+
+    def record(self, invocation: Invocation, *, workspace: Path, files: Sequence[Path] = ()) -> RecordedCall:
+        """Record a call of a private or public tool, in the private library."""
+        return self.private.record(invocation, workspace=workspace, files=files)
+
+    def improve(self, tool: Tool, source: str, description: Description, contract: Contract, origin: Origin) -> Tool:
+        """Put a better version of `tool` in force: in place when it is private, as a private fork when it is public."""
+        if self.private.get(tool.name) is not None:
+            return self.private.replace(tool.name, source, description, contract, origin=origin)
+        forked = origin.model_copy(update={"how": "forked"})
+        return self.private.add(source, description, contract, name=tool.name, origin=forked)
+
+    def archive(self, name: str, reason: str) -> Path:
+        """Set a private tool aside, with the reason. Raises KeyError when there is no such private tool."""
+        return self.private.archive(name, reason)
+
+    async def describe_missing(self, host: ToolHost) -> list[Tool]:
+        """See `Library.describe_missing`, for both libraries."""
+        public = await self.public.describe_missing(host) if self.public else []
+        return [*(_public(tool) for tool in public), *await self.private.describe_missing(host)]
+
+
+def _public(tool: Tool) -> Tool:
+    return tool.model_copy(update={"layer": "public"})

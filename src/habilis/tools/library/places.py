@@ -1,0 +1,104 @@
+"""Locks and places inside a library's folder: one writer at a time, names being built, candidates aside.
+
+All of it is let go of by the kernel, or swept up by the next comer, when its process dies.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from habilis.tools.names import RESERVED, safe_name, with_suffix
+
+_STALE_S = 3600.0
+
+
+@contextlib.contextmanager
+def writer_lock(library: Path) -> Iterator[None]:
+    """One writer at a time, over all processes; to be held for the length of a few small writes."""
+    library.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(library / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def reserved_name(library: Path, name: str, is_taken: Callable[[str], bool]) -> Iterator[str]:
+    """A free name for a tool called `name`, this caller's alone until the block ends (Y13).
+
+    The first of `name`, `name_v02`, `name_v03` … that no tool has, no preset has, and nobody else is building.
+    """
+    folder = library / ".names"
+    folder.mkdir(parents=True, exist_ok=True)
+    base, number = safe_name(name), 0
+    while True:
+        number += 1
+        chosen = with_suffix(base, number)
+        if chosen in RESERVED or is_taken(chosen):
+            continue
+        descriptor = _try_lock(folder / chosen)
+        if descriptor is None:
+            continue
+        try:
+            if is_taken(chosen):  # by one who let go of the mark between our look and our lock
+                continue
+            yield chosen
+            return
+        finally:
+            (folder / chosen).unlink(missing_ok=True)
+            os.close(descriptor)
+
+
+@contextlib.contextmanager
+def aside_folder(library: Path) -> Iterator[Path]:
+    """A folder of one's own inside the library, for what is not a tool yet; gone when the block ends."""
+    root = library / ".aside"
+    root.mkdir(parents=True, exist_ok=True)
+    _sweep(root)
+    folder = Path(tempfile.mkdtemp(prefix=f"{os.getpid()}-", dir=root))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _try_lock(marker: Path) -> int | None:
+    """A lock on `marker`, None when somebody else holds it."""
+    descriptor = os.open(marker, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # The one before may have removed the file between our open and our lock: then ours is nobody's mark.
+        if os.fstat(descriptor).st_ino == marker.stat().st_ino:
+            return descriptor
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    os.close(descriptor)
+    return None
+
+
+def _sweep(root: Path) -> None:
+    """Remove what a killed process left aside: its maker is gone and nobody touched it for an hour."""
+    for folder in root.iterdir():
+        with contextlib.suppress(OSError, ValueError):
+            if folder.stat().st_mtime < time.time() - _STALE_S and not _is_alive(int(folder.name.split("-")[0])):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,172 @@
+"""A tool of a library as the rest of the house sees it, and the manifest that stands beside its source."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import Field
+
+from habilis.core.types import FORMAT, Effects, Frozen, JsonSchema, ToolCard, ToolSpec
+from habilis.tools.contract import Contract, Example
+from habilis.tools.names import provider_name
+
+if TYPE_CHECKING:
+    from habilis.tools.host import Description, Runnable
+
+How = Literal["built", "enhanced", "forked", "adopted", "merged"]
+
+
+class Origin(Frozen):
+    """Where a version of a tool comes from. `parents` are versions that it was made from (`name@version`).
+
+    `asked_name` is the name that was asked for; `our_suffix` says that `_v02` and the like were added by us.
+    """
+
+    how: How = "built"
+    parents: tuple[str, ...] = ()
+    task: str = ""
+    writer: str = ""
+    model: str = ""
+    asked_name: str = ""
+    our_suffix: bool = False
+    request_key: str = ""
+    smoke: str = ""
+
+
+class Manifest(Frozen):
+    """What stands in `<name>.json`. `digest` is the SHA-256 of the source that it describes.
+
+    `before` is the manifest that this one replaces, until the source is replaced as well: at every moment one of the
+    two describes the source that lies there.
+    """
+
+    format: int = FORMAT
+    name: str
+    description: str
+    digest: str
+    input_schema: JsonSchema
+    output_schema: JsonSchema
+    requirements: tuple[str, ...] = ()
+    effects: Effects = "reads"
+    examples: tuple[Example, ...] = ()
+    capabilities: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    timeout_s: float | None = None
+    status: Literal["private", "candidate", "public", "merged", "retired", "quarantined"] = "private"
+    origin: Origin = Origin()
+    counters: dict[str, int] = Field(default_factory=dict)
+    reason: str | None = None
+    before: Manifest | None = None
+
+    @property
+    def version(self) -> str:
+        return self.digest[:16]
+
+    @property
+    def request_key(self) -> str:
+        return self.origin.request_key
+
+    @classmethod
+    def of(
+        cls,
+        source: str,
+        description: Description,
+        contract: Contract,
+        *,
+        name: str,
+        origin: Origin,
+        after: Tool | None = None,
+    ) -> Manifest:
+        """The manifest of a new version; `after` is the one that it takes the place of."""
+        before = after.manifest.model_copy(update={"before": None}) if after else None
+        return cls(
+            name=name,
+            description=contract.description,
+            digest=digest_of(source.encode("utf-8", "surrogatepass")),
+            input_schema=description.input_schema,
+            output_schema=description.output_schema,
+            requirements=contract.requirements,
+            effects=contract.effects,
+            examples=contract.examples,
+            capabilities=contract.capabilities,
+            timeout_s=contract.timeout_s,
+            status=before.status if before else "private",
+            origin=origin,
+            before=before,
+        )
+
+
+class Tool(Frozen):
+    """One usable tool of a library. `name` is its file's; `layer` says which library of two holds it."""
+
+    name: str
+    path: Path
+    manifest: Manifest
+    layer: Literal["private", "public"] = "private"
+
+    @property
+    def description(self) -> str:
+        return self.manifest.description
+
+    @property
+    def version(self) -> str:
+        """Digest of the source: 16 hexadecimal digits."""
+        return self.manifest.version
+
+    @property
+    def input_schema(self) -> JsonSchema:
+        return self.manifest.input_schema
+
+    @property
+    def output_schema(self) -> JsonSchema:
+        return self.manifest.output_schema
+
+    @property
+    def requirements(self) -> tuple[str, ...]:
+        return self.manifest.requirements
+
+    @property
+    def effects(self) -> Effects:
+        return self.manifest.effects
+
+    @property
+    def timeout_s(self) -> float | None:
+        """Seconds that one call may take, where the tool sets its own limit."""
+        return self.manifest.timeout_s
+
+    @property
+    def origin(self) -> Origin:
+        return self.manifest.origin
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """Recorded calls of this version: `calls`, `success`, `failure`, `input_error`."""
+        return self.manifest.counters
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What a model sees of it. Several tools in one request: see `names.provider_names`."""
+        return ToolSpec(name=provider_name(self.name), description=self.description, parameters=self.input_schema)
+
+    @property
+    def card(self) -> ToolCard:
+        parameters = self.input_schema.get("properties")
+        names = tuple(parameters) if isinstance(parameters, dict) else ()
+        return ToolCard(name=self.name, description=self.description, parameters=names)
+
+    @property
+    def runnable(self) -> Runnable:
+        """What the host needs to run it."""
+        from habilis.tools.host import Runnable
+
+        return Runnable(self.name, self.path, self.requirements)
+
+    def source(self) -> str:
+        """The source as it lies on disk. Raises OSError."""
+        return self.path.read_bytes().decode("utf-8")
+
+
+def digest_of(source: bytes) -> str:
+    """The digest that identifies a source."""
+    return hashlib.sha256(source).hexdigest()

@@ -1,0 +1,284 @@
+"""Recorded calls (H26): what a tool was given and what it gave, with the content of the files that it opened.
+
+They are the evidence on which every gate stands. One JSONL file per tool, one line per recorded call (a later line
+with the same call id stands for the earlier one), file contents once each under their digest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from habilis.core.types import FORMAT, CallError, Effects, Frozen, Invocation, Verdict
+from habilis.rundir import atomic_write
+from habilis.tools.confined import Refused, files_below, read_confined
+
+log = logging.getLogger(__name__)
+
+MAX_CALL_BYTES = 10 << 20
+MAX_LIBRARY_BYTES = 500 << 20
+UNCONFINED = frozenset({"off", ""})
+"""Sandbox levels that do not keep a tool's writes inside its workspace."""
+
+
+class RecordedCall(Frozen):
+    """One recorded call. `files` maps the name under which the arguments reach a file to the digest of its content.
+
+    `why_not` says why the call cannot be replayed; None when it can. Paths of the workspace stand as `.` in `output`.
+    """
+
+    format: int = FORMAT
+    call_id: str
+    tool: str
+    version: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    output: Any = None
+    error: CallError | None = None
+    verdict: Verdict | None = None
+    effects: Effects = "reads"
+    files: dict[str, str] = Field(default_factory=dict)
+    why_not: str | None = None
+
+    @property
+    def replayable(self) -> bool:
+        return self.why_not is None
+
+
+class RecordStore:
+    """The recorded calls of one library, below `folder`. Writers hold the library's lock."""
+
+    def __init__(self, folder: Path, *, max_call: int = MAX_CALL_BYTES, max_library: int = MAX_LIBRARY_BYTES) -> None:
+        self._folder = folder
+        self._max_call, self._max_library = max_call, max_library
+
+    def path(self, name: str) -> Path:
+        return self._folder / f"{name}.jsonl"
+
+    def read(self, name: str) -> list[RecordedCall]:
+        """The calls of tool `name`, oldest first, each call id once. What is torn or broken is passed over."""
+        found: dict[str, RecordedCall] = {}
+        try:
+            lines = self.path(name).read_bytes().split(b"\n")
+        except OSError:
+            return []
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                call = RecordedCall.model_validate(json.loads(line))
+            except (ValueError, RecursionError) as error:
+                what = "not of this format" if isinstance(error, ValidationError) else "not JSON"
+                log.warning("record %s of tool %s is passed over: %s", number, name, what)
+                continue
+            found[call.call_id] = call
+        return list(found.values())
+
+    def append(self, call: RecordedCall) -> None:
+        """Add one call; a line torn by an earlier kill is closed first. Raises OSError when the disk refuses."""
+        path = self.path(call.tool)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        line = json.dumps(call.model_dump(), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        with path.open("ab+") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            if size:
+                stream.seek(size - 1)
+                line = line if stream.read(1) == b"\n" else b"\n" + line
+            stream.write(line)
+
+    def keep(self, contents: Mapping[str, bytes]) -> tuple[dict[str, str], str | None]:
+        """Store file contents by digest. Returns digests by name, or why they could not be kept (limits)."""
+        total = sum(len(content) for content in contents.values())
+        if total > self._max_call:
+            return {}, f"its files hold more than {_megabytes(self._max_call)}"
+        digests = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
+        new = {d: contents[name] for name, d in digests.items() if not self._content_path(d).exists()}
+        if new and self._kept_bytes() + sum(len(c) for c in new.values()) > self._max_library:
+            return {}, f"the library's records hold {_megabytes(self._max_library)} already"
+        for digest, content in new.items():
+            path = self._content_path(digest)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic_write(path, content)
+        return digests, None
+
+    def content(self, digest: str) -> bytes | None:
+        """The content stored under `digest`; None when it is not there or not what its name says."""
+        if not re.fullmatch(r"[0-9a-f]{64}", digest):
+            return None
+        try:
+            content = self._content_path(digest).read_bytes()
+        except OSError:
+            return None
+        return content if hashlib.sha256(content).hexdigest() == digest else None
+
+    def _content_path(self, digest: str) -> Path:
+        return self._folder / "files" / digest
+
+    def _kept_bytes(self) -> int:
+        try:
+            return sum(entry.stat().st_size for entry in (self._folder / "files").iterdir())
+        except OSError:
+            return 0
+
+
+def recorded(
+    invocation: Invocation, *, workspace: Path, files: Sequence[Path] = ()
+) -> tuple[RecordedCall, dict[str, bytes]]:
+    """`invocation` as a record, with the contents of the files it opened by the names that its arguments give them.
+
+    `workspace` is the task's, `files` are the task's files and folders. Only what lies in these is ever read. A call
+    is marked not replayable when a replay could not give it what it had: a file that its arguments do not name, one
+    outside the task's, too much of it, or writes that nothing kept inside the workspace.
+    """
+    outcome = invocation.outcome
+    call = RecordedCall(
+        call_id=invocation.call_id,
+        tool=invocation.tool,
+        version=invocation.version,
+        arguments=invocation.arguments,
+        output=with_text(outcome.output, lambda text: text.replace(str(workspace), ".")),
+        error=outcome.error,
+        verdict=invocation.verdict,
+        effects=invocation.effects,
+    )
+    if invocation.effects == "writes" and outcome.level in UNCONFINED:
+        return call.model_copy(update={"why_not": "it may have written outside the workspace"}), {}
+    try:
+        contents = _opened(invocation, workspace, [workspace, *files])
+    except Refused as refused:
+        return call.model_copy(update={"why_not": str(refused)}), {}
+    return call, contents
+
+
+def _opened(invocation: Invocation, workspace: Path, allowed: Sequence[Path]) -> dict[str, bytes]:
+    """Contents of the files that a call opened or that its arguments name, by name. Raises `Refused`."""
+    named = {text: path for text in path_texts(invocation.arguments) if (path := _existing(text, workspace))}
+    names: dict[str, Path] = {}
+    for text, path in named.items():
+        if path.is_dir():
+            if path.resolve() != workspace.resolve():
+                names |= {f"{text.rstrip('/')}/{inner}": path / inner for inner in files_below(path, MAX_CALL_BYTES)}
+        else:
+            names[text] = path
+    known = {path.resolve() for path in names.values()}
+    for opened in invocation.outcome.opened:
+        path = workspace / opened
+        if path.resolve() not in known:
+            names[_name_for(path, named, workspace)] = path
+    # What the call itself made is no input; a replay that misses one shows by the old version's failing too.
+    made = {(workspace / made).resolve() for made in invocation.outcome.made}
+    contents: dict[str, bytes] = {}
+    left = MAX_CALL_BYTES
+    for name, path in sorted(names.items()):
+        if path.resolve() not in made:
+            contents[name] = read_confined(path, allowed, left)
+            left -= len(contents[name])
+    return contents
+
+
+def _existing(text: str, workspace: Path) -> Path | None:
+    try:
+        path = workspace / text
+        return path if path.exists() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _name_for(path: Path, named: Mapping[str, Path], workspace: Path) -> str:
+    """The name under which a replay must offer a file that no argument names as a whole. Raises `Refused`."""
+    for text, folder in named.items():
+        if folder.is_dir() and path.resolve().is_relative_to(folder.resolve()):
+            return f"{text.rstrip('/')}/{path.resolve().relative_to(folder.resolve())}"
+    try:
+        return str(path.relative_to(workspace))
+    except ValueError:
+        raise Refused("it opened a file that its arguments do not name") from None
+
+
+def path_texts(arguments: Any) -> Iterator[str]:
+    """Every text in `arguments` that could name a file."""
+    if isinstance(arguments, str):
+        if 0 < len(arguments) <= 1000 and "\n" not in arguments and "\0" not in arguments:
+            yield arguments
+    elif isinstance(arguments, Mapping):
+        for value in arguments.values():
+            yield from path_texts(value)
+    elif isinstance(arguments, list):
+        for value in arguments:
+            yield from path_texts(value)
+
+
+def with_text(value: Any, change: Callable[[str], str]) -> Any:
+    """`value` (JSON) with every text in it changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: with_text(item, change) for key, item in value.items()}
+    if isinstance(value, list):
+        return [with_text(item, change) for item in value]
+    return value
+
+
+def equal(one: Any, other: Any, *, tolerance: float = 1e-9) -> bool:
+    """Whether two outputs are the same: numbers to `tolerance` relative, order of keys ignored (H26).
+
+    `true` is not `1`, not-a-number equals itself, integers compare exactly while both are integers.
+    """
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return _same_number(one, other, tolerance)
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(equal(one[key], other[key], tolerance=tolerance) for key in one)
+    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
+        return len(one) == len(other) and all(equal(a, b, tolerance=tolerance) for a, b in zip(one, other, strict=True))
+    return type(one) is type(other) and bool(one == other)
+
+
+def _same_number(one: float, other: float, tolerance: float) -> bool:
+    if one == other or (one != one and other != other):
+        return True
+    if isinstance(one, int) and isinstance(other, int):
+        return False
+    try:
+        return abs(one - other) <= tolerance * max(abs(one), abs(other)) < float("inf")
+    except OverflowError:
+        return False
+
+
+def is_empty(output: Any) -> bool:
+    """Whether an output holds nothing: None, blank text, {}, or fields that all are so. [], 0 and false are answers."""
+    if isinstance(output, Mapping):
+        return all(_is_blank(value) for key, value in output.items() if key != "error")
+    return _is_blank(output)
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or value == {} or (isinstance(value, str) and not value.strip())
+
+
+def set_error(output: Any) -> str | None:
+    """The text of an output's own `error` field, None when it is not set."""
+    error = output.get("error") if isinstance(output, Mapping) else None
+    return str(error) if error else None
+
+
+def counted(calls: Iterable[RecordedCall]) -> dict[str, int]:
+    """How many of `calls` there are, and with which verdict."""
+    found = {"calls": 0, "success": 0, "failure": 0, "input_error": 0}
+    for call in calls:
+        found["calls"] += 1
+        if call.verdict:
+            found[call.verdict] += 1
+    return found
+
+
+def _megabytes(size: int) -> str:
+    return f"{size >> 20} MB" if size >= 1 << 20 else f"{size} bytes"

@@ -1,0 +1,304 @@
+"""Running recorded calls against a candidate (H26): nothing replaces a tool that does not pass all of them.
+
+Each call runs in a scratch workspace that holds the files it had, under the names that its arguments use. Names that
+are absolute or climb out (`/data/a.csv`, `../a.csv`) cannot exist there: files and arguments alike are moved to a
+name below the workspace (`root/data/a.csv`, `up/a.csv`), and moved names in the output are turned back before it is
+compared. So a tool that is given a folder and joins names to it still finds everything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.types import CallOutcome
+from habilis.tools.records import RecordedCall, equal, is_empty, path_texts, set_error, with_text
+
+if TYPE_CHECKING:
+    from habilis.models.chat import Models
+    from habilis.prompts import Prompts
+    from habilis.tools.host import Runnable, ToolHost
+    from habilis.tools.library import LayeredLibrary
+
+AT_ONCE = 4
+SHOWN_CHARS = 1500
+SHOWN_FAILURES = 5
+
+
+class FixedVerdict(BaseModel):
+    """The judge's word on one call that used to fail."""
+
+    record: str = Field(max_length=20)
+    fixed: bool
+    reason: str = Field(max_length=300)
+
+
+class FixedReply(BaseModel):
+    results: list[FixedVerdict] = Field(max_length=64)
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """What a replay came to. `failures` are reasons for the writer of the code; none means that all passed.
+
+    `replayed` calls ran and counted, of `records` there are; `not_replayable` could not be run as they were.
+    """
+
+    records: int
+    replayed: int
+    not_replayable: int
+    failures: tuple[str, ...] = ()
+    mended: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return not self.failures
+
+
+@dataclass(frozen=True)
+class _Result:
+    """One record after its replay. `judge`: only a judge can tell whether `now` is right."""
+
+    record: RecordedCall
+    kind: Literal["passed", "failed", "judge", "not_replayable"]
+    reason: str = ""
+    now: Any = None
+
+
+class Replayer:
+    """Runs recorded calls through `host`; asks the judge role where the rules cannot tell."""
+
+    def __init__(self, host: ToolHost, library: LayeredLibrary, models: Models, prompts: Prompts) -> None:
+        self._host, self._library = host, library
+        self._models, self._prompts = models, prompts
+
+    async def replay(
+        self,
+        candidate: Runnable,
+        old: Runnable,
+        records: Sequence[RecordedCall],
+        scratch: Path,
+        *,
+        timeout_s: float | None = None,
+    ) -> ReplayReport:
+        """Replay `records` of the tool `old` with `candidate`, each below `scratch`, several at once.
+
+        Only records with a verdict of success or failure count. A success passes when the output is equal. When it is
+        not, the old version is run again: if it no longer agrees with its own record, that run is what counts, and
+        where the two still differ the judge decides. A failure passes by the judge, in one call for all of them.
+        """
+        counted = _distinct([record for record in records if record.verdict in ("success", "failure")])
+        gate = asyncio.Semaphore(AT_ONCE)
+        good = {_call_key(record): record for record in counted if record.verdict == "success"}
+
+        async def one(number: int, record: RecordedCall) -> _Result:
+            async with gate:
+                trial = _Trial(self, candidate, old, scratch / f"{number}", timeout_s)
+                if record.verdict == "success":
+                    return await trial.of_success(record)
+                return await trial.of_failure(record, good.get(_call_key(record)))
+
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(number, record)) for number, record in enumerate(counted)]
+        results = [task.result() for task in tasks]
+        results = await self._judged(candidate.name, results)
+        return _report(len(records), results)
+
+    async def run(
+        self, tool: Runnable, record: RecordedCall, workspace: Path, timeout_s: float | None
+    ) -> CallOutcome | None:
+        """One run of `tool` as `record` was run, in `workspace`; None when its files are not there any more."""
+        if not self._laid_out(record, workspace):
+            return None
+        moved = moved_names(record.arguments, record.files)
+        arguments = with_text(record.arguments, lambda text: moved.get(text, text))
+        outcome: CallOutcome = await self._host.call(tool, arguments, workspace=workspace, timeout_s=timeout_s)
+        return outcome.model_copy(update={"output": _named_back(outcome.output, moved, workspace)})
+
+    def _laid_out(self, record: RecordedCall, workspace: Path) -> bool:
+        """Make `workspace` with the files of `record` in it; False when one of them is not to be had any more."""
+        workspace.mkdir(parents=True)
+        for name, digest in record.files.items():
+            content = self._library.content(digest)
+            if content is None:
+                return False
+            place = workspace / scratch_name(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        return True
+
+    async def _judged(self, tool: str, results: list[_Result]) -> list[_Result]:
+        """`results` with the judge's word in place of every open one; no word means not passed."""
+        from langchain_core.messages import HumanMessage, SystemMessage
+
+        open_results = [result for result in results if result.kind == "judge"]
+        if not open_results:
+            return results
+        rows = [
+            {
+                "record": f"r{number}",
+                "arguments": compact(result.record.arguments),
+                "before": _before(result.record),
+                "now": compact(result.now),
+            }
+            for number, result in enumerate(open_results, 1)
+        ]
+        prompt = self._prompts.render("fixed", tool=tool, records=rows)
+        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        try:
+            reply = await self._models.structured(prompt.role, messages, FixedReply, purpose="judge replay")
+            verdicts = {verdict.record: verdict for verdict in reply.results}
+        except ModelReplyUnusable:
+            verdicts = {}
+        judged = {}
+        for number, result in enumerate(open_results, 1):
+            verdict = verdicts.get(f"r{number}")
+            reason = verdict.reason if verdict else "the judge gave no verdict on it"
+            fixed = verdict is not None and verdict.fixed
+            judged[id(result)] = _Result(result.record, "passed" if fixed else "failed", reason, result.now)
+        return [judged.get(id(result), result) for result in results]
+
+
+class _Trial:
+    """The replay of one record: the candidate's run, and where needed one more of the old version."""
+
+    def __init__(
+        self, replayer: Replayer, candidate: Runnable, old: Runnable, scratch: Path, timeout_s: float | None
+    ) -> None:
+        self._replayer, self._scratch, self._timeout_s = replayer, scratch, timeout_s
+        self._candidate, self._old = candidate, old
+
+    async def of_success(self, record: RecordedCall) -> _Result:
+        now, given_up = await self._run(self._candidate, record, "new")
+        if given_up:
+            return given_up
+        assert now is not None
+        if now.error is None and equal(now.output, record.output):
+            return _Result(record, "passed", now=now.output)
+        before, _ = await self._run(self._old, record, "old")
+        if before is not None and before.error is None:
+            if equal(before.output, record.output):
+                return _Result(record, "failed", _difference(record.output, now), now.output)
+            if now.error is None and equal(now.output, before.output):
+                return _Result(record, "passed", now=now.output)
+        # The old version cannot repeat its own result: what differs may be the world, not the tool.
+        if now.error is None and not is_empty(now.output) and not set_error(now.output):
+            return _Result(record, "judge", now=now.output)
+        if before is None or before.error is not None:
+            return _Result(record, "not_replayable", "the old version cannot repeat it either")
+        return _Result(record, "failed", _difference(record.output, now), now.output)
+
+    async def of_failure(self, record: RecordedCall, twin: RecordedCall | None) -> _Result:
+        """`twin` is the same call with a result that was right: then equality with that decides."""
+        now, given_up = await self._run(self._candidate, record, "new")
+        if given_up:
+            return given_up
+        assert now is not None
+        if reason := _still_failing(now):
+            return _Result(record, "failed", reason, now.output)
+        if twin is not None and equal(now.output, twin.output):
+            return _Result(record, "passed", now=now.output)
+        return _Result(record, "judge", now=now.output)
+
+    async def _run(self, tool: Runnable, record: RecordedCall, place: str) -> tuple[CallOutcome | None, _Result | None]:
+        """The outcome, or the result that says why there is none to be had."""
+        if record.why_not is not None:
+            return None, _Result(record, "not_replayable", record.why_not)
+        outcome = await self._replayer.run(tool, record, self._scratch / place, self._timeout_s)
+        if outcome is None:
+            return None, _Result(record, "not_replayable", "its files are not there any more")
+        if outcome.error is not None and outcome.error.kind in ("denied", "unavailable"):
+            return None, _Result(record, "not_replayable", outcome.error.message)
+        return outcome, None
+
+
+def scratch_name(name: str) -> str:
+    """The name below a scratch workspace for a file that was called `name`; itself for a plain relative one."""
+    parts = ["root"] if name.startswith("/") else []
+    for part in name.split("/"):
+        if part == "..":
+            parts.append("up")
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def moved_names(arguments: Any, files: Mapping[str, str]) -> dict[str, str]:
+    """The texts in `arguments` that name a recorded file, or a folder above one, and must be moved for a replay."""
+    moved = {}
+    for text in path_texts(arguments):
+        outside = text.startswith("/") or ".." in text.split("/")
+        below = text.rstrip("/") + "/"
+        if outside and any(name == text or name.startswith(below) for name in files):
+            moved[text] = scratch_name(text)
+    return moved
+
+
+def _named_back(output: Any, moved: Mapping[str, str], workspace: Path) -> Any:
+    """`output` with moved names turned back and the scratch workspace as `.`."""
+
+    def back(text: str) -> str:
+        for name, new in sorted(moved.items(), key=lambda pair: -len(pair[1])):
+            text = text.replace(f"{workspace}/{new}", name).replace(f"./{new}", name).replace(new, name)
+        return text.replace(str(workspace), ".")
+
+    return with_text(output, back)
+
+
+def _distinct(records: Sequence[RecordedCall]) -> list[RecordedCall]:
+    """Records without those that a later one repeats in arguments, files, verdict and output."""
+    found: dict[str, RecordedCall] = {}
+    for record in records:
+        output = record.output if record.verdict == "success" else None
+        found[json.dumps([_call_key(record), record.verdict, output], sort_keys=True)] = record
+    return list(found.values())
+
+
+def _call_key(record: RecordedCall) -> str:
+    return json.dumps([record.arguments, record.files], sort_keys=True)
+
+
+def _still_failing(now: CallOutcome) -> str:
+    """Why a failing call still fails, by rule; empty when only a judge can tell."""
+    if now.error is not None:
+        return f"it still fails: {now.error.message}"
+    if error := set_error(now.output):
+        return f"it still sets error: {error}"
+    return "it still returns nothing" if is_empty(now.output) else ""
+
+
+def _difference(expected: Any, now: CallOutcome) -> str:
+    if now.error is not None:
+        return f"it gave {compact(expected)} before and now fails: {now.error.message}"
+    return f"it gave {compact(expected)} before and now gives {compact(now.output)}"
+
+
+def _before(record: RecordedCall) -> str:
+    return record.error.message[:SHOWN_CHARS] if record.error else compact(record.output)
+
+
+def _report(records: int, results: Sequence[_Result]) -> ReplayReport:
+    failed = [result for result in results if result.kind == "failed"]
+    failures = [f"Call with arguments {compact(r.record.arguments, 500)}: {r.reason}" for r in failed]
+    if len(failures) > SHOWN_FAILURES:
+        failures[SHOWN_FAILURES:] = [f"… and {len(failures) - SHOWN_FAILURES} more calls."]
+    return ReplayReport(
+        records=records,
+        replayed=sum(result.kind in ("passed", "failed") for result in results),
+        not_replayable=sum(result.kind == "not_replayable" for result in results),
+        failures=tuple(failures),
+        mended=sum(result.kind == "passed" and result.record.verdict == "failure" for result in results),
+    )
+
+
+def compact(value: Any, limit: int = SHOWN_CHARS) -> str:
+    """`value` as one line of JSON for a prompt, cut at `limit` characters."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= limit else f"{text[:limit]}…"
