@@ -9,15 +9,16 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from habilis.agents.state import TaskState
+from habilis.agents.steps import step
 from habilis.core.types import Plan
 from habilis.tools.smith import BuildFailure
 from habilis.tools.workshop import Workshop
 
 
+@step
 async def tool_developer(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["executor", "integrator"]]:
     """Build what the plan asks for. What was built is kept and bound even when another build failed."""
     shop = runtime.context
-    shop.check_stop()
     plan = Plan.model_validate(state["plan"])
     async with asyncio.TaskGroup() as group:
         builds = [

@@ -17,6 +17,7 @@ from langgraph.types import Command, interrupt
 
 from habilis.agents import mending, rounds, summary
 from habilis.agents.state import ExecutorState, Stop
+from habilis.agents.steps import step
 from habilis.config import LimitsSettings
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall
 from habilis.core.types import Usage
@@ -67,10 +68,10 @@ def after_care(state: Mapping[str, Any]) -> Literal["summarise", "act", "__end__
     return "summarise" if state.get("too_long") else "act"
 
 
+@step
 async def act(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterAct]:
     """Ask the model for its next step. The system prompt stands in front and is never stored (Y23)."""
     shop = runtime.context
-    shop.check_stop()
     last = is_last_round(state, shop.settings.limits)
     position = state["position"] + 1
     shop.emit(Thought(position=position, stage="asked"))
@@ -139,10 +140,10 @@ def _thought(position: int, reply: AIMessage, before: Usage, after: Usage) -> Th
     return Thought(position=position, stage="replied", thought=str(reply.content), calls=tuple(calls), usage=used)
 
 
+@step
 async def call_tools(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterTools]:
     """Run the calls of the last reply and commit the round whole: results, log, counters in one step (A35)."""
     shop = runtime.context
-    shop.check_stop()
     limits = shop.settings.limits
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)
@@ -175,6 +176,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[Workshop]) -> Comman
     return Command(update=update, goto=goto)
 
 
+@step
 async def ask(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterTools]:
     """Put the round's questions to the user, the other calls being committed already.
 
@@ -202,6 +204,7 @@ def _answer_to(call: Mapping[str, Any], shop: Workshop) -> str:
     return given
 
 
+@step
 async def enhance(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["summarise", "act", "__end__"]]:
     """Look at failing tools; when one was mended after the answer was given, the answer is asked for again.
 
@@ -209,7 +212,6 @@ async def enhance(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[L
     within the same round budget, instead of handing it to a review that must refuse it.
     """
     shop = runtime.context
-    shop.check_stop()
     mended = await mending.mend(state, shop)
     update: ExecutorState = {
         "calls": mended.calls,
@@ -225,13 +227,14 @@ async def enhance(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[L
     return Command(update=update, goto=after_care({**state, **update}))
 
 
+@step
 async def summarise(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act"]]:
     """Fold the history into one summary."""
     shop = runtime.context
-    shop.check_stop()
     return Command(update={"messages": await summary.fold(state, shop), "too_long": False}, goto="act")
 
 
+@step
 async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act", "__end__"]]:
     """Answer an empty reply (Y24, Y27): drop it and nudge; at the next one take the step before it back as well.
 

@@ -18,6 +18,7 @@ from habilis.agents.executor import build_executor
 from habilis.agents.integrator import integrator
 from habilis.agents.manager import manager
 from habilis.agents.state import ExecutorState, TaskState
+from habilis.agents.steps import step
 from habilis.core.events import ExecutionEnded
 from habilis.core.types import Plan
 from habilis.tools.workshop import Workshop
@@ -44,9 +45,11 @@ def initial_state() -> TaskState:
         "round_limit_reached": False,
         "position": 0,
         "enhancements": {},
+        "tape": 0,
     }
 
 
+@step
 async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["manager"]]:
     """One execution in the sub-graph, and what it leaves to the next plan: its answer, or a summary of its work."""
     shop = runtime.context
@@ -66,6 +69,7 @@ async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Lite
         "text": "",
         "position": state["position"],
         "enhancements": state["enhancements"],
+        "tape": state["tape"],
     }
     end = await _executor().ainvoke(start, context=shop)
     text, messages, told = end["text"], end["messages"], ""

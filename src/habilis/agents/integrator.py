@@ -10,6 +10,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from habilis.agents.state import TaskState
+from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Answer
 from habilis.tools.results import cut_text
@@ -23,10 +24,10 @@ class AnswerReply(BaseModel):
     reasoning_summary: str = Field(default="", max_length=1_500)
 
 
+@step
 async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["__end__"]]:
     """One structured call makes the answer. Without findings there is nothing to ask: the answer says so."""
     shop = runtime.context
-    shop.check_stop()
     findings = best_text(state)
     if not findings:
         return Command(update={"answer": Answer(final_answer=NO_RESULT).model_dump()}, goto="__end__")

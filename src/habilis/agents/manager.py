@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 
 from habilis.agents.planning import PlanReply, as_plan
 from habilis.agents.state import TaskState
+from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
 from habilis.core.types import Plan, Review
@@ -27,10 +28,10 @@ class ReviewReply(BaseModel):
     reason: str = Field(max_length=600)
 
 
+@step
 async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["tool_developer", "integrator"]]:
     """Review the last execution, if there was one; then hand over to the integrator, or plan (again)."""
     shop = runtime.context
-    shop.check_stop()
     if state["attempt"] == 0:
         return await _plan(state, shop, report="")
     review = await _review(state, shop)
@@ -86,7 +87,7 @@ def _stuck(state: TaskState) -> bool:
 async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Literal["tool_developer", "integrator"]]:
     """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
     query = "\n".join(filter(None, [shop.task.question, state.get("capabilities", "")]))
-    candidates = shop.library.search(query, shop.settings.retrieval.candidates)
+    candidates = shop.candidates(query, shop.settings.retrieval.candidates)
     prompt = shop.prompts.render(
         "plan",
         question=shop.task.question,

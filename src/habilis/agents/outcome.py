@@ -12,6 +12,8 @@ from habilis.core.events import ToolArchived
 from habilis.core.types import Answer, Invocation, Status, TaskResult
 from habilis.tools.workshop import Workshop
 
+MENDED = ("enhanced", "forked")
+
 
 def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -> tuple[Status, str | None]:
     """The status and, unless `answered` or `waiting`, its reason in one line.
@@ -88,7 +90,7 @@ def set_aside_unproven(shop: Workshop, calls: list[Invocation]) -> None:
     proven = {call.tool for call in calls if call.verdict == "success"}
     for name in shop.library.private.names():
         tool = shop.library.private.get(name)
-        if tool is None or name in proven or tool.was_enhanced:
+        if tool is None or name in proven or tool.origin.how in MENDED:
             continue
         called = any(call.tool == name for call in calls)
         reason = "no call of it succeeded" if called else "it was never called"

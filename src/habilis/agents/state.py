@@ -25,6 +25,7 @@ class TaskState(TypedDict, total=False):
     `attempt` counts executions. `plan` is a `Plan`, `answer` an `Answer` as JSON. `calls` is the log of invocations
     (see `packed`). `pending` is the executor's answer, `earlier` those of earlier attempts, `summary` what an
     execution that ran out of rounds had to say. `report` is the reason of the last RETRY. `position` counts thoughts.
+    `tape` is how far the tape was used when the step ended (`agents.steps`).
     """
 
     attempt: int
@@ -46,6 +47,7 @@ class TaskState(TypedDict, total=False):
     round_limit_reached: bool
     position: int
     enhancements: dict[str, list[str]]
+    tape: int
 
 
 class ExecutorState(TypedDict, total=False):
@@ -70,6 +72,7 @@ class ExecutorState(TypedDict, total=False):
     text: str
     position: int
     enhancements: dict[str, list[str]]
+    tape: int
 
 
 def packed(call: Invocation) -> dict[str, Any]:

@@ -203,8 +203,8 @@ class Team:
         )
         prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
         library = LayeredLibrary(Library(folder.tools), Library(self.library))
-        writer = make_writer(settings.writer, models, folder.path)
-        smith = Smith(host, library, writer, models, prompts, emit, settings.tools)
+        writer = make_writer(settings.writer, models)
+        smith = Smith(host, library, writer, models, prompts, emit, settings.tools, task_id=task.id)
         presets = Presets(models, prompts, task, folder.workspace, settings.tools)
         return Workshop(
             task=task,

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import Interrupted
-from habilis.core.events import Event, ToolCallEnded, ToolCallStarted
-from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolSpec
+from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
+from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.tools import taskfiles
+from habilis.tools.retrieval import BM25Retriever
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from habilis.tools.host import ToolHost
     from habilis.tools.library import LayeredLibrary
     from habilis.tools.presets import Presets
+    from habilis.tools.records import RecordedCall
     from habilis.tools.smith import Smith
 
 log = logging.getLogger(__name__)
@@ -78,12 +80,24 @@ class Workshop:
             self._view = taskfiles.view(self.task.files)
         return self._view
 
+    @property
+    def system_prompt(self) -> str:
+        """The executor's system prompt; it stands in front of every request and in no history."""
+        return self.prompts.render("execute", question="", files=[], missing=[], guidance="").system
+
     def specs(self, names: Sequence[str]) -> list[ToolSpec]:
         """What the model is shown: presets and the tools of `names` in their newest version, at most the limit."""
         presets = self.presets.specs()
         room = self.settings.limits.max_bound_tools - len(presets)
         tools = [tool.spec for name in names if (tool := self.library.get(name)) is not None]
         return tools[: max(room, 0)] + presets
+
+    def candidates(self, query: str, k: int) -> list[ToolCard]:
+        """The `k` tools nearest to `query`, best first; a library of no more than `k` is shown whole (H01)."""
+        cards = self.library.cards()
+        found = BM25Retriever(cards).search(query, k)
+        known = {card.name for card in found}
+        return found + [card for card in cards if card.name not in known] if len(cards) <= k else found
 
     def effects(self, name: str) -> Effects:
         """What a call of tool `name` may do; an unknown tool does nothing."""
@@ -156,6 +170,24 @@ class Workshop:
             ordinal=ordinal,
         )
 
+    def keep_record(self, call: Invocation) -> None:
+        """Record a judged call with its tool, so that every later version must pass it. A full disk costs the record,
+        not the task."""
+        if call.verdict is None or self.library.get(call.tool) is None:
+            return
+        try:
+            self.library.record(call, workspace=self.workspace, files=self._paths)
+        except OSError as error:
+            self.emit(Notice(level="warning", text=f"The call of {call.tool} could not be recorded: {error}"))
+
+    def record_of(self, call: Invocation) -> RecordedCall | None:
+        """The record that was kept of `call`."""
+        return next((r for r in self.library.records(call.tool) if r.call_id == call.call_id), None)
+
+    @property
+    def _paths(self) -> list[Path]:
+        return [Path(file.path) for file in self.task.files]
+
     async def _run(self, call: Call) -> CallOutcome:
         if self.presets.has(call.name):
             return await self.presets.run(call.name, call.args)
@@ -166,7 +198,8 @@ class Workshop:
             tool.runnable,
             call.args,
             workspace=self.workspace,
-            files=[Path(file.path) for file in self.task.files],
+            files=self._paths,
+            timeout_s=tool.timeout_s,
         )
 
 
