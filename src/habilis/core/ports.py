@@ -46,6 +46,7 @@ class SandboxLimits:
     open_files: int = 256
     processes: int = 64
     output_bytes: int = 8 << 20
+    disk_bytes: int = 1 << 30
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,12 @@ class SandboxJob:
 
 @dataclass(frozen=True)
 class SandboxExit:
-    """How a sandboxed process ended. `reply` is what came over the private pipe, None if nothing whole came."""
+    """How a sandboxed process ended. `reply` is what came over the private pipe, None if nothing whole came.
+
+    `stopped` says why the host ended it, if it did: `time`, `output` (reply too long), `printed` (too much text on
+    stdout and stderr), `memory` or `disk` (of the whole process tree). `returncode` is 128 + the signal's number
+    for a process that a signal ended.
+    """
 
     reply: bytes | None
     returncode: int
@@ -75,6 +81,7 @@ class SandboxExit:
     timed_out: bool = False
     over_output: bool = False
     seconds: float = 0.0
+    stopped: str = ""
 
 
 class Sandbox(Protocol):

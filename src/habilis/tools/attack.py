@@ -1,0 +1,35 @@
+"""Runs inside a sandbox that is being probed: tries what no tool may do and reports what succeeded."""
+
+import json
+import os
+import socket
+
+
+def main() -> None:
+    """Read the targets, attack each, write the list of what was not held."""
+    with os.fdopen(int(os.environ["HABILIS_IN"]), "rb") as pipe:
+        target = json.loads(pipe.read())
+    attacks = {
+        "read a file outside": lambda: open(target["canary"], "rb").read(),  # noqa: PTH123, SIM115
+        "opened a file outside for writing": lambda: open(target["canary"], "ab").write(b"!"),  # noqa: PTH123, SIM115
+        "reached a listener of the host": lambda: socket.create_connection(("127.0.0.1", target["port"]), 2),
+        "sent a datagram": lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b"!", ("127.0.0.1", target["port"])),
+        "signalled another process": lambda: os.kill(target["parent"], 0),
+    }
+    broken = []
+    for name, attack in attacks.items():
+        try:
+            attack()
+        except (OSError, KeyError):
+            continue
+        broken.append(name)
+    if os.geteuid() == 0:
+        broken.append("kept the rights of root")
+    with open("mark", "wb") as mark:  # noqa: PTH123
+        mark.write(b"x")
+    with os.fdopen(int(os.environ["HABILIS_OUT"]), "wb") as pipe:
+        pipe.write(json.dumps(broken).encode())
+
+
+if __name__ == "__main__":
+    main()

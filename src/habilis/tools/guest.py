@@ -1,0 +1,383 @@
+"""Runs one tool in the sandbox: one request in, one line of JSON out per step, over private descriptors.
+
+Imports the standard library and Pydantic alone. The descriptors' numbers stand in HABILIS_IN and HABILIS_OUT, so the
+tool may print, log and read stdin as it likes. Request: `{name, source, packages, steps, arguments, files, workspace}`
+with steps out of `describe` and `call`. Replies: `{"step": "ready"}` once the sandbox let us start, then per step
+`{"step", "result"}` or `{"step", "error": {kind, message, exception, missing_file}}`, the last of a call with `opened`
+and `written`.
+"""
+
+import asyncio
+import atexit
+import gc
+import inspect
+import io
+import json
+import linecache
+import os
+import sys
+import traceback
+import types
+from typing import Any
+
+MESSAGE_CHARACTERS = 2_000
+FRAMES = 6
+DEPTH = 100
+PROBLEMS = 20
+NETWORK = ("gaierror", "herror")
+NETWORK_NUMBERS = {97, 100, 101, 110, 111, 113}  # no family, network down or unreachable, timed out, refused, no route
+
+
+class Refusal(Exception):
+    """A step's failure, ready to be sent."""
+
+    def __init__(self, kind: str, message: str, exception: "str | None" = None, missing: "str | None" = None) -> None:
+        super().__init__(message)
+        self.error = {"kind": kind, "message": message, "exception": exception, "missing_file": missing}
+
+
+class Opened:
+    """Notes which task files and workspace files are opened; stands in the interpreter's audit hook."""
+
+    def __init__(self, files: "list[str]", workspace: str) -> None:
+        self.read: set[str] = set()
+        self.written: set[str] = set()
+        self._files = [(name, os.path.realpath(name)) for name in files]
+        self._workspace = os.path.realpath(workspace)
+        self.on = False
+
+    def __call__(self, event: str, arguments: "tuple[Any, ...]") -> None:
+        if not self.on or event not in ("open", "sqlite3.connect"):
+            return
+        self.on = False
+        try:
+            self._note(event, arguments)
+        except Exception:  # what a tool passes to open() is its own affair
+            return
+        finally:
+            self.on = True
+
+    def _note(self, event: str, arguments: "tuple[Any, ...]") -> None:
+        path = arguments[0]
+        if not isinstance(path, (str, bytes, os.PathLike)):
+            return
+        name = os.path.abspath(os.fsdecode(path))
+        real = os.path.realpath(name)
+        mode, flags = (arguments[1], arguments[2]) if event == "open" else ("r+", os.O_RDWR)
+        writing = any(c in mode for c in "wax+") if isinstance(mode, str) else bool(flags & (os.O_WRONLY | os.O_RDWR))
+        for shown, target in self._files:
+            if real == target or real.startswith(target.rstrip("/") + "/"):
+                self.read.add(shown + real[len(target) :])
+                return
+        if real.startswith(self._workspace + "/"):
+            inside = real[len(self._workspace) + 1 :]
+            if writing:
+                self.written.add(inside)
+            if event == "sqlite3.connect" or not writing or "+" in str(mode):
+                if os.path.exists(real) and inside not in self.written:
+                    self.read.add(inside)
+
+
+def main() -> None:
+    """Read the request, do its steps, reply to each, end at once."""
+    with os.fdopen(int(os.environ.pop("HABILIS_IN")), "rb") as pipe:
+        request = json.loads(pipe.read())
+    reply = Reply(int(os.environ.pop("HABILIS_OUT")))
+    reply.send({"step": "ready"})
+    for path in request["packages"]:
+        add_packages(path)
+    opened = Opened(request.get("files", []), request["workspace"])
+    tool: Any = None
+    for step in request["steps"]:
+        try:
+            if tool is None:
+                tool = load(request["name"], request["source"], opened)
+            if step == "describe":
+                result = describe(tool)
+            else:
+                result = call(tool, request["arguments"], opened)
+            frame: dict[str, Any] = {"step": step, "result": result}
+        except Refusal as refusal:
+            frame = {"step": step, "error": refusal.error}
+        opened.on = False
+        frame["opened"], frame["written"] = sorted(opened.read), sorted(opened.written)
+        reply.send(frame)
+        if "error" in frame:
+            break
+    finish(bool(opened.written))
+
+
+class Reply:
+    """The private way back. A process that the tool forks loses it, so that it cannot answer twice."""
+
+    def __init__(self, descriptor: int) -> None:
+        os.set_inheritable(descriptor, False)
+        self._descriptor = descriptor
+        os.register_at_fork(after_in_child=self._leave)
+
+    def _leave(self) -> None:
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def send(self, frame: "dict[str, Any]") -> None:
+        if self._descriptor < 0:
+            os._exit(1)
+        view = memoryview(json.dumps(frame, ensure_ascii=True, allow_nan=False).encode("ascii") + b"\n")
+        while view:
+            view = view[os.write(self._descriptor, view) :]
+
+
+def finish(wrote: bool) -> None:
+    """End without the interpreter's slow farewell, but with the tool's exit functions run and its files written."""
+    try:
+        atexit._run_exitfuncs()
+        if wrote:
+            for thing in gc.get_objects():
+                if isinstance(thing, io.IOBase) and not thing.closed:
+                    flush(thing)
+        flush(sys.stdout)
+        flush(sys.stderr)
+    finally:
+        os._exit(0)
+
+
+def flush(stream: Any) -> None:
+    try:
+        stream.flush()
+    except (OSError, ValueError):
+        return
+
+
+def add_packages(path: str) -> None:
+    """Make the packages of an environment importable, its .pth files honoured where there are any."""
+    if any(name.endswith(".pth") for name in os.listdir(path)):
+        import site
+
+        site.addsitedir(path)
+    else:
+        sys.path.append(path)
+
+
+def load(name: str, source: str, opened: Opened) -> Any:
+    """The tool's module, executed under a private name: a tool called `json` hides no standard module."""
+    private = f"_habilis_tool_{name}"
+    filename = f"<{name}>"
+    module = types.ModuleType(private)
+    module.__file__ = f"{name}.py"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    sys.modules[private] = module
+    sys.addaudithook(opened)
+    opened.on = True
+    with failures(filename):
+        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+    from pydantic import BaseModel
+
+    for wanted in ("InputModel", "OutputModel"):
+        model = getattr(module, wanted, None)
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            raise Refusal("crashed", f"the module has no Pydantic model called {wanted}")
+    if not callable(getattr(module, "run", None)):
+        raise Refusal("crashed", "the module has no function called run")
+    return module
+
+
+def describe(tool: Any) -> Any:
+    """What the tool says of itself, and its input and output as JSON schema."""
+    with failures(f"<{tool.__name__.removeprefix('_habilis_tool_')}>"):
+        meta = getattr(tool, "__TOOL_META__", None)
+        about = meta.get("description") if isinstance(meta, dict) else None
+        found = {
+            "description": about if isinstance(about, str) else "",
+            "input_schema": tool.InputModel.model_json_schema(),
+            "output_schema": tool.OutputModel.model_json_schema(mode="serialization"),
+        }
+        return clean(found, 0)
+
+
+def call(tool: Any, arguments: "dict[str, Any]", opened: Opened) -> Any:
+    """One run of the tool: arguments in, plain JSON values out."""
+    from pydantic import ValidationError
+
+    filename = f"<{tool.__name__.removeprefix('_habilis_tool_')}>"
+    with failures(filename):
+        try:
+            checked = tool.InputModel.model_validate(arguments)
+        except ValidationError as error:
+            raise Refusal("invalid_arguments", f"the arguments do not fit: {problems(error)}") from None
+    opened.on = True
+    with failures(filename):
+        result = tool.run(checked)
+        if inspect.isawaitable(result):
+            result = asyncio.run(as_coroutine(result))
+    opened.on = False
+    with failures(filename):
+        return output(tool, result)
+
+
+async def as_coroutine(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def output(tool: Any, result: Any) -> Any:
+    """The result as plain JSON values. Raises `Refusal` of kind bad_output when it is not the tool's OutputModel."""
+    from pydantic import BaseModel, ValidationError
+    from pydantic_core import PydanticSerializationError
+
+    if not isinstance(result, (tool.OutputModel, BaseModel, dict)):
+        raise Refusal("bad_output", f"run returned {shown_type(result)}, not an OutputModel")
+    try:
+        if not isinstance(result, tool.OutputModel):
+            fields = result if isinstance(result, dict) else result.model_dump()
+            result = tool.OutputModel.model_validate(fields)
+        import warnings
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                plain = result.model_dump(mode="json")
+            except (PydanticSerializationError, UnicodeError):
+                plain = result.model_dump(mode="python")
+        return clean(plain, 0)
+    except ValidationError as error:
+        raise Refusal("bad_output", f"what run returned does not fit OutputModel: {problems(error)}") from None
+    except (ValueError, RecursionError, TypeError) as error:
+        raise Refusal("bad_output", f"what run returned cannot be written as JSON: {error}") from None
+
+
+def shown_type(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def clean(value: Any, depth: int) -> Any:
+    """`value` as JSON knows it: sets sorted where they can be, bytes as text, NaN and infinity as null."""
+    if depth > DEPTH:
+        raise ValueError(f"nested more than {DEPTH} levels deep")
+    if isinstance(value, (bool, type(None))):
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")
+    if isinstance(value, int):
+        if value.bit_length() > 10_000:
+            raise ValueError("a whole number of more than 3,000 digits")
+        return int(value)
+    if isinstance(value, float):
+        return value if value - value == 0 else None
+    if isinstance(value, dict):
+        return {str(clean(k, depth + 1)): clean(v, depth + 1) for k, v in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [clean(item, depth + 1) for item in value]
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).decode("utf-8", "replace")
+    from pydantic_core import to_jsonable_python
+
+    again = to_jsonable_python(value, bytes_mode="base64", serialize_unknown=True)
+    return clean(again, depth + 1) if type(again) is not type(value) else str(value)
+
+
+def problems(error: Any) -> str:
+    """All that a ValidationError says, one clause per field."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    parts = []
+    for problem in found[:PROBLEMS]:
+        where = ".".join(str(part) for part in problem["loc"]) or "(whole)"
+        parts.append(f"{where}: {problem['msg']}")
+    if len(found) > PROBLEMS:
+        parts.append(f"and {len(found) - PROBLEMS} more")
+    return "; ".join(parts)
+
+
+class failures:
+    """Turns whatever the tool's code raises into a `Refusal` that names the tool's own lines."""
+
+    def __init__(self, filename: str) -> None:
+        self._filename = filename
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: "BaseException | None", trace: Any) -> None:
+        if error is None or isinstance(error, Refusal):
+            return
+        raise refusal_of(error, self._filename) from None
+
+
+def refusal_of(error: BaseException, filename: str) -> Refusal:
+    """Which kind of failure `error` is, and what a reader needs to know of it."""
+    name = type(error).__name__
+    if isinstance(error, MemoryError):
+        return Refusal("crashed", f"MemoryError: out of memory{lines(error, filename)}", name)
+    if isinstance(error, SystemExit):
+        return Refusal("crashed", f"the tool ended the interpreter: sys.exit({error.code!r})", name)
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        text = f"no package {package} in the tool's environment; name it in the tool's dependencies"
+        return Refusal("unavailable", text + lines(error, filename), name)
+    text = f"{name}: {said(error)}{lines(error, filename)}"
+    network = next((link for link in chain(error) if is_network(link)), None)
+    if network is not None:
+        return Refusal("denied", f"no network in the sandbox; {text}", name)
+    if any(is_refused(link) for link in chain(error)):
+        hint = "the sandbox refused it: a tool may read its task's files and write in its working folder, no more"
+        return Refusal("denied", f"{hint}; {text}", name)
+    missing = next((link for link in chain(error) if isinstance(link, FileNotFoundError) and link.filename), None)
+    if missing is not None and raised_in(missing, "subprocess.py"):
+        return Refusal("unavailable", f"there is no such program in the sandbox; {text}", name)
+    named = None if missing is None else os.fsdecode(missing.filename) if is_path(missing.filename) else None
+    return Refusal("crashed", text, name, named)
+
+
+def is_path(value: Any) -> bool:
+    return isinstance(value, (str, bytes, os.PathLike))
+
+
+def chain(error: BaseException) -> "list[BaseException]":
+    """`error`, what it wraps and what it was raised from."""
+    found: list[BaseException] = []
+    pending: list[Any] = [error]
+    while pending and len(found) < 20:
+        link = pending.pop(0)
+        if isinstance(link, BaseException) and link not in found:
+            found.append(link)
+            suppressed = link.__suppress_context__
+            pending += [link.__cause__, None if suppressed else link.__context__, getattr(link, "reason", None)]
+            pending += list(link.args)
+    return found
+
+
+def is_network(error: BaseException) -> bool:
+    if not isinstance(error, OSError):
+        return False
+    if type(error).__name__ in NETWORK or isinstance(error, ConnectionRefusedError):
+        return True
+    if error.errno in NETWORK_NUMBERS:
+        return True
+    return error.errno == 13 and error.filename is None and raised_in(error, "socket.py")
+
+
+def raised_in(error: BaseException, script: str) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return bool(frames) and os.path.basename(frames[-1].filename) == script
+
+
+def is_refused(error: BaseException) -> bool:
+    return isinstance(error, OSError) and (isinstance(error, PermissionError) or error.errno == 30)
+
+
+def said(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # a tool's own exception class may not even print
+        text = "(its text cannot be shown)"
+    return text if len(text) <= MESSAGE_CHARACTERS else text[:MESSAGE_CHARACTERS] + " …"
+
+
+def lines(error: BaseException, filename: str) -> str:
+    """The last lines of the tool's own source that `error` passed through."""
+    if isinstance(error, SyntaxError) and error.filename == filename:
+        return f"\n  line {error.lineno}: {(error.text or '').strip()}"
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == filename]
+    return "".join(f"\n  line {f.lineno}, in {f.name}: {f.line}" for f in frames[-FRAMES:])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The Python that tools run on: the one that runs us, without its site-packages, started as cheaply as it can be."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import marshal
+import os
+import sys
+import sysconfig
+from functools import lru_cache
+from pathlib import Path
+
+from habilis.config import cache_dir
+
+FLAGS = ("-s", "-P", "-S", "-B")
+"""No user site, no script folder on the path, no site module, no bytecode written. The environment is honoured, since
+it is made by us: it holds PYTHONHASHSEED, so that equal runs print their sets in equal order."""
+
+
+@lru_cache(maxsize=1)
+def python() -> Path:
+    """The base interpreter's own file, links resolved."""
+    base = getattr(sys, "_base_executable", None) or sys.executable
+    return Path(base).resolve()
+
+
+@lru_cache(maxsize=1)
+def python_paths() -> tuple[Path, ...]:
+    """What must be readable for the interpreter to run: its whole prefix, or its parts where that holds more."""
+    prefix = Path(sys.base_prefix).resolve()
+    home = Path.home().resolve()
+    if prefix in (home, home / ".local", Path("/"), *home.parents):
+        library = Path(sysconfig.get_path("stdlib")).resolve()
+        shared = Path(str(sysconfig.get_config_var("LIBDIR"))) / str(sysconfig.get_config_var("INSTSONAME"))
+        return tuple(p for p in (python(), library, shared) if p.exists())
+    outside = () if python().is_relative_to(prefix) else (python(),)
+    return (prefix, *outside)
+
+
+@lru_cache(maxsize=8)
+def compiled(source: Path) -> Path:
+    """Bytecode of one of our own scripts, kept in the cache; the script itself where no cache can be written."""
+    text = source.read_bytes()
+    magic = importlib.util.MAGIC_NUMBER
+    digest = hashlib.sha256(magic + sys.version.encode() + text).hexdigest()[:16]
+    folder = cache_dir() / "programs" / digest
+    target = folder / f"{source.stem}.pyc"
+    if target.is_file():
+        return target
+    code = compile(text, source.name, "exec", dont_inherit=True, optimize=0)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        folder.chmod(0o755)
+        aside = folder / f"{source.stem}.{os.getpid()}"
+        aside.write_bytes(magic + bytes(12) + marshal.dumps(code))
+        aside.chmod(0o644)
+        aside.rename(target)
+    except OSError:
+        return source
+    return target

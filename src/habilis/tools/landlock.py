@@ -1,0 +1,113 @@
+"""The Landlock back end: kernel-held file rules, a seccomp filter, and a supervisor that reaps all descendants.
+
+For hosts where namespaces are refused (some containers and distributions). Weaker than bubblewrap: files outside can
+be counted and measured (stat), though not read; there is no process namespace. Sources: landlock(7), kernel ABI 4–7.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import os
+import sys
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from habilis.core.ports import SandboxExit, SandboxJob
+from habilis.tools import seccomp
+from habilis.tools.process import run_confined
+from habilis.tools.tenancy import Tenancy
+from habilis.tools.walls import confined, private_tmp, readable, system_paths, without_private_tmp
+
+MINIMUM_ABI = 4
+SIGNAL_SCOPE_ABI = 6
+_CREATE_RULESET, _VERSION = 444, 1
+_EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_REMOVE = 1 << 4 | 1 << 5
+_MAKE_FOLDER, _MAKE_FILE, _MAKE_LINK = 1 << 7, 1 << 8, 1 << 12
+_REFER, _TRUNCATE, _DEVICE_CONTROL = 1 << 13, 1 << 14, 1 << 15
+_FILE_BITS = _EXECUTE | _WRITE | _READ | _TRUNCATE | _DEVICE_CONTROL
+_LOOK = _EXECUTE | _READ | _LIST
+_CHANGE = _LOOK | _WRITE | _REMOVE | _MAKE_FOLDER | _MAKE_FILE | _MAKE_LINK | _REFER | _TRUNCATE
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+@lru_cache(maxsize=1)
+def landlock_abi() -> int:
+    """The kernel's Landlock ABI; 0 without Landlock."""
+    if sys.platform != "linux":
+        return 0
+    got = ctypes.CDLL(None, use_errno=True).syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION)
+    return max(0, int(got))
+
+
+def landlock_usable() -> bool:
+    """Whether kernel and processor have what this back end needs."""
+    return landlock_abi() >= MINIMUM_ABI and seccomp.supported()
+
+
+class Landlock:
+    """Sandbox of Landlock and seccomp. As root the tool runs as an unprivileged uid that may read, within the rules,
+    whatever it is allowed to see."""
+
+    level = "landlock"
+
+    def __init__(self, tenancy: Tenancy) -> None:
+        self._tenancy = tenancy
+
+    async def run(self, job: SandboxJob) -> SandboxExit:
+        """Run `job`. Raises OSError when it cannot be started or the workspace cannot be lent."""
+        async with self._tenancy.lend(job.workspace, ()) as tenant:
+            with private_tmp(job, tenant.uid) as (inside, tmp):
+                others = 0 if tenant.uid is not None else threads_of_user(os.getuid())
+                policy = {
+                    "uid": tenant.uid,
+                    "keep_reading": True,
+                    "supervise": True,
+                    "limits": {"processes": others + tenant.sharing * job.limits.processes},
+                    "landlock": rules(inside, tmp),
+                    "seccomp": filter_text(),
+                }
+                command = confined(inside, policy)
+                ended = await run_confined(lambda pipes: command, inside, supervised=True)
+                return without_private_tmp(ended, tmp)
+
+
+@lru_cache(maxsize=1)
+def filter_text() -> str:
+    """The seccomp program for this kernel in base64: signals are refused where Landlock cannot confine them."""
+    program = seccomp.program(signals=landlock_abi() >= SIGNAL_SCOPE_ABI, attributes=False)
+    return base64.b64encode(program).decode("ascii")
+
+
+def rules(job: SandboxJob, tmp: Path) -> dict[str, Any]:
+    """The domain for `job`: handled rights and, by access, the paths that keep them (see `confine`)."""
+    abi = landlock_abi()
+    known = (1 << 15) - 1 if abi < 5 else (1 << 16) - 1
+    return {
+        "size": 24 if abi >= SIGNAL_SCOPE_ABI else 16,
+        "handled": known,
+        "handled_net": 3,
+        "scoped": 3 if abi >= SIGNAL_SCOPE_ABI else 0,
+        "file_bits": _FILE_BITS & known,
+        "paths": [
+            [_LOOK, [str(path) for path in (*system_paths(), *readable(job))]],
+            [_CHANGE, [str(job.workspace), str(tmp)]],
+            [_READ | _WRITE, list(_DEVICES)],
+        ],
+    }
+
+
+def threads_of_user(uid: int) -> int:
+    """Threads that `uid` runs now: without a uid or namespace of its own, the process limit counts these too."""
+    total = 0
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:
+            if entry.stat().st_uid == uid:
+                total += len(os.listdir(f"/proc/{entry.name}/task"))  # noqa: PTH208
+        except OSError:
+            continue
+    return total

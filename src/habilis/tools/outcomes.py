@@ -1,0 +1,119 @@
+"""From how a sandboxed process ended to what its tool call came to."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from habilis.core.ports import SandboxExit, SandboxJob
+from habilis.core.types import CallError, CallOutcome
+from habilis.tools.workspace import Scrubber
+
+_MIB = 1 << 20
+_PRINTED_HINT = 600
+
+
+def outcomes_of(
+    ended: SandboxExit, job: SandboxJob, steps: Sequence[str], made: tuple[str, ...], *, shared: bool, level: str
+) -> dict[str, CallOutcome]:
+    """The outcome of each step that was reached. `shared`: other calls worked in the same workspace meanwhile, so a
+    changed file counts as made only when the tool itself says that it wrote it."""
+    scrub = Scrubber(job.workspace)
+    printed = scrub.text(ended.printed)
+    started, frames = frames_of(ended.reply or b"")
+    found: dict[str, CallOutcome] = {}
+    for step in steps:
+        frame = frames.get(step)
+        error, output = None, None
+        if frame is None:
+            error = ending(ended, job, started, printed)
+        elif "error" in frame:
+            error = reported(frame["error"], scrub)
+        else:
+            output = scrub.value(frame["result"])
+        written = names(frame, "written")
+        found[step] = CallOutcome(
+            output=output,
+            error=error,
+            printed=printed,
+            opened=names(frame, "opened"),
+            made=tuple(name for name in made if not shared or frame is None or name in written),
+            seconds=ended.seconds,
+            level=level,
+        )
+        if error is not None:
+            break
+    return found
+
+
+def frames_of(reply: bytes) -> tuple[bool, dict[str, dict[str, Any]]]:
+    """Whether the guest ever started, and the first frame of each step; what is not whole and sound is left out."""
+    started = False
+    frames: dict[str, dict[str, Any]] = {}
+    for line in reply.split(b"\n")[:-1]:
+        try:
+            frame = from_json(line, allow_inf_nan=False)
+        except ValueError:
+            continue
+        if not isinstance(frame, dict) or not isinstance(frame.get("step"), str):
+            continue
+        started = True
+        if "result" in frame or "error" in frame:
+            frames.setdefault(frame["step"], frame)
+    return started, frames
+
+
+def names(frame: dict[str, Any] | None, key: str) -> tuple[str, ...]:
+    """A list of strings out of a frame, whatever the frame really holds."""
+    value = (frame or {}).get(key)
+    return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
+
+
+def reported(error: Any, scrub: Scrubber) -> CallError:
+    """The failure that the guest reports, with texts scrubbed."""
+    try:
+        return CallError.model_validate(scrub.value(error))
+    except ValidationError:
+        return CallError(kind="bad_output", message="the tool sent a reply that is none")
+
+
+def ending(ended: SandboxExit, job: SandboxJob, started: bool, printed: str) -> CallError:
+    """Why there is no reply: the host stopped the tool, a limit or a signal did, or it left by itself."""
+    limits = job.limits
+    stopped = {
+        "time": ("timeout", f"stopped after {limits.wall_s:g} s, its time limit"),
+        "output": ("bad_output", f"stopped: its output is larger than {limits.output_bytes // _MIB} MiB"),
+        "printed": ("crashed", f"stopped: it printed more than {limits.output_bytes // _MIB} MiB"),
+        "memory": ("crashed", f"stopped: its processes took more than {limits.memory_bytes // _MIB} MiB of memory"),
+        "disk": ("crashed", f"stopped: it wrote more than {limits.disk_bytes // _MIB} MiB to disk"),
+    }
+    if ended.stopped in stopped:
+        kind, text = stopped[ended.stopped]
+        return CallError.model_validate({"kind": kind, "message": text})
+    said = f"; it printed: {printed[-_PRINTED_HINT:].strip()}" if printed.strip() else ""
+    if not started:
+        return CallError(kind="unavailable", message=f"the sandbox did not start (code {ended.returncode}){said}")
+    if ended.returncode > 128:
+        return CallError(kind="crashed", message=f"{killed_by(ended.returncode - 128, job)}{said}")
+    return CallError(kind="crashed", message=f"its process ended without a result (exit code {ended.returncode}){said}")
+
+
+def killed_by(number: int, job: SandboxJob) -> str:
+    """What a signal means to someone who wants to mend the tool."""
+    if number == signal.SIGXCPU:
+        return f"stopped: it used its {job.limits.cpu_s} s of processor time"
+    if number == signal.SIGXFSZ:
+        return f"stopped: a file grew over {job.limits.file_bytes // _MIB} MiB"
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        name = str(number)
+    hints = {
+        signal.SIGSEGV: ", an invalid memory access",
+        signal.SIGKILL: ", as when memory or processor time runs out",
+    }
+    return f"killed by signal {name}{hints.get(signal.Signals(number), '') if name.startswith('SIG') else ''}"

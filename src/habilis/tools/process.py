@@ -1,0 +1,296 @@
+"""Runs one confined process tree under watch, without ever blocking the event loop.
+
+Request in, reply out over private descriptors; stdout and stderr are only listened to. Ends the tree at its time
+limit, when it says too much, when all of it together takes too much memory or disk (what rlimits, which count single
+processes and files, cannot see), and when the caller is cancelled. Returns only when the tree is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
+
+PRINTED_TAIL = 4_000
+WATCH_S = 0.1
+GRACE_S = 6.0
+_BLOCK = 1 << 16
+_SIGNAL_BASE = 128
+_T = TypeVar("_T")
+
+
+@dataclass
+class Pipes:
+    """The descriptors of one run. `request`, `reply`, `printed` and `alive` are the child's ends.
+
+    `alive` is for a process that outlives all others of its tree: its closing says that all are gone.
+    """
+
+    request: int
+    reply: int
+    reply_out: int
+    printed: int
+    printed_out: int
+    alive: int
+    alive_out: int
+    extra: list[int] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, request: bytes) -> Pipes:
+        """New descriptors; the request lies ready in an unnamed file, so that no writer has to wait."""
+        reply_out, reply = os.pipe()
+        printed_out, printed = os.pipe()
+        alive_out, alive = os.pipe()
+        for end in (reply_out, printed_out, alive_out):
+            os.set_blocking(end, False)
+        return cls(unnamed_file(request), reply, reply_out, printed, printed_out, alive, alive_out)
+
+    def hand_over(self, content: bytes) -> int:
+        """A further descriptor that the child inherits, ready to be read from its beginning."""
+        self.extra.append(unnamed_file(content))
+        return self.extra[-1]
+
+    @property
+    def for_child(self) -> tuple[int, ...]:
+        return (self.request, self.reply, self.alive, *self.extra)
+
+    def close_childs(self) -> None:
+        for end in (self.request, self.reply, self.printed, self.alive, *self.extra):
+            os.close(end)
+
+    def close_ours(self) -> None:
+        for end in (self.reply_out, self.printed_out, self.alive_out):
+            os.close(end)
+
+
+def unnamed_file(content: bytes) -> int:
+    """A descriptor of an unnamed file that holds `content`, at its beginning."""
+    if hasattr(os, "memfd_create"):
+        opened = os.memfd_create("habilis")
+    else:
+        with tempfile.TemporaryFile() as file:
+            opened = os.dup(file.fileno())
+    view = memoryview(content)
+    while view:
+        view = view[os.write(opened, view) :]
+    os.lseek(opened, 0, os.SEEK_SET)
+    return opened
+
+
+async def run_confined(
+    command: Callable[[Pipes], Sequence[str]], job: SandboxJob, *, supervised: bool = False
+) -> SandboxExit:
+    """Run what `command` makes of the pipes. `supervised`: the process answers SIGTERM by ending its whole tree.
+
+    Raises OSError when the program cannot be started at all.
+    """
+    pipes = Pipes.open(job.request)
+    started = time.monotonic()
+    try:
+        process = subprocess.Popen(  # noqa: ASYNC220 - a vfork, about a millisecond
+            list(command(pipes)),
+            stdin=subprocess.DEVNULL,
+            stdout=pipes.printed,
+            stderr=pipes.printed,
+            env={**job.env, "HABILIS_IN": str(pipes.request), "HABILIS_OUT": str(pipes.reply)},
+            cwd="/",
+            pass_fds=pipes.for_child,
+            start_new_session=True,
+        )
+    except BaseException:
+        pipes.close_childs()
+        pipes.close_ours()
+        raise
+    pipes.close_childs()
+    run = _Run(process, pipes, job.limits, job.workspace)
+    try:
+        reason = await run.until_stopped()
+    finally:
+        await uncancelled(run.end(supervised))
+    return SandboxExit(
+        reply=bytes(run.reply) or None,
+        returncode=_SIGNAL_BASE - process.returncode if process.returncode < 0 else process.returncode,
+        printed=run.printed.decode("utf-8", "replace"),
+        timed_out=reason == "time",
+        over_output=reason in ("output", "printed"),
+        seconds=time.monotonic() - started,
+        stopped=reason,
+    )
+
+
+async def uncancelled(work: Coroutine[None, None, _T]) -> _T:
+    """Finish `work` even when the caller is cancelled meanwhile; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
+
+
+class _Run:
+    """One running tree: what came from it, and why it was stopped."""
+
+    def __init__(self, process: subprocess.Popen[bytes], pipes: Pipes, limits: SandboxLimits, workspace: Path) -> None:
+        self.reply = bytearray()
+        self.printed = bytearray()
+        self._process, self._pipes, self._limits, self._workspace = process, pipes, limits, workspace
+        self._heard = 0
+        self._loop = asyncio.get_running_loop()
+        self._stop: asyncio.Future[str] = self._loop.create_future()
+        self._exited = asyncio.Event()
+        self._alone = asyncio.Event()
+        self._loop.add_reader(pipes.reply_out, self._hear_reply)
+        self._loop.add_reader(pipes.printed_out, self._hear_printed)
+        self._loop.add_reader(pipes.alive_out, self._hear_alive)
+        self._waiting = asyncio.ensure_future(self._wait())
+
+    async def until_stopped(self) -> str:
+        """Wait for the end; why the host ends it, "" when the process ended by itself."""
+        watch = asyncio.ensure_future(self._watch())
+        try:
+            async with asyncio.timeout(self._limits.wall_s):
+                return await self._stop
+        except TimeoutError:
+            return "time"
+        finally:
+            watch.cancel()
+
+    async def end(self, supervised: bool) -> None:
+        """Kill what is left and wait until all of the tree is gone."""
+        if supervised and not self._exited.is_set():
+            self._process.terminate()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GRACE_S):
+                    await self._exited.wait()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        await self._waiting
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GRACE_S):
+                await self._alone.wait()
+        for end in (self._pipes.reply_out, self._pipes.printed_out, self._pipes.alive_out):
+            self._loop.remove_reader(end)
+        self._hear_reply()
+        self._hear_printed()
+        self._pipes.close_ours()
+
+    async def _wait(self) -> None:
+        if sys.platform == "linux":
+            handle = os.pidfd_open(self._process.pid)
+            ended = asyncio.Event()
+            self._loop.add_reader(handle, ended.set)
+            try:
+                await ended.wait()
+            finally:
+                self._loop.remove_reader(handle)
+                os.close(handle)
+            self._process.wait()
+        else:
+            await self._loop.run_in_executor(None, self._process.wait)
+        self._exited.set()
+        self._stop_for("")
+
+    def _stop_for(self, reason: str) -> None:
+        if not self._stop.done():
+            self._stop.set_result(reason)
+
+    def _hear_reply(self) -> None:
+        while (data := self._read(self._pipes.reply_out)) and not self._stop_is("output"):
+            self.reply += data
+            if len(self.reply) > self._limits.output_bytes:
+                self._stop_for("output")
+
+    def _hear_printed(self) -> None:
+        data = self._read(self._pipes.printed_out)
+        while data:
+            self._heard += len(data)
+            self.printed += data
+            del self.printed[:-PRINTED_TAIL]
+            if self._heard > self._limits.output_bytes:
+                self._stop_for("printed")
+                return
+            data = self._read(self._pipes.printed_out)
+
+    def _stop_is(self, reason: str) -> bool:
+        return self._stop.done() and not self._stop.cancelled() and self._stop.result() == reason
+
+    def _hear_alive(self) -> None:
+        if self._read(self._pipes.alive_out) == b"":
+            self._alone.set()
+
+    def _read(self, end: int) -> bytes | None:
+        """What there is to read: b"" at the end, None when there is nothing yet."""
+        try:
+            data = os.read(end, _BLOCK)
+        except BlockingIOError:
+            return None
+        if not data:
+            self._loop.remove_reader(end)
+        return data
+
+    async def _watch(self) -> None:
+        began = time.time()
+        room = free_space(self._workspace)
+        while not self._stop.done():
+            await asyncio.sleep(WATCH_S)
+            # a single process is held by its own limit; a quarter more leaves that limit the first word
+            if tree_memory(self._process.pid) > self._limits.memory_bytes * 5 // 4:
+                self._stop_for("memory")
+            if room - free_space(self._workspace) > self._limits.disk_bytes // 2:
+                taken = await asyncio.to_thread(written_since, self._workspace, began)
+                if taken > self._limits.disk_bytes:
+                    self._stop_for("disk")
+
+
+def free_space(folder: Path) -> int:
+    """Bytes free on the disk of `folder`, less a block for each file that exists; 0 when it cannot be read."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return 0
+    return disk.f_bavail * disk.f_frsize + disk.f_ffree * 4096
+
+
+def written_since(folder: Path, moment: float) -> int:
+    """Bytes of the files below `folder` that were changed after `moment` (seconds since the epoch)."""
+    total = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                found = os.lstat(os.path.join(where, name))  # noqa: PTH118 - hot loop
+                if found.st_ctime > moment:
+                    total += found.st_blocks * 512 + 4096
+    return total
+
+
+def tree_memory(root: int) -> int:
+    """Resident bytes of process `root` and all below it; shared pages count for each. 0 without a /proc."""
+    if sys.platform != "linux":
+        return 0
+    page = os.sysconf("SC_PAGE_SIZE")
+    total, pending = 0, [root]
+    while pending:
+        pid = pending.pop()
+        try:
+            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
+            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+                pending += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
+        except (OSError, IndexError):
+            continue
+    return total

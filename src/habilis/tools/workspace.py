@@ -1,0 +1,117 @@
+"""What a call leaves in its workspace, and how the workspace is named to models: `.`."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_ADDRESS = re.compile(r"(<[^<>\n]{1,200} at 0x)[0-9a-fA-F]+>")
+
+Snapshot = dict[str, tuple[int, int, int, int]]
+"""Files by their path in the workspace: device-independent marks that change when the file does."""
+
+
+def snapshot(workspace: Path) -> Snapshot:
+    """All regular files of `workspace`; links are neither listed nor followed."""
+    found: Snapshot = {}
+    for where, _, names in os.walk(workspace):
+        for name in names:
+            path = os.path.join(where, name)  # noqa: PTH118 - hot loop
+            with suppress(FileNotFoundError):
+                about = os.lstat(path)
+                if stat.S_ISREG(about.st_mode):
+                    inside = os.path.relpath(path, workspace)
+                    found[inside] = (about.st_ino, about.st_size, about.st_mtime_ns, about.st_mode)
+    return found
+
+
+def links(workspace: Path) -> dict[str, str]:
+    """All links of `workspace` and where they point."""
+    found = {}
+    for where, folders, names in os.walk(workspace):
+        for name in (*folders, *names):
+            path = Path(where, name)
+            with suppress(OSError):
+                if path.is_symlink():
+                    found[os.path.relpath(path, workspace)] = os.readlink(path)  # noqa: PTH115
+    return found
+
+
+def changed(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+    """Files of `after` that are new or not as they were, sorted."""
+    return tuple(sorted(name for name, marks in after.items() if before.get(name) != marks))
+
+
+def tidy(workspace: Path, known_links: dict[str, str]) -> None:
+    """Take away what a call left to trip up whoever works here next, outside the sandbox.
+
+    New links that lead out of the workspace, pipes, sockets and devices go; set-user-id bits are cleared.
+    """
+    root = workspace.resolve()
+    for where, folders, names in os.walk(workspace):
+        for name in (*folders, *names):
+            path = Path(where, name)
+            inside = os.path.relpath(path, workspace)
+            with suppress(OSError):
+                mode = path.lstat().st_mode
+                if stat.S_ISLNK(mode):
+                    if known_links.get(inside) != os.readlink(path) and not leads_into(path, root):  # noqa: PTH115
+                        path.unlink()
+                elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                    path.unlink()
+                elif mode & (stat.S_ISUID | stat.S_ISGID) and stat.S_ISREG(mode):
+                    path.chmod(stat.S_IMODE(mode) & 0o777)
+
+
+def leads_into(link: Path, root: Path) -> bool:
+    """Whether `link`, followed to its end, stays below `root`."""
+    try:
+        return link.resolve().is_relative_to(root)
+    except (OSError, RuntimeError):
+        return False
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A workspace as it was before a call."""
+
+    workspace: Path
+    files: Snapshot
+    links: dict[str, str]
+
+    @classmethod
+    def of(cls, workspace: Path) -> Survey:
+        """The workspace as it is now; one that does not exist is empty."""
+        return cls(workspace, snapshot(workspace), links(workspace))
+
+    def made_since(self) -> tuple[str, ...]:
+        """Tidy the workspace; the files that are new or changed since the survey."""
+        tidy(self.workspace, self.links)
+        return changed(self.files, snapshot(self.workspace))
+
+
+class Scrubber:
+    """Rewrites texts so that equal runs give equal texts: the workspace is `.`, addresses of objects are blank."""
+
+    def __init__(self, workspace: Path) -> None:
+        names = sorted({str(workspace), str(workspace.resolve())}, key=len, reverse=True)
+        self._workspace = re.compile("(?:" + "|".join(map(re.escape, names)) + r")(?![\w-]|\.\w)")
+
+    def text(self, text: str) -> str:
+        """`text` with the workspace's path as `.`."""
+        return _ADDRESS.sub(r"\g<1>…>", self._workspace.sub(".", text))
+
+    def value(self, value: Any) -> Any:
+        """A JSON value with all its strings scrubbed."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, dict):
+            return {self.text(key): self.value(item) for key, item in value.items()}
+        return value
