@@ -160,8 +160,6 @@ def _check_parts(tree: ast.Module) -> None:
         missing.append("def run(input: InputModel) -> OutputModel")
     if missing:
         raise ContractError(f"The module lacks {', '.join(missing)} at its top level.")
-    if isinstance(run, ast.AsyncFunctionDef):
-        raise ContractError("run must be a plain function, not async.")
     if run is not None and not _takes_one(run.args):
         raise ContractError("run must take exactly one argument: def run(input: InputModel) -> OutputModel.")
 

@@ -172,12 +172,14 @@ def _opened(invocation: Invocation, workspace: Path, allowed: Sequence[Path]) ->
         path = workspace / opened
         if path.resolve() not in known:
             names[_name_for(path, named, workspace)] = path
-    # What the call itself made is no input; a replay that misses one shows by the old version's failing too.
     made = {(workspace / made).resolve() for made in invocation.outcome.made}
+    read = {(workspace / opened).resolve() for opened in invocation.outcome.opened}
     contents: dict[str, bytes] = {}
     left = MAX_CALL_BYTES
     for name, path in sorted(names.items()):
-        if path.resolve() not in made:
+        if path.resolve() in made & read:
+            raise Refused("it changed a file that it read")
+        if path.resolve() not in made:  # what the call only made is no input of it
             contents[name] = read_confined(path, allowed, left)
             left -= len(contents[name])
     return contents

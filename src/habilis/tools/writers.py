@@ -18,8 +18,6 @@ from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
 
 if TYPE_CHECKING:
-    from langchain_core.messages import AIMessage
-
     from habilis.core.ports import CodeWriter
     from habilis.models.chat import Models
 
@@ -65,7 +63,7 @@ class ModelWriter:
         from langchain_core.messages import HumanMessage, SystemMessage
 
         reply = await self._models.chat("builder", [SystemMessage(system), HumanMessage(user)], purpose="write tool")
-        text = _text(reply)
+        text = str(reply.text)
         if not text.strip():
             raise WriterFailed("The reply was empty.")
         return text
@@ -74,17 +72,27 @@ class ModelWriter:
 class CommandWriter:
     """Writes code with any program: the prompt on its standard input, code in a ```python block on its output.
 
-    The program runs in an empty folder of its own with the user's environment, as the user would start it; it is
-    killed with all that it started after `timeout_s` seconds, and when the task is cancelled.
+    The program runs in an empty folder of its own (below `scratch`) with the user's environment, as the user would
+    start it. It is killed with all that it started after `timeout_s` seconds, and when the task is cancelled.
     """
 
-    def __init__(self, command: Sequence[str], *, timeout_s: float = 1200.0, name: str = "command") -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float = 1200.0,
+        name: str = "command",
+        scratch: Path | None = None,
+    ) -> None:
         self.name = name
+        self._scratch = scratch
         self._command = tuple(command)
         self._timeout_s = timeout_s
 
     async def write(self, system: str, user: str) -> str:
-        with tempfile.TemporaryDirectory(prefix="habilis-writer-", ignore_cleanup_errors=True) as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="habilis-writer-", dir=self._scratch, ignore_cleanup_errors=True
+        ) as folder:
             prompt = f"{system}\n\n{user}\n".encode("utf-8", "replace")
             ended = await _run(self._command, prompt, Path(folder), environment(), self._timeout_s)
         said = ended.stderr.decode("utf-8", "replace").strip()[-_TAIL_CHARS:]
@@ -101,25 +109,28 @@ class CommandWriter:
 class CodexWriter(CommandWriter):
     """Writes code with the Codex CLI (`codex exec`, prompt on stdin), in its own sandbox, which stays in force."""
 
-    def __init__(self, program: str, *, timeout_s: float = 1200.0) -> None:
+    def __init__(self, program: str, *, timeout_s: float = 1200.0, scratch: Path | None = None) -> None:
         command = (program, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--color", "never", "-")
-        super().__init__(command, timeout_s=timeout_s, name="codex")
+        super().__init__(command, timeout_s=timeout_s, name="codex", scratch=scratch)
 
 
-def make_writer(settings: WriterSettings, models: Models) -> CodeWriter:
-    """The writer that settings ask for. Raises `UserError` when its program is not there."""
+def make_writer(settings: WriterSettings, models: Models, scratch: Path | None = None) -> CodeWriter:
+    """The writer that settings ask for; external ones work below `scratch`.
+
+    Raises `UserError` when its program is not there.
+    """
     if settings.kind == "codex":
         program = shutil.which("codex")
         if program is None:
             raise UserError("writer.kind is codex, but there is no program codex on the PATH")
-        return CodexWriter(program, timeout_s=settings.timeout_s)
+        return CodexWriter(program, timeout_s=settings.timeout_s, scratch=scratch)
     if settings.kind == "command":
         if not settings.command:
             raise UserError("writer.kind is command, but writer.command is empty")
         program = shutil.which(settings.command[0])
         if program is None:
             raise UserError(f"writer.command: there is no program {settings.command[0]}")
-        return CommandWriter((program, *settings.command[1:]), timeout_s=settings.timeout_s)
+        return CommandWriter((program, *settings.command[1:]), timeout_s=settings.timeout_s, scratch=scratch)
     return ModelWriter(models)
 
 
@@ -184,10 +195,3 @@ async def _read(stream: asyncio.StreamReader) -> bytes:
     while chunk := await stream.read(1 << 16):
         kept = (kept + chunk)[-MAX_REPLY_BYTES:]
     return kept
-
-
-def _text(reply: AIMessage) -> str:
-    if isinstance(reply.content, str):
-        return reply.content
-    parts = (part if isinstance(part, str) else part.get("text", "") for part in reply.content)
-    return "".join(str(part) for part in parts)

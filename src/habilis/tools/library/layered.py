@@ -11,6 +11,7 @@ from habilis.tools.contract import Contract
 from habilis.tools.library.folder import Broken, Library
 from habilis.tools.library.tool import Origin, Tool
 from habilis.tools.records import RecordedCall
+from habilis.tools.retrieval import BM25Retriever
 
 if TYPE_CHECKING:
     from habilis.tools.host import Description, ToolHost
@@ -25,6 +26,8 @@ class LayeredLibrary:
     def __init__(self, private: Library, public: Library | None = None) -> None:
         self.private = private
         self.public = public
+        self._index = BM25Retriever()
+        self._indexed: dict[str, ToolCard] = {}
 
     def names(self) -> list[str]:
         """Names of all tools that can be used, sorted."""
@@ -39,6 +42,17 @@ class LayeredLibrary:
     def cards(self) -> list[ToolCard]:
         """What a plan shows of each tool."""
         return [tool.card for tool in self.tools()]
+
+    def search(self, query: str, k: int) -> list[ToolCard]:
+        """The at most `k` tools nearest to `query`, best first (the `Retriever` port). The index follows the tools."""
+        cards = {card.name: card for card in self.cards()}
+        for name in self._indexed.keys() - cards.keys():
+            self._index.remove(name)
+        for name, card in cards.items():
+            if self._indexed.get(name) != card:
+                self._index.add(card)
+        self._indexed = cards
+        return self._index.search(query, k)
 
     def broken(self) -> list[Broken]:
         """Files of both libraries that are no usable tools."""
@@ -56,6 +70,10 @@ class LayeredLibrary:
         public = self.public.records(name, version) if self.public else []
         found = {call.call_id: call for call in public} | {c.call_id: c for c in self.private.records(name, version)}
         return list(found.values())
+
+    def record_of(self, name: str, call_id: str) -> RecordedCall | None:
+        """The record of one call of tool `name`."""
+        return next((call for call in self.records(name) if call.call_id == call_id), None)
 
     def content(self, digest: str) -> bytes | None:
         """The content of a recorded file of either library."""

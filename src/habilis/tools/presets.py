@@ -1,0 +1,139 @@
+"""Tools that are always there (Y64, S09, S10): looking at an image, asking the user, saying that the task is done.
+
+`ask_user` and `finish_task` are specs alone: the executor acts on them, since both change the course of the task.
+"""
+
+from __future__ import annotations
+
+import base64
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.config import ToolsSettings
+from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
+from habilis.core.types import CallError, CallOutcome, ErrorKind, Task, ToolSpec
+from habilis.tools.confined import Refused, read_confined
+from habilis.tools.names import RESERVED
+
+if TYPE_CHECKING:
+    from habilis.models.chat import Models
+    from habilis.prompts import Prompts
+
+ASK_USER = "ask_user"
+FINISH_TASK = "finish_task"
+IMAGE_TEXT_QUERY = "image_text_query"
+MAX_IMAGE_BYTES = 10 << 20
+
+_SIGNATURES: tuple[tuple[bytes, str], ...] = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+
+
+def _spec(name: str, description: str, parameters: Mapping[str, str], required: tuple[str, ...]) -> ToolSpec:
+    properties = {key: {"type": "string", "description": text} for key, text in parameters.items()}
+    schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
+    return ToolSpec(name=name, description=description, parameters=schema)
+
+
+_SPECS = {
+    IMAGE_TEXT_QUERY: _spec(
+        IMAGE_TEXT_QUERY,
+        "Answer a question about an image file.",
+        {
+            "query": "what to find out about the image",
+            "image_path": "path of the image, as listed",
+            "image_media_type": "such as image/png; found out when left out",
+        },
+        ("query", "image_path"),
+    ),
+    ASK_USER: _spec(
+        ASK_USER,
+        "Ask the user, only when the task cannot be done without their answer.",
+        {"question": "one clear question"},
+        ("question",),
+    ),
+    FINISH_TASK: _spec(
+        FINISH_TASK,
+        "End the task with its answer.",
+        {"answer": "the finding, how it was obtained, and a clear conclusion"},
+        ("answer",),
+    ),
+}
+assert set(_SPECS) == RESERVED
+
+
+class Presets:
+    """The presets of one task."""
+
+    def __init__(self, models: Models, prompts: Prompts, task: Task, workspace: Path, settings: ToolsSettings) -> None:
+        self._models, self._prompts, self._task = models, prompts, task
+        self._workspace = workspace
+        names = [IMAGE_TEXT_QUERY, ASK_USER, *([FINISH_TASK] if settings.finish_task else [])]
+        self._specs = {name: _SPECS[name] for name in names}
+
+    def specs(self) -> list[ToolSpec]:
+        """What the model is shown, in a fixed order."""
+        return list(self._specs.values())
+
+    def has(self, name: str) -> bool:
+        return name in self._specs
+
+    async def run(self, name: str, arguments: Mapping[str, Any]) -> CallOutcome:
+        """Run preset `name` with arguments that fit its schema. A failure is a value. Raises `BudgetReached`."""
+        started = time.monotonic()
+        if name == IMAGE_TEXT_QUERY:
+            outcome = await self._look(**{key: str(value) for key, value in arguments.items() if value is not None})
+        else:
+            outcome = _failed("unavailable", f"{name} is not run as a tool")
+        return outcome.model_copy(update={"seconds": round(time.monotonic() - started, 3), "level": "preset"})
+
+    async def _look(self, query: str, image_path: str, image_media_type: str = "") -> CallOutcome:
+        from langchain_core.messages import HumanMessage, SystemMessage
+
+        path = self._path(image_path)
+        if not path.exists():
+            message = f"there is no file {image_path}; give the path as the task lists it"
+            return _failed("invalid_arguments", message, missing_file=image_path)
+        try:
+            content = read_confined(
+                path, [self._workspace, *(Path(file.path) for file in self._task.files)], MAX_IMAGE_BYTES
+            )
+        except Refused as refused:
+            return _failed("denied", f"{refused}; only the task's files and the workspace can be looked at")
+        media_type = _media_type(content)
+        if media_type is None:
+            told = f" ({image_media_type})" if image_media_type else ""
+            return _failed("invalid_arguments", f"{image_path}{told} is no PNG, JPEG, GIF or WebP image")
+        url = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
+        prompt = self._prompts.render("image", query=query)
+        parts: list[str | dict[str, Any]] = [
+            {"type": "image_url", "image_url": {"url": url}},
+            {"type": "text", "text": prompt.user},
+        ]
+        messages = [SystemMessage(prompt.system), HumanMessage(parts)]
+        try:
+            reply = await self._models.chat(prompt.role, messages, purpose="look at image")
+        except (ModelUnreachable, ModelReplyUnusable) as error:
+            return _failed("unavailable", f"the vision model gave no answer: {error}")
+        text = str(reply.text).strip()
+        return CallOutcome(output=text) if text else _failed("bad_output", "the vision model gave an empty answer")
+
+    def _path(self, image_path: str) -> Path:
+        named = next((file.path for file in self._task.files if image_path in (file.named, file.path)), image_path)
+        return self._workspace / named
+
+
+def _media_type(content: bytes) -> str | None:
+    """What an image is by its first bytes, which cannot be mistaken; None for anything that models do not take."""
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    return next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
+
+
+def _failed(kind: ErrorKind, message: str, *, missing_file: str | None = None) -> CallOutcome:
+    return CallOutcome(error=CallError(kind=kind, message=message, missing_file=missing_file))
