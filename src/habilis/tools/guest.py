@@ -71,11 +71,10 @@ class Opened:
                 return
         if real.startswith(self._workspace + "/"):
             inside = real[len(self._workspace) + 1 :]
+            if (not writing or "+" in str(mode)) and inside not in self.written and os.path.exists(real):
+                self.read.add(inside)
             if writing:
                 self.written.add(inside)
-            if event == "sqlite3.connect" or not writing or "+" in str(mode):
-                if os.path.exists(real) and inside not in self.written:
-                    self.read.add(inside)
 
 
 def main() -> None:

@@ -164,7 +164,7 @@ class ToolHost:
             request = {
                 "name": tool.name,
                 "source": source,
-                "packages": [str(found.packages)],
+                "packages": [str(path) for path in found.paths],
                 "steps": list(steps),
                 "arguments": arguments,
                 "files": [str(path) for path in files],
