@@ -19,6 +19,7 @@ from langchain_core.messages.tool import tool_call
 from habilis.models.offline import MODEL_NAME
 from habilis.models.offline.families.tables import said
 from habilis.models.offline.form import Form, written
+from habilis.models.offline.language import number
 from habilis.models.offline.operations import Operation, assign, recognise, result_of
 from habilis.models.offline.reading import Seen, first_object, loads, text_of
 from habilis.models.offline.understanding import Ref, Step, Text, Unclear, Understood, all_operations, understand
@@ -74,7 +75,7 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
         values = _filled(step, state)
         if values is None:
             continue
-        good, failed = _outcomes(step.operation, values, made)
+        good, failed = _outcomes(step.operation, values, made, bound)
         if good is not None:
             state.used[index] = good
             state.results[index] = result_of(step.operation, good.output or {})
@@ -88,7 +89,7 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
         else:
             calls.append((tool, _arguments(tool, values), len(failed)))
     if calls and not state.failures:
-        return AIMessage("", tool_calls=[_call(name.name, arguments, turn) for name, arguments, turn in calls])
+        return AIMessage("", tool_calls=[_call(tool.name, arguments, turn) for tool, arguments, turn in calls])
     if state.failures:
         return AIMessage(_report(understood, state))
     return AIMessage(_answer(seen.question, understood, state))
@@ -174,6 +175,9 @@ def _filled(step: Step, state: _State) -> dict[str, Any] | None:
 
 
 def _exact(value: Any) -> Any:
+    """A result as a number to calculate with, whole where it is whole."""
+    if isinstance(value, str) and (found := number(value)) is not None:
+        value = found
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -193,18 +197,27 @@ def _arguments(tool: _Bound, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcomes(
-    operation: Operation, values: Mapping[str, Any], made: Sequence[_Made]
+    operation: Operation, values: Mapping[str, Any], made: Sequence[_Made], bound: Mapping[str, Sequence[_Bound]]
 ) -> tuple[_Made | None, list[_Made]]:
-    """The newest good call of this step, and the failed ones: same values, whatever the tool and its fields are called."""
+    """The newest good call of this step, and the failed ones: same operation and values, whatever the names."""
     wanted = sorted(str(value) for value in values.values())
     same = [
         one
         for one in made
-        if sorted(str(value) for value in one.arguments.values()) == wanted
-        and assign(operation.inputs, list(one.arguments)) is not None
+        if sorted(str(value) for value in one.arguments.values()) == wanted and _does(one.tool, operation, bound)
     ]
     good = [one for one in same if one.output is not None]
     return (good[-1] if good else None), [one for one in same if one.output is None]
+
+
+def _does(tool: str, operation: Operation, bound: Mapping[str, Sequence[_Bound]]) -> bool:
+    """Whether a tool that was called does `operation`: by its schema while it is bound, else by its name."""
+    known = {one.name: key for key, tools in bound.items() for one in tools}
+    if tool in known:
+        return known[tool] == operation.key
+    plain = re.sub(r"_v[0-9]+$", "", tool)
+    named = {wording.name: other.key for other in all_operations() for wording in other.wordings}
+    return named.get(plain, operation.key) == operation.key
 
 
 def _hopeless(error: str) -> bool:

@@ -42,7 +42,7 @@ def squeeze(text: str) -> str:
 
 def core(question: str) -> str:
     """What is asked for, without polite words, "what is", a leading article or closing punctuation."""
-    text = question.strip().rstrip("?!.:; ").strip()
+    text = re.sub(r"(?:[?.:; ]|(?<![0-9)])!)+$", "", question.strip())
     text = re.sub(r"[,;]? (?:please|thanks|thank you)$", "", text, flags=re.IGNORECASE)
     while match := _POLITE.match(text):
         text = text[match.end() :]

@@ -82,6 +82,11 @@ class Operation:
     fill: Mapping[str, str] = field(default_factory=dict)
     present: Callable[[Any, str], Any] = lambda value, question: value
 
+    @property
+    def gives_number(self) -> bool:
+        """Whether the result can be calculated with; a value out of a document may be a number."""
+        return self.output.type in ("integer", "number") or self.key == "json_value"
+
 
 @dataclass(frozen=True)
 class Fields:

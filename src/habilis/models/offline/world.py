@@ -39,7 +39,8 @@ class Filled:
 class Family(Protocol):
     """One kind of question. `read` is None when it is not of this kind; its tools are `operations`."""
 
-    operations: tuple[Operation, ...]
+    @property
+    def operations(self) -> tuple[Operation, ...]: ...
 
     def read(self, phrase: str, world: World) -> Call | None: ...
 
@@ -63,7 +64,7 @@ class World:
         if value is not None:
             return value
         call = self.call(phrase)
-        return call if call and call.operation.output.type in ("integer", "number") else None
+        return call if call and call.operation.gives_number else None
 
     def take_file(self, phrase: str, endings: Sequence[str] = ()) -> tuple[str, SeenFile] | None:
         """`phrase` without its mention of a file, and that file; without a mention, the task's one fitting file.

@@ -394,7 +394,9 @@ def _condition(text: str, file: SeenFile) -> dict[str, Any] | None:
 
 def _comparison(text: str, file: SeenFile) -> dict[str, Any] | None:
     for pattern, how in _COMPARISONS:
-        match = re.fullmatch(rf"(?P<column>.+?)(?: of)? (?:{pattern}) ?(?P<value>{_QUOTED_VALUE}|{_PLAIN_VALUE})", text, re.I)
+        match = re.fullmatch(
+            rf"(?P<column>.+?)(?: of)? (?:{pattern}) ?(?P<value>{_QUOTED_VALUE}|{_PLAIN_VALUE})", text, re.I
+        )
         if not match:
             match = re.fullmatch(
                 rf"(?P<column>[\w ]+?) ?(?P<sign>[<>=!≤≥]+) ?(?P<value>{_QUOTED_VALUE}|{_PLAIN_VALUE})", text
