@@ -51,4 +51,6 @@ def best_text(state: TaskState) -> str:
 def _within_limit(findings: str, shop: Workshop) -> str:
     """`findings` cut to half of the model's limit: never an exception, never emptied."""
     limit = shop.models.token_limit("basic")
-    return findings if limit is None else cut_text(findings, max(limit // 2, 50))
+    if limit is None:
+        return findings
+    return cut_text(findings, max(limit // 2, 50), lambda text: shop.models.count("basic", [HumanMessage(text)]).tokens)

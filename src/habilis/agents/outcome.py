@@ -7,7 +7,7 @@ from pathlib import Path
 
 from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
-from habilis.core.errors import BudgetReached, Interrupted, ModelUnreachable
+from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import ToolArchived
 from habilis.core.types import Answer, Invocation, Status, TaskResult
 from habilis.tools.workshop import Workshop
@@ -29,6 +29,8 @@ def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -
             return "unreachable", str(error)
         case Interrupted() | asyncio.CancelledError():
             return "interrupted", str(error) or "stopped by the user"
+        case ModelReplyUnusable():
+            return "gave_up", str(error)
         case _:
             return "crashed", f"{type(error).__name__}: {error}"
     if waiting:

@@ -81,7 +81,9 @@ def _flat_type(said: JsonSchema) -> FieldType:
         kind = branch.get("type") if isinstance(branch, dict) else None
         kinds += kind if isinstance(kind, list) else [kind]
     if "array" in kinds:
-        items = next((b["items"] for b in branches if isinstance(b, dict) and isinstance(b.get("items"), dict)), {})
+        items: JsonSchema = next(
+            (b["items"] for b in branches if isinstance(b, dict) and isinstance(b.get("items"), dict)), {}
+        )
         return "array_of_numbers" if items.get("type") in ("number", "integer") else "array_of_strings"
     flat: tuple[FieldType, ...] = ("string", "integer", "number", "boolean", "object")
     return next((kind for kind in flat if kind in kinds), "string")

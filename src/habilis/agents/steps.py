@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from habilis.tools.workshop import Workshop
 
-S = TypeVar("S")
-Goto = TypeVar("Goto")
-Node = Callable[[S, Runtime[Workshop]], Awaitable[Command[Goto]]]
+Node = TypeVar("Node", bound=Callable[..., Awaitable[Command[Any]]])
 
 
-def step(node: Node[S, Goto]) -> Node[S, Goto]:
+def step(node: Node) -> Node:
     """A node that ends here when the user asked for an end, and whose checkpoint knows its place on the tape.
 
     With that place a resumed task asks only for what came after its last checkpoint, so that the n-th time of one and
@@ -24,11 +22,11 @@ def step(node: Node[S, Goto]) -> Node[S, Goto]:
     """
 
     @wraps(node)
-    async def stepping(state: S, runtime: Runtime[Workshop]) -> Command[Goto]:
+    async def stepping(state: Any, runtime: Runtime[Workshop]) -> Command[Any]:
         runtime.context.check_stop()
         command = await node(state, runtime)
-        update: dict[str, Any] = command.update  # type: ignore[assignment]
+        update = cast(dict[str, Any], command.update)
         update["tape"] = runtime.context.models.tape.position()
         return command
 
-    return stepping
+    return cast(Node, stepping)

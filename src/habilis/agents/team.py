@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from habilis.agents.graph import TaskGraph, build_graph, initial_state
 from habilis.agents.outcome import make_result, set_aside_unproven
@@ -34,6 +34,7 @@ from habilis.tools.writers import make_writer
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.runnables import RunnableConfig
+    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     from habilis.config import RoleSettings
 
@@ -228,6 +229,8 @@ class Team:
         config: RunnableConfig = {"configurable": {"thread_id": shop.task.id}, "recursion_limit": 100_000}
         limit = shop.settings.limits.max_time_s
         async with AsyncSqliteSaver.from_conn_string(str(folder.checkpoints)) as saver:
+            if not fresh:
+                shop.models.tape.resume_at(await _place_on_tape(saver, config))
             graph = build_graph(saver)
             step: Any = initial_state() if fresh else await _where_it_stood(graph, config, answer)
             question: str | None = None
@@ -249,7 +252,7 @@ class Team:
             except (Exception, asyncio.CancelledError, BaseExceptionGroup) as caught:  # every outcome is a result
                 error = _root(caught)
                 log.debug("task %s ended early", shop.task.id, exc_info=caught)
-            state = (await graph.aget_state(config)).values
+            state = cast(TaskState, (await graph.aget_state(config)).values)
         return _End(state, error, question)
 
 
@@ -286,6 +289,13 @@ async def _where_it_stood(graph: TaskGraph, config: RunnableConfig, answer: str 
     if answer is not None and state.interrupts:
         return Command(resume=answer)
     return None
+
+
+async def _place_on_tape(saver: AsyncSqliteSaver, config: RunnableConfig) -> int:
+    """How far the tape was used at the newest checkpoint, of the graph or of its executor."""
+    async for newest in saver.alist(config, limit=1):
+        return int(newest.checkpoint["channel_values"].get("tape", 0))
+    return 0
 
 
 def _asked(out: Any) -> str | None:
