@@ -1,0 +1,196 @@
+"""A tool call's arguments: from the text that a model sent to a JSON object, repaired only when that is unambiguous.
+
+What is accepted beyond strict JSON, and nothing else (A20, S11):
+- nothing at all, blank text or `null`: no arguments, `{}`;
+- a code fence around the object, or the object as a JSON string (encoded twice);
+- line breaks and tabs standing raw inside strings;
+- a comma before a closing bracket;
+- brackets that are closed once too often at the end;
+- brackets left open at the end, if the text stops right behind a whole string, word or bracket (behind a bare
+  number it may have been cut) and the reply was not cut at its token limit;
+- a Python literal: single quotes, True, False, None.
+Everything else is a problem that names the position. Names given twice with different values are one too.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from typing import Any
+
+_FENCE = re.compile(r"\A\s*```[a-zA-Z0-9_-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
+_SURPLUS = re.compile(r"\A[\s}\]]*\Z")
+_CLOSER = {"{": "}", "[": "]"}
+
+
+class ArgumentsUnreadable(ValueError):
+    """The text is no JSON object and cannot be read as one without guessing. Its text is for the model."""
+
+
+def read_arguments(raw: Any, *, cut: bool = False) -> dict[str, Any]:
+    """The arguments in `raw` as a dict. `cut`: the reply ended at its token limit, so nothing is closed for it.
+
+    Raises `ArgumentsUnreadable` naming the position.
+    """
+    if raw is None or isinstance(raw, dict):
+        return raw or {}
+    if not isinstance(raw, str):
+        raise ArgumentsUnreadable(f"the arguments must be a JSON object, not {kind_of(raw)}")
+    text = raw.strip().lstrip("\ufeff").strip()
+    if text in ("", "null", "None"):
+        return {}
+    fenced = _FENCE.match(text)
+    text = fenced.group(1).strip() if fenced else text
+    try:
+        value = _load(text)
+    except json.JSONDecodeError as error:
+        value = _repaired(text, error, cut)
+    if isinstance(value, str) and value.strip().startswith("{"):
+        return read_arguments(value, cut=cut)
+    if not isinstance(value, dict):
+        raise ArgumentsUnreadable(f"the arguments must be a JSON object, not {kind_of(value)}")
+    return value
+
+
+def _repaired(text: str, error: json.JSONDecodeError, cut: bool) -> Any:
+    for attempt in (_without_surplus, _without_commas, *(() if cut else (_closed,)), _python_literal):
+        try:
+            value = attempt(text)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            return value
+    near = text[max(0, error.pos - 20) : error.pos + 20].replace("\n", "\\n")
+    raise ArgumentsUnreadable(
+        f"the arguments are not valid JSON: {error.msg} at line {error.lineno} column {error.colno}"
+        f" (character {error.pos}), near {near!r}"
+    )
+
+
+def _load(text: str) -> Any:
+    try:
+        return json.loads(text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant)
+    except RecursionError:
+        raise ArgumentsUnreadable("the arguments are nested too deeply") from None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found and found[name] != value:
+            raise ArgumentsUnreadable(f"the arguments name {name!r} twice with different values")
+        found[name] = value
+    return found
+
+
+def _no_constant(word: str) -> Any:
+    raise ArgumentsUnreadable(f"the arguments hold {word}, which JSON does not know")
+
+
+def _without_surplus(text: str) -> Any:
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_constant=_no_constant)
+    value, end = decoder.raw_decode(text)
+    if not _SURPLUS.match(text[end:]):
+        raise ValueError("something follows the object")
+    return value
+
+
+def _without_commas(text: str) -> Any:
+    return _load(drop_trailing_commas(text))
+
+
+def _closed(text: str) -> Any:
+    text = text.rstrip()
+    missing = _open_brackets(text)
+    if not missing or not re.search(r"""(?:["}\]]|\b(?:true|false|null))\Z""", text):
+        raise ValueError("not an object that only lacks its end")
+    return _load(drop_trailing_commas(text + missing))
+
+
+def _python_literal(text: str) -> Any:
+    try:
+        value = ast.literal_eval(text)
+        json.dumps(value, allow_nan=False)
+    except (SyntaxError, TypeError, MemoryError) as error:
+        raise ValueError(str(error)) from None
+    if not _names_are_text(value):
+        raise ValueError("a name is no text")
+    return json.loads(json.dumps(value))
+
+
+def _names_are_text(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(name, str) and _names_are_text(item) for name, item in value.items())
+    return all(map(_names_are_text, value)) if isinstance(value, list | tuple) else True
+
+
+def drop_trailing_commas(text: str) -> str:
+    """`text` without the commas, outside strings, that stand right before a closing bracket."""
+    kept: list[str] = []
+    for index, char, inside in _walk(text):
+        if char == "," and not inside and text[index + 1 :].lstrip()[:1] in ("}", "]"):
+            continue
+        kept.append(char)
+    return "".join(kept)
+
+
+def _open_brackets(text: str) -> str:
+    """The closing brackets that `text` lacks, innermost first; nothing if a string is open or brackets disagree."""
+    stack: list[str] = []
+    within = False
+    for _, char, inside in _walk(text):
+        within = inside
+        if inside:
+            continue
+        if char in _CLOSER:
+            stack.append(_CLOSER[char])
+        elif char in "}]" and (not stack or stack.pop() != char):
+            return ""
+    return "" if within else "".join(reversed(stack))
+
+
+def _walk(text: str) -> list[tuple[int, str, bool]]:
+    """Each character with its place and whether a JSON string is open at it (the closing quote is outside)."""
+    rows: list[tuple[int, str, bool]] = []
+    inside = escaped = False
+    for index, char in enumerate(text):
+        if inside:
+            if escaped:
+                escaped = False
+            elif char == "\\":
+                escaped = True
+            elif char == '"':
+                inside = False
+        elif char == '"':
+            inside = True
+        rows.append((index, char, inside))
+    return rows
+
+
+def kind_of(value: Any) -> str:
+    """What JSON calls `value`, with its article."""
+    if isinstance(value, bool):
+        return "a boolean"
+    names = {
+        str: "a string",
+        list: "an array",
+        int: "a number",
+        float: "a number",
+        type(None): "null",
+        dict: "an object",
+    }
+    return names.get(type(value), type(value).__name__)
+
+
+def strict_arguments(raw: Any) -> dict[str, Any] | None:
+    """The arguments in `raw` if they are a JSON object or nothing at all; None if only `read_arguments` may tell."""
+    if raw is None or isinstance(raw, dict):
+        return raw or {}
+    if not isinstance(raw, str):
+        return None
+    try:
+        value = _load(raw) if raw.strip() else {}
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

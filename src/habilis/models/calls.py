@@ -1,0 +1,246 @@
+"""Tool calls as models really send them: every call is checked against its tool's schema before anything runs.
+
+All problems of a reply are found together and told to the model in words that it can act on (A20–A24, A36, S11).
+Nothing is coerced and nothing is filled in: an optional argument that was left out stays out (A14, A25).
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from habilis.core.types import JsonSchema, ToolSpec
+from habilis.models.arguments import ArgumentsUnreadable, kind_of, read_arguments
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+    from langchain_core.messages import AIMessage
+
+UNREADABLE = "unreadable_arguments"
+"""The one argument under which a call's unreadable text stays in the history, so that every server can read it."""
+MAX_PROBLEMS = 12
+
+
+@dataclass(frozen=True)
+class Call:
+    """One tool call that may run: its arguments fit the tool's schema."""
+
+    id: str
+    name: str
+    args: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One call that must not run. `text` says what is wrong and what to send instead."""
+
+    call_id: str
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class CheckedCalls:
+    """A reply after the check. `message` holds every call, in order, repaired arguments in place of broken ones.
+
+    A call whose arguments stayed unreadable stands in it with its raw text under `unreadable_arguments`; checking
+    `message` again finds the same problems.
+    """
+
+    calls: tuple[Call, ...]
+    problems: tuple[Problem, ...]
+    message: AIMessage
+
+
+def with_unique_ids(message: AIMessage, prefix: str, taken: Collection[str]) -> AIMessage:
+    """`message` with an id on every call that is neither doubled nor in `taken`; new ids are `<prefix>_<n>`."""
+    calls: list[Any] = list(message.tool_calls)
+    broken: list[Any] = list(message.invalid_tool_calls)
+    seen = set(taken)
+    wanted = {call["id"] for call in (*calls, *broken) if call["id"]}
+    fresh = (f"{prefix}_{n}" for n in range(1, 1_000_000))
+    changed = False
+    for group in (calls, broken):
+        for index, call in enumerate(group):
+            if not call["id"] or call["id"] in seen:
+                new = next(name for name in fresh if name not in seen and name not in wanted)
+                group[index] = {**call, "id": new}
+                changed = True
+            seen.add(group[index]["id"] or "")
+    return _replaced(message, calls, broken) if changed else message
+
+
+def check_calls(message: AIMessage, specs: Sequence[ToolSpec]) -> CheckedCalls:
+    """Check all calls of a reply against `specs`. Every call ends up in `.calls` or in `.problems`."""
+    by_name = {spec.name: spec for spec in specs}
+    cut = message.response_metadata.get("finish_reason") == "length"
+    good: list[Call] = []
+    problems: list[Problem] = []
+    kept: list[Any] = []
+    for call_id, name, raw in _in_order(message):
+        try:
+            args = read_arguments(raw, cut=cut)
+            text = _problem(name, args, by_name)
+        except ArgumentsUnreadable as error:
+            args = {UNREADABLE: raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=str)}
+            text = (
+                _unknown_tool(name, by_name) or f"Tool call {name!r}: {error}. Send the call again, as a JSON object."
+            )
+        kept.append({"name": name, "args": args, "id": call_id, "type": "tool_call"})
+        if text is None:
+            good.append(Call(call_id, name, args))
+        else:
+            problems.append(Problem(call_id, name, text))
+    if not message.invalid_tool_calls and kept == message.tool_calls:
+        return CheckedCalls(tuple(good), tuple(problems), message)
+    return CheckedCalls(tuple(good), tuple(problems), _replaced(message, kept, []))
+
+
+def _in_order(message: AIMessage) -> Iterator[tuple[str, str, Any]]:
+    """Calls as (id, name, arguments or raw text), unreadable ones at the place that their `index` names."""
+    rows: list[tuple[str, str, Any]] = []
+    for call in message.tool_calls:
+        args: Any = call["args"]
+        if set(args) == {UNREADABLE} and isinstance(args[UNREADABLE], str):
+            args = args[UNREADABLE]
+        rows.append((call["id"] or "", call["name"], args))
+    for broken in message.invalid_tool_calls:
+        index = broken.get("index")
+        place = index if isinstance(index, int) and 0 <= index <= len(rows) else len(rows)
+        rows.insert(place, (broken["id"] or "", broken["name"] or "", broken["args"]))
+    return iter(rows)
+
+
+def _replaced(message: AIMessage, calls: list[Any], broken: list[Any]) -> AIMessage:
+    # Raw calls of the provider would be sent in place of ours once ours are gone.
+    extra = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
+    return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": broken, "additional_kwargs": extra})
+
+
+def _problem(name: str, args: dict[str, Any], by_name: Mapping[str, ToolSpec]) -> str | None:
+    unknown = _unknown_tool(name, by_name)
+    if unknown:
+        return unknown
+    schema = by_name[name].parameters
+    found = [*_wrong_names(args, schema), *_wrong_values(args, schema)]
+    if not found:
+        return None
+    if len(found) > MAX_PROBLEMS:
+        found = [*found[:MAX_PROBLEMS], f"and {len(found) - MAX_PROBLEMS} more"]
+    return f"Tool call {name!r} was not run: " + "; ".join(found) + ". Send the call again, corrected."
+
+
+def _unknown_tool(name: str, by_name: Mapping[str, ToolSpec]) -> str | None:
+    if name in by_name:
+        return None
+    near = near_names(name, by_name)
+    if near:
+        hint = f"did you mean {' or '.join(near)}?"
+    elif by_name:
+        hint = f"the tools are: {', '.join(sorted(by_name))}."
+    else:
+        hint = "there are no tools now; answer in plain text."
+    return f"There is no tool {name!r}; {hint}"
+
+
+def near_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
+    """The names of `known` that `name` may be a slip of, nearest first, compared without case and punctuation."""
+    plain = {_plain(other): other for other in sorted(known)}
+    return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, limit, 0.6)]
+
+
+def _plain(name: str) -> str:
+    return "".join(char for char in name.lower() if char.isalnum())
+
+
+def _wrong_names(args: dict[str, Any], schema: JsonSchema) -> Iterator[str]:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return  # A24: a tool that declares nothing takes what it is given
+    required = [name for name in schema.get("required", ()) if isinstance(name, str)]
+    free = schema.get("additionalProperties") not in (None, False) or schema.get("patternProperties")
+    unknown = [] if free else sorted(set(args) - set(properties))
+    missing = sorted(set(required) - set(args))
+    if unknown:
+        yield "unknown parameters: " + ", ".join(_with_hint(name, set(properties) - set(args)) for name in unknown)
+    if missing:
+        yield "missing required parameters: " + ", ".join(missing)
+    if unknown or missing:
+        yield "expected: " + (", ".join(sorted(properties)) or "no parameters")
+
+
+def _with_hint(name: str, free: Collection[str]) -> str:
+    near = near_names(name, free, 1)
+    return f"{name} (did you mean {near[0]}?)" if near else name
+
+
+def _wrong_values(args: dict[str, Any], schema: JsonSchema) -> Iterator[str]:
+    validator = _validator(json.dumps(schema, sort_keys=True))
+    if validator is None:
+        return
+    from referencing.exceptions import Unresolvable
+
+    try:
+        errors = sorted(validator.iter_errors(args), key=lambda error: ([str(p) for p in error.path], error.message))
+    except Unresolvable:
+        return  # a schema that refers to nowhere checks nothing
+    for error in errors:
+        if not error.path and error.validator in ("required", "additionalProperties"):
+            continue  # said already, all names together
+        yield _worded(error)
+
+
+@lru_cache(maxsize=512)
+def _validator(schema: str) -> Validator | None:
+    """The validator of a schema, None if the schema itself is broken (then the tool checks its own arguments)."""
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import Draft202012Validator, validator_for
+    from referencing import Registry
+
+    loaded = json.loads(schema)
+    kind = validator_for(loaded, default=Draft202012Validator)
+    try:
+        kind.check_schema(loaded)
+    except SchemaError:
+        return None
+    return kind(loaded, registry=Registry())  # an empty registry fetches nothing
+
+
+def _worded(error: ValidationError) -> str:
+    where = _path(error.absolute_path)
+    value: Any = error.instance
+    asked: Any = error.validator_value
+    if error.validator in ("anyOf", "oneOf") and error.context:
+        kinds = [sub.validator_value for sub in error.context if sub.validator == "type" and not sub.relative_path]
+        if len(kinds) == len(asked):
+            return f"{where} must be {_or(kinds)}, not {_shown(value)}"
+    if error.validator == "type":
+        hint = "; leave it out to use its default" if value is None else ""
+        return f"{where} must be {_or([asked])}, not {_shown(value)}{hint}"
+    if error.validator in ("enum", "const"):
+        options = asked if error.validator == "enum" else [asked]
+        listed = ", ".join(json.dumps(option, ensure_ascii=False) for option in options[:20])
+        return f"{where} must be one of {listed}, not {_shown(value)}"
+    return f"{where}: {error.message if len(error.message) <= 200 else error.message[:200] + '…'}"
+
+
+def _path(path: Iterable[str | int]) -> str:
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or "the arguments"
+
+
+def _or(kinds: Iterable[Any]) -> str:
+    flat = [kind for item in kinds for kind in (item if isinstance(item, list) else [item])]
+    return " or ".join(dict.fromkeys(str(kind) for kind in flat))
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return f"{kind_of(value)} ({text if len(text) <= 60 else text[:60] + '…'})" if value is not None else "null"

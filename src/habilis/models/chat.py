@@ -1,0 +1,307 @@
+"""Asking models by role: budget, tape, events, retries and usage around every request.
+
+The order of one request: budget → history repaired → tape (answered from it, or a place claimed) → the server, again
+and again within its limits → usage → tape → reply. Nothing acts on a reply before it is on the tape.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
+
+from habilis.config import ModelsSettings, secret
+from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
+from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, ModelRetry, Notice
+from habilis.core.types import Role, ToolSpec, Usage
+from habilis.models.client import Client, Clients, Factory, Wire
+from habilis.models.failures import Failure, advice, backoff_s, expected, sort_out
+from habilis.models.offline import MODEL_NAME
+from habilis.models.tape import Entry, Request, Slot, Tape
+from habilis.models.tokens import TokenCount, TokenCounter
+from habilis.models.usage import Budget, Ledger
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage, BaseMessage
+
+    from habilis.models.structured import Modes
+
+T = TypeVar("T", bound=BaseModel)
+
+
+class RequestRefused(Exception):
+    """The server will not answer a request in this form; another form may do."""
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request as it goes out. `refusable`: a refusal is an answer that the caller can go on from."""
+
+    request: Request
+    messages: list[BaseMessage]
+    wire: Wire
+    mode: str = ""
+    refusable: bool = False
+
+
+class Models:
+    """The models of one task, by role.
+
+    All asking raises `BudgetReached`, `ModelUnreachable`, `ReplayMismatch`, and `ModelReplyUnusable` when the
+    provider's filter or the model itself refuses.
+    """
+
+    def __init__(
+        self,
+        settings: ModelsSettings,
+        *,
+        tape: Tape,
+        emit: Callable[[Event], None],
+        budget: Budget,
+        clients: Factory | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        clock: Callable[[], float] = time.perf_counter,
+        modes: Modes | None = None,
+    ) -> None:
+        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers.
+
+        Raises `UserError` if the settings name no model.
+        """
+        self.tape = tape
+        self.budget = budget
+        self._emit = emit
+        self._sleep = sleep
+        self._clock = clock
+        self._modes = modes
+        self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients)
+        self._ledger = Ledger()
+        self._replayed_names: dict[str, str] = {}
+        self.last_modes: dict[str, str] = {}
+        """The form in which a role last gave a structured answer, live or replayed."""
+        self._counters: dict[str, TokenCounter] = {}
+        if not tape.replay_only:
+            self._clients.check("basic")
+
+    # --- what they are
+
+    def name(self, role: Role) -> str:
+        """The model of `role`, for people."""
+        client = self._clients.known(role)
+        settings = self._clients.settings(role)
+        if client is not None:
+            return client.name
+        if role in self._replayed_names:
+            return self._replayed_names[role]
+        if self._clients.is_offline(role):
+            return MODEL_NAME
+        return settings.model or f"the first model of {settings.base_url}"
+
+    def is_offline(self) -> bool:
+        """Whether the offline demonstration model plays the basic role."""
+        return self.name("basic") == MODEL_NAME
+
+    def token_limit(self, role: Role) -> int | None:
+        """Tokens that a request to `role` may hold; None is no limit."""
+        return self._clients.settings(role).token_limit
+
+    @property
+    def usage(self) -> Usage:
+        """What the task has cost so far, in all; what was paid before a resume counts."""
+        return sum(self.usage_by_role.values(), Usage())
+
+    @property
+    def usage_by_role(self) -> dict[str, Usage]:
+        """What the task has cost so far, by role."""
+        roles = self.tape.paid()
+        for role, usage in self._ledger.by_role.items():
+            roles[role] = roles.get(role, Usage()) + usage
+        return roles
+
+    def count(self, role: Role, messages: Sequence[BaseMessage], tools: Sequence[ToolSpec] = ()) -> TokenCount:
+        """Tokens of a request: messages, arguments of tool calls, tool schemas."""
+        name = self._clients.settings(role).model or ""
+        if name not in self._counters:
+            self._counters[name] = TokenCounter(name)
+        return self._counters[name].count(messages, tools)
+
+    # --- asking
+
+    async def chat(
+        self, role: Role, messages: Sequence[BaseMessage], *, tools: Sequence[ToolSpec] = (), purpose: str
+    ) -> AIMessage:
+        """The reply to `messages`: plain text, calls as the model sent them (`models.calls` checks them)."""
+        from habilis.models.history import repair_history
+        from habilis.models.wire import request_part, tools_part
+
+        sent = repair_history(messages)
+        parts = tools_part(tools)
+        request = Request(role, purpose, tuple(map(request_part, sent)), tuple(parts))
+        wire = Wire(tools=[{"type": "function", "function": part} for part in parts])
+        reply, _ = await self.exchange(request, lambda _: Exchange(request, sent, wire))
+        return reply
+
+    async def structured(self, role: Role, messages: Sequence[BaseMessage], output: type[T], *, purpose: str) -> T:
+        """An answer in the form of `output`. Raises `ModelReplyUnusable` when every mode and correction failed."""
+        from habilis.models.structured import PROCESS_MODES, StructuredAsker
+
+        return await StructuredAsker(self, self._modes or PROCESS_MODES).ask(role, messages, output, purpose)
+
+    def known_client(self, role: Role) -> Client | None:
+        """The client of `role` if anything was asked of it."""
+        return self._clients.known(role)
+
+    def mode_setting(self, role: Role) -> str:
+        """The mode for structured answers that is set for `role`."""
+        return self._clients.settings(role).structured_mode or "auto"
+
+    async def aclose(self) -> None:
+        """Close all connections and the tape."""
+        await self._clients.aclose()
+        self.tape.close()
+
+    # --- one request
+
+    async def exchange(self, request: Request, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]:
+        """One logical request: the reply, and the mode in which it was asked for. `build` is called only to send it.
+
+        Raises `RequestRefused` (its second argument is the mode) when the exchange is refusable and was refused.
+        """
+        self.budget.check(self.usage)
+        slot = self.tape.slot(request)
+        if slot.entry is not None:
+            return self._replay(slot.entry)
+        try:
+            client = await self._clients.get(request.role)
+            return await self._live(slot, client, build(client))
+        except BaseException:
+            self.tape.release(slot)
+            raise
+
+    def _replay(self, entry: Entry) -> tuple[AIMessage, str]:
+        from habilis.models.wire import reply_from
+
+        self._ledger.add(entry.role, entry.usage)
+        if entry.model:
+            self._replayed_names[entry.role] = entry.model
+        role: Any = entry.role
+        self._emit(ModelCallStarted(role=role, purpose=entry.purpose, model=entry.model))
+        self._emit(
+            ModelCallEnded(
+                role=role, purpose=entry.purpose, model=entry.model, usage=entry.usage, replayed=True, error=entry.error
+            )
+        )
+        if entry.reply is None:
+            if entry.final:
+                raise ModelUnreachable(entry.error or "refused")
+            raise RequestRefused(entry.error, entry.mode)
+        return _usable(reply_from(entry.reply), entry.model), entry.mode
+
+    async def _live(self, slot: Slot, client: Client, exchange: Exchange) -> tuple[AIMessage, str]:
+        from habilis.models.wire import reply_from, reply_part
+
+        request, role = slot.request, slot.request.role
+        who: dict[str, Any] = {"role": role, "purpose": request.purpose, "model": client.name}
+        self._emit(ModelCallStarted(**who))
+        start = self._clock()
+        spent = Ledger()
+        error: str | None = "interrupted"
+        try:
+            reply = await self._attempts(slot, client, exchange, spent)
+            kept = reply_part(reply)
+            self.tape.record_reply(slot, kept, spent.total, model=client.name, mode=exchange.mode)
+            error = None
+        except RequestRefused as refused:
+            error = str(refused.args[0])
+            self.tape.record_refusal(slot, error, spent.total, model=client.name, mode=exchange.mode, final=False)
+            raise
+        except ModelUnreachable as unreachable:
+            error = str(unreachable)
+            self.tape.record_refusal(slot, error, spent.total, model=client.name, mode=exchange.mode, final=True)
+            raise
+        except BudgetReached as reached:
+            error = str(reached)
+            raise
+        finally:
+            self._ledger.add(role, spent.total)
+            seconds = self._clock() - start
+            self._emit(ModelCallEnded(**who, usage=spent.total, seconds=seconds, error=error))
+        return _usable(reply_from(kept), client.name), exchange.mode  # live and replayed are the same
+
+    async def _attempts(self, slot: Slot, client: Client, exchange: Exchange, spent: Ledger) -> AIMessage:
+        """Ask until there is a reply or nothing further can help."""
+        from habilis.models.replies import normalised, usage_of
+
+        role = slot.request.role
+        retries = client.settings.max_retries or 0
+        for attempt in range(1, retries + 2):
+            failure = None
+            limit, by_budget = self._time_for(client)
+            try:
+                async with asyncio.timeout(limit):
+                    reply = normalised(await client.ask(exchange.messages, exchange.wire))
+            except expected() as error:
+                spent.add(role, Usage(model_calls=1))
+                failure = sort_out(error)
+                if by_budget and isinstance(error, TimeoutError):
+                    raise BudgetReached(f"time budget reached: {self.budget.max_time_s:g} s are over") from None
+            except asyncio.CancelledError:
+                spent.add(role, Usage(model_calls=1))
+                raise
+            if failure is None:
+                spent.add(role, usage_of(reply, _bytes(slot.request)))
+                return reply
+            self.budget.check(self.usage + spent.total)
+            if failure.what == "refused" and exchange.refusable:
+                raise RequestRefused(failure.text, exchange.mode)
+            if failure.what == "filtered":
+                raise ModelReplyUnusable(f"{client.name}: the provider's content filter refused: {failure.text}")
+            if failure.what != "retry" or attempt > retries:
+                raise ModelUnreachable(_unreachable(client, role, failure, attempt))
+            await self._wait(role, failure, attempt, slot.key)
+        raise AssertionError("unreachable")
+
+    async def _wait(self, role: Role, failure: Failure, attempt: int, seed: str) -> None:
+        wait = failure.wait_s if failure.wait_s is not None else backoff_s(attempt, seed)
+        remaining = self.budget.remaining_s()
+        if remaining is not None and wait >= remaining:
+            raise BudgetReached(f"time budget reached: the server asks to wait {wait:.0f} s ({failure.text})")
+        self._emit(ModelRetry(role=role, reason=failure.text, wait_s=wait, attempt=attempt))
+        await self._sleep(wait)
+
+    def _time_for(self, client: Client) -> tuple[float | None, bool]:
+        """Seconds that one request may take, and whether it is the task's time that sets the limit."""
+        remaining = self.budget.remaining_s()
+        limit = client.settings.timeout_s
+        if remaining is not None and (limit is None or remaining < limit):
+            return remaining, True
+        return limit, False
+
+
+def _usable(reply: AIMessage, model: str) -> AIMessage:
+    """`reply`, unless the model or its provider refused to answer."""
+    if reply.content or reply.tool_calls or reply.invalid_tool_calls:
+        return reply
+    refusal = reply.additional_kwargs.get("refusal")
+    if refusal:
+        raise ModelReplyUnusable(f"{model} refuses to answer: {refusal}")
+    if reply.response_metadata.get("finish_reason") == "content_filter":
+        raise ModelReplyUnusable(f"{model}: the provider's content filter withheld the reply")
+    return reply
+
+
+def _unreachable(client: Client, role: str, failure: Failure, attempts: int) -> str:
+    key_env = client.settings.api_key_env
+    tries = f" after {attempts} attempts" if attempts > 1 else ""
+    where = f" at {client.where}" if client.where else ""
+    hint = advice(failure, role, key_env, bool(secret(key_env)))
+    return f"model {client.name}{where}: {failure.text}{tries}; {hint}"
+
+
+def _bytes(request: Request) -> int:
+    sent = [request.messages, request.tools, request.schema]
+    return len(json.dumps(sent, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass"))

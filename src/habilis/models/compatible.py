@@ -1,0 +1,48 @@
+"""The chat model behind every OpenAI-compatible server: LangChain's, with a body that small servers understand too.
+
+Imported lazily: it brings langchain_openai with it, which takes a second.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_openai import ChatOpenAI
+
+from habilis.models.failures import BadReply
+from habilis.models.replies import from_body
+
+
+class CompatibleChat(ChatOpenAI):
+    """`ChatOpenAI` that reads replies itself.
+
+    Why: LangChain's reading raises for arguments that are JSON but no object, drops reasoning, and sends requests with
+    a response format through a helper that raises for cut replies. `official`: the server is OpenAI's own, which
+    wants `max_completion_tokens`; every other knows `max_tokens`.
+    """
+
+    official: bool = True
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        if self._use_responses_api({**self._default_params, **kwargs}):
+            return await super()._agenerate(messages, stop, run_manager, **kwargs)
+        payload = self._get_request_payload(messages, stop=stop, **kwargs)
+        payload.pop("stream", None)
+        if not self.official and "max_completion_tokens" in payload:
+            payload["max_tokens"] = payload.pop("max_completion_tokens")
+        payload.update(payload.pop("extra_body", None) or {})
+        try:
+            body = await self.root_async_client.post("/chat/completions", cast_to=object, body=payload)
+        except ValueError as error:
+            raise BadReply(f"the server's reply is not JSON: {error}") from None
+        message: AIMessage = from_body(body)
+        return ChatResult(generations=[ChatGeneration(message=message)])

@@ -1,0 +1,163 @@
+"""Replies in one shape, whoever gave them: plain text as content, reasoning beside it, calls readable or not (A26).
+
+Nothing random stays: ids of runs and requests are left out, ids of calls are kept.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from langchain_core.messages import AIMessage
+
+from habilis.core.types import Usage
+from habilis.models.arguments import strict_arguments
+from habilis.models.failures import BadReply, ServerSaid
+
+BYTES_PER_TOKEN = 3.4
+"""Measured over mixed prompts of code and prose; used where no count is to be had."""
+_LEADING_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_LATE_END = re.compile(r"\A(.*?)</(?:think|thinking)>", re.DOTALL)
+
+
+def from_body(body: Any) -> AIMessage:
+    """The reply in the body of a chat completion. Raises `BadReply` for another shape, `ServerSaid` for an error."""
+    if not isinstance(body, dict):
+        raise BadReply(f"the server sent {type(body).__name__} in place of a chat completion: {_short(body)}")
+    if body.get("error"):
+        raise ServerSaid(*_said(body["error"]))
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    message = choice.get("message") if isinstance(choice, dict) else None
+    if not isinstance(choice, dict) or not isinstance(message, dict):
+        raise BadReply(f"the server's reply holds no message: {_short(body)}")
+    calls, broken = _calls(message)
+    kwargs = {"reasoning_content": message.get("reasoning_content") or message.get("reasoning")}
+    kwargs["refusal"] = message.get("refusal")
+    return normalised(
+        AIMessage(
+            content=_content(message.get("content")),
+            tool_calls=calls,
+            invalid_tool_calls=broken,
+            additional_kwargs={key: value for key, value in kwargs.items() if isinstance(value, str) and value},
+            response_metadata={"finish_reason": choice.get("finish_reason"), "model_name": body.get("model")},
+            usage_metadata=_usage_metadata(body.get("usage")),
+        )
+    )
+
+
+def _calls(message: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    raw = message.get("tool_calls") or []
+    if isinstance(message.get("function_call"), dict):
+        raw = [{"function": message["function_call"]}]
+    calls: list[Any] = []
+    broken: list[Any] = []
+    for index, call in enumerate(raw if isinstance(raw, list) else []):
+        function = call.get("function") if isinstance(call, dict) else None
+        if not isinstance(function, dict):
+            raise BadReply(f"the server sent a tool call without a function: {_short(call)}")
+        name, given, call_id = str(function.get("name") or ""), function.get("arguments"), call.get("id")
+        call_id = str(call_id) if call_id else None
+        args = strict_arguments(given)
+        if args is not None:
+            calls.append({"name": name, "args": args, "id": call_id, "type": "tool_call"})
+        else:
+            text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+            row = {"name": name, "args": text, "id": call_id, "error": None, "type": "invalid_tool_call"}
+            broken.append({**row, "index": index})
+    return calls, broken
+
+
+def _content(content: Any) -> Any:
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return [block for block in content if isinstance(block, str | dict)]
+    return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+
+
+def normalised(message: AIMessage) -> AIMessage:
+    """`message` with its text as one string and its reasoning in `additional_kwargs["reasoning_content"]`."""
+    text, thoughts = _split(message.content)
+    given = message.additional_kwargs.get("reasoning_content") or message.additional_kwargs.get("reasoning")
+    if isinstance(given, str) and given:
+        thoughts.insert(0, given)
+    while found := _LEADING_THOUGHT.match(text):
+        thoughts.append(found.group(2))
+        text = text[found.end() :].lstrip()
+    if not message.tool_calls and "<think" not in text and (found := _LATE_END.match(text)):
+        thoughts.append(found.group(1))
+        text = text[found.end() :].lstrip()
+    kwargs: dict[str, Any] = {}
+    thought = "\n".join(part.strip() for part in thoughts if part.strip())
+    if thought:
+        kwargs["reasoning_content"] = thought
+    refusal = message.additional_kwargs.get("refusal")
+    if isinstance(refusal, str) and refusal:
+        kwargs["refusal"] = refusal
+    kept = ("finish_reason", "model_name")
+    metadata = {key: message.response_metadata[key] for key in kept if message.response_metadata.get(key)}
+    return AIMessage(
+        content=text,
+        tool_calls=message.tool_calls,
+        invalid_tool_calls=message.invalid_tool_calls,
+        additional_kwargs=kwargs,
+        response_metadata=metadata,
+        usage_metadata=message.usage_metadata,
+    )
+
+
+def _split(content: str | list[Any]) -> tuple[str, list[str]]:
+    """Text and thoughts of a message's content."""
+    if isinstance(content, str):
+        return content, []
+    texts: list[str] = []
+    thoughts: list[str] = []
+    for block in content:
+        if isinstance(block, str):
+            texts.append(block)
+            continue
+        kind = block.get("type")
+        if kind in ("text", "output_text"):
+            texts.append(str(block.get("text") or ""))
+        elif kind in ("thinking", "reasoning", "reasoning_content"):
+            said = block.get("thinking") or block.get("reasoning") or block.get("text") or ""
+            thoughts.append(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+        elif kind == "refusal":
+            texts.append(str(block.get("refusal") or ""))
+    return "".join(texts), thoughts
+
+
+def usage_of(message: AIMessage, asked_bytes: int) -> Usage:
+    """What a reply cost; where the server does not say, by its size and that of the request."""
+    counted = message.usage_metadata
+    if counted:
+        prompt, completion = counted["input_tokens"], counted["output_tokens"]
+    else:
+        said = [message.content, *(call["args"] for call in (*message.tool_calls, *message.invalid_tool_calls))]
+        prompt = round(asked_bytes / BYTES_PER_TOKEN)
+        completion = round(len(json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
+    return Usage(model_calls=1, prompt_tokens=prompt, completion_tokens=completion)
+
+
+def _usage_metadata(usage: Any) -> Any:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not isinstance(prompt, int) and not isinstance(completion, int):
+        return None
+    prompt, completion = max(0, int(prompt or 0)), max(0, int(completion or 0))
+    return {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _said(error: Any) -> tuple[int | None, str]:
+    if isinstance(error, dict):
+        code = error.get("code")
+        status = int(code) if isinstance(code, int | str) and str(code).isdigit() else None
+        return status, str(error.get("message") or error)
+    return None, str(error)
+
+
+def _short(value: Any) -> str:
+    return " ".join(str(value).split())[:120]

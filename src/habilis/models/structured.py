@@ -1,0 +1,211 @@
+"""Answers in a fixed form from any server: by JSON schema, by a function call, in JSON mode, at last as plain text.
+
+A mode that a server refuses (400, 422) is left for the next; what worked is remembered per server and model. A reply
+that does not fit is sent back with what is wrong, twice per mode. The tape's key leaves the mode out, so that a resumed
+process, which may start in another mode, finds the very replies that were paid for.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+
+from pydantic import BaseModel
+
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.types import Role
+from habilis.models.chat import Exchange, RequestRefused
+from habilis.models.client import Client, Wire
+from habilis.models.forms import FormProblem, read_form, schema_of, strict_schema
+from habilis.models.history import repair_history
+from habilis.models.tape import Request
+from habilis.models.wire import request_part
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage, BaseMessage
+
+    from habilis.models.chat import Models
+
+T = TypeVar("T", bound=BaseModel)
+Mode = Literal["json_schema", "function_calling", "json_mode", "text"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+CORRECTIONS = 2
+"""Times that a reply is sent back in one mode."""
+
+
+class Modes:
+    """Which mode worked, by server and model."""
+
+    def __init__(self) -> None:
+        self._worked: dict[tuple[str, str], Mode] = {}
+
+    def first(self, client: Client) -> Mode:
+        """The mode to begin with."""
+        return self._worked.get((client.where, client.name), "json_schema" if client.native else "function_calling")
+
+    def learn(self, client: Client, mode: Mode) -> None:
+        self._worked[(client.where, client.name)] = mode
+
+
+PROCESS_MODES = Modes()
+"""What this process has learnt; servers do not change their minds between two tasks."""
+
+
+class StructuredAsker:
+    """Asks for answers in a fixed form."""
+
+    def __init__(self, models: Models, modes: Modes) -> None:
+        self._models = models
+        self._modes = modes
+
+    async def ask(self, role: Role, messages: Sequence[BaseMessage], output: type[T], purpose: str) -> T:
+        """The answer as an `output`. Raises `ModelReplyUnusable` after every mode and correction."""
+        tried: list[str] = []
+        mode: Mode | None = None
+        problem = ""
+        replies = 0
+        while mode is None or mode not in tried:
+            conversation = _Conversation(role, repair_history(messages), output, purpose)
+            for _ in range(CORRECTIONS + 1):
+                try:
+                    reply, mode = await self._once(conversation, mode, tried if not replies else None)
+                except RequestRefused as refused:
+                    mode, problem = refused.args[1], str(refused.args[0])
+                    break
+                replies += 1
+                try:
+                    answer = conversation.read(reply, output)
+                except FormProblem as unfit:
+                    problem = str(unfit)
+                    conversation.correct(reply, problem)
+                    continue
+                self._learn(role, mode)
+                return answer
+            assert mode is not None
+            tried.append(mode)
+            mode = self._next(role, mode, tried)
+            if mode is None:
+                break
+        name = self._models.name(role)
+        raise ModelReplyUnusable(f"{name} gave no usable {purpose} in {replies} replies; the last: {problem}")
+
+    async def _once(
+        self, conversation: _Conversation, mode: Mode | None, refused: Sequence[str] | None
+    ) -> tuple[AIMessage, Mode]:
+        """One request, in `mode` if it goes out and in whatever mode it was recorded if it is replayed.
+
+        `refused` are the modes that the server would not take, None once it gave any reply: a refusal of the last
+        mode there is ends the task as unreachable.
+        """
+
+        def build(client: Client) -> Exchange:
+            chosen = mode or self._first(conversation.role, client)
+            last = refused is not None and self._next(conversation.role, chosen, [*refused, chosen]) is None
+            return conversation.exchange(client, chosen, refusable=not last)
+
+        reply, used = await self._models.exchange(conversation.request(), build)
+        found: Any = used
+        return reply, found
+
+    def _first(self, role: Role, client: Client) -> Mode:
+        setting: Any = self._models.mode_setting(role)
+        if setting != "auto":
+            return setting  # type: ignore[no-any-return]
+        last: Any = self._models.last_modes.get(role)
+        return last or self._modes.first(client)
+
+    def _next(self, role: Role, mode: Mode, tried: Sequence[str]) -> Mode | None:
+        """The mode after `mode` that was not tried; those before it come last of all. None when all were."""
+        if self._models.mode_setting(role) != "auto":
+            return None
+        place = MODES.index(mode)
+        return next((m for m in (*MODES[place + 1 :], *MODES[:place]) if m not in tried), None)
+
+    def _learn(self, role: Role, mode: Mode) -> None:
+        self._models.last_modes[role] = mode
+        client = self._models.known_client(role)
+        if client is not None:
+            self._modes.learn(client, mode)
+
+
+class _Conversation:
+    """One question with the corrections that it took so far."""
+
+    def __init__(self, role: Role, messages: list[BaseMessage], output: type[BaseModel], purpose: str) -> None:
+        self.role = role
+        self._messages = messages
+        self._output = output
+        self._purpose = purpose
+        self._schema = schema_of(output)
+
+    def request(self) -> Request:
+        """What is asked, without the form in which it is asked for."""
+        schema = {"name": self._output.__name__, "schema": self._schema}
+        return Request(self.role, self._purpose, tuple(map(request_part, self._messages)), (), schema)
+
+    def exchange(self, client: Client, mode: Mode, *, refusable: bool) -> Exchange:
+        """The request in `mode`."""
+        name = self._output.__name__
+        messages, wire = self._messages, Wire()
+        strict = strict_schema(self._schema) if client.official else None
+        if mode == "json_schema":
+            form = (
+                {"name": name, "schema": strict, "strict": True} if strict else {"name": name, "schema": self._schema}
+            )
+            wire = Wire(response_format={"type": "json_schema", "json_schema": form})
+        elif mode == "function_calling":
+            description = "Give the answer in this form."
+            function: dict[str, Any] = {"name": name, "description": description, "parameters": strict or self._schema}
+            if strict:
+                function["strict"] = True
+            wire = Wire(tools=[{"type": "function", "function": function}], tool_choice="required")
+        else:
+            messages = _with_instruction(messages, self._schema)
+            if mode == "json_mode":
+                wire = Wire(response_format={"type": "json_object"})
+        return Exchange(self.request(), messages, wire, mode, refusable=refusable)
+
+    def read(self, reply: AIMessage, output: type[T]) -> T:
+        """The answer in `reply`. Raises `FormProblem`."""
+        try:
+            return read_form(output, _said(reply))
+        except FormProblem as problem:
+            if reply.response_metadata.get("finish_reason") == "length":
+                raise FormProblem(f"the reply was cut at the token limit, keep it shorter ({problem})") from None
+            raise
+
+    def correct(self, reply: AIMessage, problem: str) -> None:
+        """Add the reply and what is wrong with it."""
+        from langchain_core.messages import AIMessage, HumanMessage
+
+        said = _said(reply)
+        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        self._messages = [
+            *self._messages,
+            AIMessage(text.strip() or "(empty reply)"),
+            HumanMessage(
+                f"This reply does not fit: {problem}.\nSend the whole JSON object again, corrected, and only that."
+            ),
+        ]
+
+
+def _said(reply: AIMessage) -> Any:
+    """What a reply says: the arguments of its call, if it made one, else its text."""
+    if reply.tool_calls:
+        return reply.tool_calls[0]["args"]
+    if reply.invalid_tool_calls:
+        return reply.invalid_tool_calls[0]["args"] or ""
+    return reply.content
+
+
+def _with_instruction(messages: list[BaseMessage], schema: dict[str, Any]) -> list[BaseMessage]:
+    """`messages` with the form said in words, at the end of the last one of the user's."""
+    from langchain_core.messages import HumanMessage
+
+    text = "Reply with one JSON object and nothing else. It must fit this JSON schema:\n"
+    text += json.dumps(schema, ensure_ascii=False)
+    last = messages[-1] if messages else None
+    if isinstance(last, HumanMessage) and isinstance(last.content, str):
+        return [*messages[:-1], HumanMessage(f"{last.content}\n\n{text}")]
+    return [*messages, HumanMessage(text)]

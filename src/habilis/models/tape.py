@@ -1,0 +1,343 @@
+"""The tape of a task: every finished model call, tool call and user's answer, so that nothing is done or paid twice.
+
+One append-only JSONL file (H23). A model call is keyed by role, digest of the request and how often that request came;
+the digest leaves out the model's name and the mode in which a structured answer was asked for. Lines, by `kind`:
+
+    tape      {format}                                               the first line
+    message   {digest, message}                                      each request message once
+    reply     {role, key, n, purpose, mode, model, messages, usage, reply}         a finished model call
+    refusal   {role, key, n, purpose, mode, model, messages, usage, error, final}  … or one that will not be answered
+    started   {key, tool, effects}                                   a tool call begins
+    ended     {key, outcome}                                         … and has ended
+    answered  {key, text}                                            a person answered
+
+Each line is on disk before anything acts on it. A torn last line, left by a kill, counts as never written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from habilis.core.errors import ReplayMismatch, UserError
+from habilis.core.types import FORMAT, CallOutcome, Effects, Role, Usage
+from habilis.models.wire import Plain, digest
+
+Key = tuple[str, str]
+"""Role and request digest."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """One logical request to a model: who is asked, why, and what is sent (`habilis.models.wire`)."""
+
+    role: Role
+    purpose: str
+    messages: tuple[Plain, ...]
+    tools: tuple[Plain, ...] = ()
+    schema: Plain | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A finished model call. `error` is set for a refusal; a `final` one ended the task that met it."""
+
+    role: Role
+    key: str
+    n: int
+    purpose: str
+    mode: str
+    messages: tuple[str, ...]
+    model: str
+    reply: Plain | None
+    error: str | None = None
+    final: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True)
+class Slot:
+    """The place of one request on the tape: the `n`-th of its key. `entry` is what was recorded there."""
+
+    request: Request
+    key: str
+    n: int
+    digests: tuple[str, ...]
+    entry: Entry | None
+
+
+class Tape:
+    """One task's tape. Safe for concurrent callers of one process; no two processes may write one file."""
+
+    def __init__(self, path: Path, *, replay_only: bool = False) -> None:
+        """Opens `path`, which need not exist. `replay_only`: nothing is written, a request not on it is an error.
+
+        Raises `UserError` for a file of a newer format or one that is damaged before its end.
+        """
+        self.path = path
+        self.replay_only = replay_only
+        self._lock = threading.Lock()
+        self._file: int | None = None
+        self._messages: dict[str, Plain] = {}
+        self._entries: list[Entry] = []
+        self._by_place: dict[tuple[Key, int], int] = {}
+        self._counts: dict[Key, int] = {}
+        self._taken: set[int] = set()
+        self._position = 0
+        self._asked = 0
+        self._calls: dict[str, CallOutcome | Literal["started"]] = {}
+        self._answers: dict[str, str] = {}
+        self._paid: dict[str, Usage] = {}
+        self._whole_bytes: int | None = self._load()
+        if replay_only and not self._entries:
+            raise UserError(f"{path} holds no recorded model call to replay")
+
+    # --- models
+
+    def slot(self, request: Request) -> Slot:
+        """Claim the next place of `request`. In a replay, raises `ReplayMismatch` if nothing was recorded there."""
+        digests = tuple(digest(message) for message in request.messages)
+        key = digest([digests, request.tools, request.schema])
+        with self._lock:
+            place: Key = (request.role, key)
+            n = self._counts.get(place, 0) + 1
+            index = self._by_place.get((place, n))
+            self._asked += 1
+            if index is None and self.replay_only:
+                raise ReplayMismatch(self._difference(request, digests))
+            self._counts[place] = n
+            entry = None if index is None else self._entries[index]
+            if entry is not None and entry.final and not self.replay_only:
+                entry = None  # what stood in the way then may be mended now: ask again
+            if entry is not None and index is not None:
+                self._taken.add(index)
+                self._position = max(self._position, index + 1)
+            return Slot(request, key, n, digests, entry)
+
+    def record_reply(self, slot: Slot, reply: Plain, usage: Usage, *, model: str = "", mode: str = "") -> None:
+        """Write a finished call down; on disk when this returns."""
+        self._record(slot, model, mode, usage, reply=reply)
+
+    def record_refusal(
+        self, slot: Slot, error: str, usage: Usage, *, final: bool, model: str = "", mode: str = ""
+    ) -> None:
+        """Write down that the service will not answer this. A `final` refusal is asked again after a resume."""
+        self._record(slot, model, mode, usage, error=error, final=final)
+
+    def release(self, slot: Slot) -> None:
+        """Give a claimed place back: the call came to nothing that could be recorded."""
+        with self._lock:
+            place = (slot.request.role, slot.key)
+            if self._counts.get(place) == slot.n:
+                self._counts[place] = slot.n - 1
+
+    def position(self) -> int:
+        """How far the tape has been used. Kept with a checkpoint, `resume_at` finds the way back to this state."""
+        with self._lock:
+            return self._position
+
+    def resume_at(self, position: int) -> None:
+        """Count everything before `position` as asked already: a resumed task goes on behind its checkpoint."""
+        with self._lock:
+            self._position = min(position, len(self._entries))
+            self._taken = set(range(self._position))
+            self._counts, self._paid = {}, {}
+            for entry in self._entries[: self._position]:
+                place = (entry.role, entry.key)
+                self._counts[place] = max(self._counts.get(place, 0), entry.n)
+                self._paid[entry.role] = self._paid.get(entry.role, Usage()) + entry.usage
+
+    def paid(self) -> dict[str, Usage]:
+        """Usage by role of what lies before the position that the task was resumed at."""
+        return dict(self._paid)
+
+    # --- tools
+
+    def call_started(self, key: str, tool: str, effects: Effects) -> None:
+        """A tool call begins: written before it runs."""
+        self._calls[key] = "started"
+        self._append({"kind": "started", "key": key, "tool": tool, "effects": effects})
+
+    def call_ended(self, key: str, outcome: CallOutcome) -> None:
+        """A tool call has ended: written before its result is acted on."""
+        self._calls[key] = outcome
+        self._append({"kind": "ended", "key": key, "outcome": outcome.model_dump(mode="json")})
+
+    def call_state(self, key: str) -> CallOutcome | Literal["started"] | None:
+        """What is known of a tool call: its outcome, that it was started, or nothing."""
+        return self._calls.get(key)
+
+    # --- people
+
+    def answered(self, key: str, text: str) -> None:
+        """A person answered a question."""
+        self._answers[key] = text
+        self._append({"kind": "answered", "key": key, "text": text})
+
+    def answer(self, key: str) -> str | None:
+        """The answer to a question, None if it was not given yet."""
+        return self._answers.get(key)
+
+    def close(self) -> None:
+        """Close the file; writing opens it again."""
+        with self._lock:
+            if self._file is not None:
+                os.close(self._file)
+                self._file = None
+
+    # --- inside
+
+    def _record(
+        self,
+        slot: Slot,
+        model: str,
+        mode: str,
+        usage: Usage,
+        *,
+        reply: Plain | None = None,
+        error: str | None = None,
+        final: bool = False,
+    ) -> None:
+        ask = slot.request
+        entry = Entry(ask.role, slot.key, slot.n, ask.purpose, mode, slot.digests, model, reply, error, final, usage)
+        lines: list[Plain] = []
+        with self._lock:
+            for name, message in zip(slot.digests, ask.messages, strict=True):
+                if name not in self._messages:
+                    self._messages[name] = message
+                    lines.append({"kind": "message", "digest": name, "message": message})
+            line: Plain = {
+                "kind": "refusal" if reply is None else "reply",
+                "role": entry.role,
+                "key": entry.key,
+                "n": entry.n,
+                "purpose": entry.purpose,
+                "mode": mode,
+                "model": model,
+                "messages": list(slot.digests),
+                "usage": usage.model_dump(exclude_none=True),
+            }
+            line |= {"error": error, "final": final} if reply is None else {"reply": reply}
+            self._write([*lines, line])
+            self._keep(entry)
+            self._taken.add(len(self._entries) - 1)
+            self._position = len(self._entries)
+
+    def _append(self, line: Plain) -> None:
+        with self._lock:
+            self._write([line])
+
+    def _write(self, lines: Sequence[Plain]) -> None:
+        if self.replay_only:
+            return
+        if self._file is None:
+            self._file = self._open()
+        text = "".join(
+            json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines
+        )
+        view = memoryview(text.encode("utf-8", "surrogatepass"))
+        while view:
+            view = view[os.write(self._file, view) :]
+        getattr(os, "fdatasync", os.fsync)(self._file)
+
+    def _open(self) -> int:
+        fresh = not self.path.exists()
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        if fresh or self._whole_bytes == 0:
+            os.ftruncate(handle, 0)
+            os.write(handle, json.dumps({"kind": "tape", "format": FORMAT}).encode() + b"\n")
+        elif self._whole_bytes is not None:
+            os.ftruncate(handle, self._whole_bytes)  # cuts off the torn line of a killed process
+        self._whole_bytes = None
+        return handle
+
+    def _load(self) -> int:
+        """Reads the file; returns how many of its bytes are whole lines."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return 0
+        *whole, _torn = data.split(b"\n")
+        for number, raw in enumerate(whole, 1):
+            try:
+                line = json.loads(raw.decode("utf-8", "surrogatepass"))
+                self._take_in(line)
+            except (ValueError, KeyError, TypeError) as error:
+                raise UserError(f"{self.path} is damaged at line {number}: {error}") from None
+        return sum(len(raw) + 1 for raw in whole)
+
+    def _take_in(self, line: Plain) -> None:
+        kind = line["kind"]
+        if kind == "tape" and line["format"] > FORMAT:
+            raise UserError(f"{self.path} was written by a newer version (format {line['format']})")
+        if kind == "message":
+            self._messages[line["digest"]] = line["message"]
+        elif kind in ("reply", "refusal"):
+            self._keep(_entry(line))
+        elif kind == "started":
+            self._calls[line["key"]] = "started"
+        elif kind == "ended":
+            self._calls[line["key"]] = CallOutcome.model_validate(line["outcome"])
+        elif kind == "answered":
+            self._answers[line["key"]] = line["text"]
+
+    def _keep(self, entry: Entry) -> None:
+        self._by_place[((entry.role, entry.key), entry.n)] = len(self._entries)
+        self._entries.append(entry)
+
+    def _difference(self, request: Request, digests: tuple[str, ...]) -> str:
+        """In one line: which request is not on the tape, and the first of its messages that differs."""
+        where = f"replay: model call {self._asked} ({request.role}, {request.purpose}) was not recorded"
+        rest = [entry for index, entry in enumerate(self._entries) if index not in self._taken]
+        same = [entry for entry in rest if entry.role == request.role]
+        near = next((e for e in same if e.purpose == request.purpose), same[0] if same else None)
+        if near is None:
+            return f"{where}: the tape holds no further call of this role"
+        for place, (now, then) in enumerate(zip(digests, near.messages, strict=False), 1):
+            if now != then:
+                return f"{where}: message {place} differs; " + _contrast(
+                    self._messages.get(then), request.messages[place - 1]
+                )
+        if len(digests) != len(near.messages):
+            return f"{where}: {len(digests)} messages now, {len(near.messages)} then"
+        return f"{where}: same messages, but other tools or another form of answer"
+
+
+def _entry(line: Plain) -> Entry:
+    return Entry(
+        role=line["role"],
+        key=line["key"],
+        n=line["n"],
+        purpose=line["purpose"],
+        mode=line.get("mode", ""),
+        messages=tuple(line["messages"]),
+        model=line.get("model", ""),
+        reply=line.get("reply"),
+        error=line.get("error"),
+        final=line.get("final", False),
+        usage=Usage.model_validate(line.get("usage", {})),
+    )
+
+
+def _contrast(then: Plain | None, now: Plain) -> str:
+    before, after = _flat(then), _flat(now)
+    start = next(
+        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+    )
+    begin = max(0, start - 30)
+    return f"then …{before[begin : start + 60]!r}, now …{after[begin : start + 60]!r}"
+
+
+def _flat(message: Any) -> str:
+    if message is None:
+        return ""
+    if isinstance(message.get("content"), str):
+        rest = {key: value for key, value in message.items() if key not in ("content", "type")}
+        return f"{message['type']}: {message['content']}" + (f" {json.dumps(rest, ensure_ascii=False)}" if rest else "")
+    return json.dumps(message, ensure_ascii=False)

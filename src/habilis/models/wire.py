@@ -1,0 +1,74 @@
+"""Messages as plain JSON, for the tape: what was asked, by digest, and what was replied, exactly as it came back.
+
+Only what a provider is sent goes into a request's digest: no run ids, no usage, no response metadata.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+
+from habilis.core.types import ToolSpec
+
+Plain = dict[str, Any]
+
+
+def digest(value: Any) -> str:
+    """A short digest of JSON-plain data, the same in every process."""
+    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def request_part(message: BaseMessage) -> Plain:
+    """What a provider is sent of `message`."""
+    plain: Plain = {"type": message.type, "content": message.content}
+    if message.name:
+        plain["name"] = message.name
+    if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
+        plain["calls"] = [
+            [call["id"], call["name"], call["args"]] for call in (*message.tool_calls, *message.invalid_tool_calls)
+        ]
+    if isinstance(message, ToolMessage):
+        plain["call_id"] = message.tool_call_id
+    return plain
+
+
+def tools_part(tools: Sequence[ToolSpec]) -> list[Plain]:
+    """What a provider is sent of the tools."""
+    return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
+
+
+_KEPT_KWARGS = ("reasoning_content", "refusal")
+_KEPT_METADATA = ("finish_reason", "model_name")
+
+
+def reply_part(message: AIMessage) -> Plain:
+    """All of a normalised reply that is kept."""
+    plain: Plain = {"content": message.content}
+    for name in ("tool_calls", "invalid_tool_calls"):
+        if getattr(message, name):
+            plain[name] = [dict(call) for call in getattr(message, name)]
+    if message.additional_kwargs:
+        plain["kwargs"] = {
+            key: message.additional_kwargs[key] for key in _KEPT_KWARGS if key in message.additional_kwargs
+        }
+    if message.response_metadata:
+        plain["metadata"] = {
+            key: message.response_metadata[key] for key in _KEPT_METADATA if key in message.response_metadata
+        }
+    return plain
+
+
+def reply_from(plain: Plain) -> AIMessage:
+    """The reply that `reply_part` made `plain` of."""
+    return AIMessage(
+        content=plain["content"],
+        tool_calls=[dict(call) for call in plain.get("tool_calls", ())],
+        invalid_tool_calls=[dict(call) for call in plain.get("invalid_tool_calls", ())],
+        additional_kwargs=dict(plain.get("kwargs", {})),
+        response_metadata=dict(plain.get("metadata", {})),
+    )
