@@ -28,7 +28,9 @@ def schema(fields: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The JSON schema of a plan's parameters or returns."""
     properties = {
         one["name"]: (
-            {"type": "array", "items": {"type": _TYPES[one["type"]]}} if one["type"] in _TYPES else {"type": one["type"]}
+            {"type": "array", "items": {"type": _TYPES[one["type"]]}}
+            if one["type"] in _TYPES
+            else {"type": one["type"]}
         )
         for one in fields
     }
@@ -120,7 +122,9 @@ class Player:
             files.append({"named": name, "path": str(self.folder / name), "is_dir": False, "begins": begins})
         return files
 
-    def plan(self, question: str, names: Sequence[str] = (), library: Sequence[Loaded] = (), missing=()) -> dict[str, Any]:
+    def plan(
+        self, question: str, names: Sequence[str] = (), library: Sequence[Loaded] = (), missing=()
+    ) -> dict[str, Any]:
         return self.data(
             "plan",
             question=question,
@@ -132,7 +136,9 @@ class Player:
             capabilities="",
         )
 
-    def build(self, request: dict[str, Any], question: str = "", names: Sequence[str] = (), failure: str = "") -> Loaded:
+    def build(
+        self, request: dict[str, Any], question: str = "", names: Sequence[str] = (), failure: str = ""
+    ) -> Loaded:
         text = self.ask(
             "build",
             name=request["name"],
@@ -169,7 +175,11 @@ class Player:
             example = tools[request["name"]].try_example(self.folder / "examples" / request["name"])
             assert example.get("error") is None, example
         opening = self.prompts.render(
-            "execute", question=question, files=self.view(names), missing=list(missing), guidance=plan["tool_usage_guidance"]
+            "execute",
+            question=question,
+            files=self.view(names),
+            missing=list(missing),
+            guidance=plan["tool_usage_guidance"],
         )
         history = as_messages(opening)
         played = Played(plan, tools, "", "", "")

@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.messages.tool import tool_call
 
 from habilis.models.offline import MODEL_NAME
-from habilis.models.offline.families.tables import said
+from habilis.models.offline.families.conditions import said
 from habilis.models.offline.form import Form, written
 from habilis.models.offline.language import number
 from habilis.models.offline.operations import Operation, assign, recognise, result_of

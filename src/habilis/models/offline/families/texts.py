@@ -67,6 +67,9 @@ TOP = _of_text(
     (("common", "list_most_common_words"), ("top", "list_top_words"), ("", "find_most_frequent_words")),
     ("most frequent words|most common words|top words",), "the most frequent words in {path} are: {value}",
     more=(COUNT,), example=(("n", 2),),
+    present=lambda value, question: (
+        list(value) if isinstance(value, dict) and not re.search(r"how often|counts?\b|frequenc(?:y|ies)", question, re.I) else value
+    ),
 )  # fmt: skip
 LONGEST_LINE = _of_text(
     "longest_line", "Longest line", "string",
