@@ -1,0 +1,236 @@
+"""What a tool file says of itself, read without running it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from habilis.tools.contract import Contract, ContractError, read_contract, read_requirements, safe_name
+from habilis.tools.names import RESERVED, is_plain, provider_name, provider_names, with_suffix
+
+PROVIDER = re.compile(r"^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$")
+Source = Callable[..., str]
+
+ORIGINAL = """
+import json
+from typing import Optional
+from pydantic import BaseModel, Field
+
+__TOOL_META__ = {
+    "name": "fetch_page_text",
+    "description": "Fetch a page   and\\nreturn its text.",
+    "dependencies": ["requests>=2", "beautifulsoup4", "json"],
+}
+
+
+class InputModel(BaseModel):
+    url: str = Field(description="address")
+
+
+class OutputModel(BaseModel):
+    text: Optional[str] = None
+
+
+def run(input: InputModel) -> OutputModel:
+    import requests
+    return OutputModel(text=requests.get(input.url, timeout=10).text)
+"""
+
+
+def test_a_file_of_the_original_format_is_read_unchanged() -> None:
+    assert read_contract(ORIGINAL) == Contract(
+        name="fetch_page_text",
+        description="Fetch a page and return its text.",
+        requirements=("requests>=2", "beautifulsoup4"),
+        effects="reads",
+    )
+
+
+def test_reading_runs_nothing(source_of: Source) -> None:
+    assert read_contract("raise SystemExit(3)\n" + source_of()).name == "count_rows"
+
+
+def test_our_own_keys_are_read(source_of: Source) -> None:
+    source = source_of(
+        meta="'dependencies': [], 'effects': 'writes', 'timeout_s': 300, 'capabilities': {'network': ['a.org']}, "
+        "'examples': [{'arguments': {'path': 'a.csv', 'pair': (1, 2)}, 'files': {'a.csv': 'x'}}]"
+    )
+    contract = read_contract(source)
+    assert contract.effects == "writes"
+    assert contract.timeout_s == 300.0
+    assert contract.capabilities == {"network": ("a.org",)}
+    assert contract.examples[0].arguments == {"path": "a.csv", "pair": [1, 2]}
+    assert contract.examples[0].files == {"a.csv": "x"}
+
+
+@pytest.mark.parametrize(
+    ("source", "reason"),
+    [
+        ("def run(:\n", "line 1"),
+        ("x = 1", "__TOOL_META__ is missing"),
+        ("__TOOL_META__ = make()", "must be a literal"),
+        ("__TOOL_META__ = ['a']", "must be a dict"),
+        ("__TOOL_META__ = {'name': 'a', 'description': 'b'}", "class InputModel(BaseModel)"),
+        ("__TOOL_META__ = {'name': 'a', 'description': 'b'}", "def run(input: InputModel) -> OutputModel"),
+        ("\0", "does not parse"),
+        ("(" * 5000, "does not parse"),
+    ],
+)
+def test_what_is_no_tool_is_refused_with_what_to_change(source: str, reason: str) -> None:
+    with pytest.raises(ContractError, match=re.escape(reason)):
+        read_contract(source)
+
+
+@pytest.mark.parametrize(
+    ("meta", "reason"),
+    [
+        ("'name': ''", "name"),
+        ("'description': ''", "description"),
+        ("'effects': 'none'", "pure"),
+        ("'dependencies': 'pandas'", "list of strings"),
+        ("'timeout_s': -1", "timeout_s"),
+        ("'capabilities': {'network': 3}", "capabilities"),
+        ("'examples': [{'files': {}}]", "arguments"),
+        ("'examples': [{'arguments': {}, 'files': {'../a': 'x'}}]", "relative name"),
+        ("'examples': [{'arguments': {}, 'files': {'/etc/a': 'x'}}]", "relative name"),
+        ("'examples': [{'arguments': {'a': b'x'}}]", "JSON"),
+    ],
+)
+def test_a_wrong_key_of_the_meta_data_is_named(source_of: Source, meta: str, reason: str) -> None:
+    with pytest.raises(ContractError, match=reason):
+        read_contract(source_of(meta=meta))
+
+
+@pytest.mark.parametrize(
+    "signature", ["def run(a, b):\n    pass", "def run():\n    pass", "def run(a, *, b):\n    pass"]
+)
+def test_run_takes_exactly_one_argument(source_of: Source, signature: str) -> None:
+    with pytest.raises(ContractError, match="exactly one argument"):
+        read_contract(_with_run(source_of(), signature))
+
+
+def _with_run(source: str, signature: str) -> str:
+    return source[: source.index("def run(")] + signature + "\n"
+
+
+def test_odd_escapes_in_a_tool_are_no_concern_of_the_user(source_of: Source) -> None:
+    assert read_contract(source_of() + "\nPATTERN = '\\d'\n").name == "count_rows"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        "--index-url http://evil",
+        "-r requirements.txt",
+        "-e .",
+        "package @ https://host/p.whl",
+        "git+https://host/x",
+        "./local",
+        "../local",
+        "/abs/wheel.whl",
+        "C:\\wheel.whl",
+        "a\n--index-url x",
+        "",
+        "a b c",
+        3,
+    ],
+)
+def test_flags_addresses_and_paths_are_no_dependencies(entry: object) -> None:
+    with pytest.raises(ContractError, match="is refused"):
+        read_requirements([entry])
+
+
+def test_dependencies_are_normalised_and_standard_modules_left_out() -> None:
+    wanted = ["Pandas >=2, <3", "requests[socks]", "json", "pydantic>=2", "pydantic", "requests[socks]"]
+    assert read_requirements(wanted) == ("Pandas<3,>=2", "requests[socks]")
+    assert read_requirements(["pydantic<2"]) == ("pydantic<2",)
+    assert read_requirements(None) == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "effects"),
+    [
+        ("    return OutputModel(result=sum([1, 2]))", "pure"),
+        ("    text = 'a-b'.replace('-', '')\n    return OutputModel(result=len(text))", "pure"),
+        ("    items = [1]\n    items.remove(1)\n    return OutputModel()", "pure"),
+        ("    return OutputModel(result=len(open(input.path).read()))", "reads"),
+        ("    return OutputModel(result=len(open(input.path, 'rb').read()))", "reads"),
+        ("    import random\n    return OutputModel(result=random.random())", "reads"),
+        ("    import datetime\n    return OutputModel(result=datetime.date.today().day)", "reads"),
+        ("    import pandas\n    return OutputModel(result=len(pandas.read_csv(input.path)))", "reads"),
+        ("    import unheard_of\n    return OutputModel()", "reads"),
+        ("    open(input.path, 'w').write('x')\n    return OutputModel()", "writes"),
+        ("    open(input.path, mode=input.mode).close()\n    return OutputModel()", "writes"),
+        ("    open(input.path, 'r+').close()\n    return OutputModel()", "writes"),
+        ("    from pathlib import Path\n    Path('a').open('a').close()\n    return OutputModel()", "writes"),
+        ("    from pathlib import Path\n    Path('a').write_text('x')\n    return OutputModel()", "writes"),
+        ("    import os\n    os.remove(input.path)\n    return OutputModel()", "writes"),
+        ("    import subprocess\n    return OutputModel()", "writes"),
+        ("    exec(input.path)\n    return OutputModel()", "writes"),
+        ("    import requests\n    requests.post('u')\n    return OutputModel()", "writes"),
+    ],
+)
+def test_effects_are_inferred_from_the_source(source_of: Source, body: str, effects: str) -> None:
+    assert read_contract(source_of(body=body, meta="'dependencies': []")).effects == effects
+
+
+def test_a_tool_cannot_call_itself_purer_than_it_is(source_of: Source) -> None:
+    assert read_contract(source_of(meta="'effects': 'pure'")).effects == "reads"
+    assert read_contract(source_of(meta="'effects': 'writes'")).effects == "writes"
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("count_rows", "count_rows"),
+        ("Count rows!", "Count_rows"),
+        ("../../etc/passwd", "etc_passwd"),
+        ("json", "json"),
+        ("class", "class"),
+        ("3d plot", "3d_plot"),
+        ("berechne größe", "berechne_gr_e"),
+    ],
+)
+def test_file_names_hold_letters_digits_and_underscores(name: str, file: str) -> None:
+    assert safe_name(name) == file
+
+
+def test_names_in_another_script_get_a_hash_each_of_its_own() -> None:
+    assert re.fullmatch(r"tool_[0-9a-f]{8}", safe_name("计算平均值"))
+    assert safe_name("计算平均值") != safe_name("计算总和")
+    assert safe_name("计算平均值") == safe_name("计算平均值")
+
+
+@given(st.text())
+def test_any_name_becomes_a_plain_file_name(name: str) -> None:
+    safe = safe_name(name)
+    assert re.fullmatch(r"[a-zA-Z0-9_]{1,60}", safe)
+    assert safe_name(safe) == safe
+    assert is_plain(safe)
+    assert len(with_suffix(safe, 2)) <= 64
+
+
+@given(st.lists(st.text(max_size=80), max_size=12))
+def test_provider_names_are_valid_and_unique(names: list[str]) -> None:
+    given_names = provider_names(names)
+    assert set(given_names) == set(names)
+    assert all(PROVIDER.match(name) for name in given_names.values())
+    assert len(set(given_names.values())) == len(given_names)
+
+
+def test_names_that_providers_take_stay_as_they_are() -> None:
+    assert provider_name("count_rows-2") == "count_rows-2"
+    assert provider_names(["a b", "a_b", "a.b"]) == {"a b": "a_b", "a_b": "a_b_2", "a.b": "a_b_3"}
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "a\\b", ".hidden", "", "..", "a\0b", "a\nb", "x" * 300])
+def test_a_path_is_no_name(name: str) -> None:
+    assert not is_plain(name)
+
+
+def test_preset_names_are_reserved() -> None:
+    assert {"image_text_query", "ask_user", "finish_task"} == RESERVED
