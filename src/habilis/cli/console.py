@@ -55,7 +55,8 @@ class ConsoleSink:
 
         label, text = self._fit(label), self._fit(plain(text))
         if not self._console.is_terminal:
-            self._console.print(Text(f"{label or ' '}: {text}" if label else f"  {text}"), soft_wrap=True)
+            text = " ".join(text.split())
+            self._console.print(Text(f"{label}: {text}" if label else f"  {text}"), soft_wrap=True)
             return
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=LABEL_WIDTH, no_wrap=True)

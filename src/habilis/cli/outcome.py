@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from habilis.cli.console import usage_text
@@ -66,7 +67,7 @@ def body(result: TaskResult) -> list[tuple[str, str]]:
         if result.run_dir:
             parts.append((f"answer with: {answer_hint(result)}", "dim"))
     elif result.status == "answered":
-        parts.append((result.final_answer, "bold"))
+        parts.append((result.final_answer, ""))
     else:
         parts.append((result.error or "no reason was given", ""))
         if result.final_answer.strip():
@@ -87,12 +88,18 @@ def facts(result: TaskResult) -> list[str]:
     rows += ["tools: " + "; ".join(tools)] if tools else []
     rows += ["the limit of rounds was reached"] if result.round_limit_reached else []
     rows += ["files: " + ", ".join(result.files)] if result.files else []
-    rows += [f"run: {result.run_dir}"] if result.run_dir else []
+    rows += [f"run: {_shown_path(result.run_dir)}"] if result.run_dir else []
     return [plain(row) for row in rows]
 
 
 def answer_hint(result: TaskResult) -> str:
-    return f'habilis runs resume "{result.run_dir}" --answer "…"'
+    return f'habilis runs resume "{_shown_path(result.run_dir)}" --answer "…"'
+
+
+def _shown_path(path: str) -> str:
+    """`path` as seen from the current folder, where it lies below it."""
+    here = Path.cwd()
+    return str(Path(path).relative_to(here)) if Path(path).is_relative_to(here) else path
 
 
 def _panel(result: TaskResult, console: Console) -> None:
