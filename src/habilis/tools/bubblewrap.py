@@ -50,7 +50,7 @@ class Bubblewrap:
             return await run_confined(command, job)
 
     def _walls(self, job: SandboxJob, pipes: Pipes, tenant: Tenant) -> list[str]:
-        arguments = [str(self._program), "--die-with-parent", "--new-session", "--sync-fd", str(pipes.alive)]
+        arguments = [str(self._program), "--die-with-parent", "--new-session", "--info-fd", str(pipes.about)]
         arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         if tenant.uid is None:
             arguments += ["--unshare-user"]

@@ -2,7 +2,7 @@
 
     python -s -P -S -B confine.py POLICY python -s -P -S -B guest.py
 
-POLICY is JSON, made by the back ends (`bubblewrap`, `landlock`, `sandbox`): `limits`, and optionally `uid` (drop to it),
+POLICY is JSON, made by the back ends: `limits`, and optionally `uid` (drop to it), `scratch` (a folder to remove),
 `keep_reading` (keep CAP_DAC_READ_SEARCH over the drop), `supervise` (stay behind as a reaper of every descendant),
 `landlock` (paths and access bits) and `seccomp` (a classic BPF program in base64). Imports the standard library alone
 and as little of it as it can: each module costs every call.
@@ -28,7 +28,7 @@ def main() -> None:
     """Confine this process as POLICY says and become the command."""
     policy = json.loads(sys.argv[1])
     command = sys.argv[2:]
-    supervisor = supervise() if policy.get("supervise") else None
+    supervisor = supervise(policy.get("scratch")) if policy.get("supervise") else None
     if policy.get("uid"):
         drop_user(policy["uid"], bool(policy.get("keep_reading")))
     if supervisor is not None:
@@ -157,8 +157,8 @@ def restrict_calls(program: str) -> None:
         raise OSError(ctypes.get_errno(), "seccomp")
 
 
-def supervise() -> int:
-    """Fork; the child returns its parent's id, the parent stays outside the confinement until no descendant is left, then exits.
+def supervise(scratch: "str | None") -> int:
+    """Fork; the child returns its parent's id, the parent stays outside until no descendant is left, then exits.
 
     It inherits every orphan (subreaper), so a process that leaves its session or its parent is found and killed too.
     SIGTERM, also sent by the kernel when the host dies, means: kill all now.
@@ -180,6 +180,10 @@ def supervise() -> int:
     while status is None and signal.sigwait(blocked) == signal.SIGCHLD:
         status = reap(child)
     sweep(child if status is None else None)
+    if scratch and os.getppid() != parent:  # the host is dead and cannot tidy up
+        import shutil
+
+        shutil.rmtree(scratch, ignore_errors=True)
     code = 128 + signal.SIGKILL if status is None else os.waitstatus_to_exitcode(status)
     os._exit(code if code >= 0 else 128 - code)
 

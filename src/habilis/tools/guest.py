@@ -24,6 +24,13 @@ MESSAGE_CHARACTERS = 2_000
 FRAMES = 6
 DEPTH = 100
 PROBLEMS = 20
+LIMITS = {
+    11: " (the limit of processes of a call is reached)",
+    12: " (the memory limit of a call is reached)",
+    24: " (the limit of open files of a call is reached)",
+    27: " (the size limit of one file is reached)",
+    28: " (the space that a call may use is full)",
+}
 NETWORK = ("gaierror", "herror")
 NETWORK_NUMBERS = {97, 100, 101, 110, 111, 113}  # no family, network down or unreachable, timed out, refused, no route
 
@@ -311,22 +318,27 @@ def refusal_of(error: BaseException, filename: str) -> Refusal:
         package = error.name.partition(".")[0]
         text = f"no package {package} in the tool's environment; name it in the tool's dependencies"
         return Refusal("unavailable", text + lines(error, filename), name)
-    text = f"{name}: {said(error)}{lines(error, filename)}"
+    limit = next(
+        (LIMITS[link.errno] for link in chain(error) if isinstance(link, OSError) and link.errno in LIMITS), ""
+    )
+    text = f"{name}: {said(error)}{limit}{lines(error, filename)}"
     network = next((link for link in chain(error) if is_network(link)), None)
     if network is not None:
         return Refusal("denied", f"no network in the sandbox; {text}", name)
-    if any(is_refused(link) for link in chain(error)):
+    refused = next((link for link in chain(error) if is_refused(link)), None)
+    if refused is not None:
         hint = "the sandbox refused it: a tool may read its task's files and write in its working folder, no more"
-        return Refusal("denied", f"{hint}; {text}", name)
-    missing = next((link for link in chain(error) if isinstance(link, FileNotFoundError) and link.filename), None)
+        return Refusal("denied", f"{hint}; {text}", name, path_of(refused))
+    missing = next((link for link in chain(error) if isinstance(link, FileNotFoundError)), None)
     if missing is not None and raised_in(missing, "subprocess.py"):
         return Refusal("unavailable", f"there is no such program in the sandbox; {text}", name)
-    named = None if missing is None else os.fsdecode(missing.filename) if is_path(missing.filename) else None
-    return Refusal("crashed", text, name, named)
+    return Refusal("crashed", text, name, path_of(missing))
 
 
-def is_path(value: Any) -> bool:
-    return isinstance(value, (str, bytes, os.PathLike))
+def path_of(error: "BaseException | None") -> "str | None":
+    """The path that a file error is about."""
+    path = getattr(error, "filename", None)
+    return os.fsdecode(path) if isinstance(path, (str, bytes, os.PathLike)) and path else None
 
 
 def chain(error: BaseException) -> "list[BaseException]":

@@ -65,6 +65,7 @@ class Landlock:
                     "uid": tenant.uid,
                     "keep_reading": True,
                     "supervise": True,
+                    "scratch": str(tmp),
                     "limits": {"processes": others + tenant.sharing * job.limits.processes},
                     "landlock": rules(inside, tmp),
                     "seccomp": filter_text(),

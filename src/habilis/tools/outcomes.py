@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,9 +13,11 @@ from pydantic_core import from_json
 
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.core.types import CallError, CallOutcome
+from habilis.tools.walls import system_paths
 from habilis.tools.workspace import Scrubber
 
 _MIB = 1 << 20
+_OWN = ("/dev", "/proc")
 _PRINTED_HINT = 600
 
 
@@ -32,7 +36,7 @@ def outcomes_of(
         if frame is None:
             error = ending(ended, job, started, printed)
         elif "error" in frame:
-            error = reported(frame["error"], scrub)
+            error = reported(frame["error"], job, scrub)
         else:
             output = scrub.value(frame["result"])
         written = names(frame, "written")
@@ -73,12 +77,36 @@ def names(frame: dict[str, Any] | None, key: str) -> tuple[str, ...]:
     return tuple(name for name in value if isinstance(name, str)) if isinstance(value, list) else ()
 
 
-def reported(error: Any, scrub: Scrubber) -> CallError:
-    """The failure that the guest reports, with texts scrubbed."""
+def reported(error: Any, job: SandboxJob, scrub: Scrubber) -> CallError:
+    """The failure that the guest reports, with texts scrubbed.
+
+    A path that lies nowhere that a tool may look is `denied` at every level, whether or not something is there: the
+    back ends differ in what they let a tool find out.
+    """
     try:
-        return CallError.model_validate(scrub.value(error))
+        found = CallError.model_validate(error)
     except ValidationError:
         return CallError(kind="bad_output", message="the tool sent a reply that is none")
+    path = found.missing_file
+    hidden = path is not None and found.kind in ("crashed", "denied") and not visible(path, job)
+    message = found.message
+    if hidden and found.kind == "crashed":
+        message = f"a tool sees its task's files and its working folder, and this path is neither; {message}"
+    keep = path is not None and (hidden or found.kind == "crashed")
+    return found.model_copy(
+        update={
+            "kind": "denied" if hidden else found.kind,
+            "message": scrub.text(message),
+            "missing_file": scrub.text(path) if keep and path is not None else None,
+        }
+    )
+
+
+def visible(path: str, job: SandboxJob) -> bool:
+    """Whether `path`, relative ones from the workspace, lies where a tool may look."""
+    place = Path(os.path.normpath(job.workspace / path))
+    roots = (job.workspace, job.workspace.resolve(), *job.read_only, *map(Path, _OWN), *system_paths())
+    return any(place.is_relative_to(root) for root in roots)
 
 
 def ending(ended: SandboxExit, job: SandboxJob, started: bool, printed: str) -> CallError:

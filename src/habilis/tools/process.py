@@ -8,6 +8,7 @@ processes and files, cannot see), and when the caller is cancelled. Returns only
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -32,9 +33,10 @@ _T = TypeVar("_T")
 
 @dataclass
 class Pipes:
-    """The descriptors of one run. `request`, `reply`, `printed` and `alive` are the child's ends.
+    """The descriptors of one run. `request`, `reply`, `printed` and `about` are the child's ends.
 
-    `alive` is for a process that outlives all others of its tree: its closing says that all are gone.
+    On `about` a program that makes a process namespace says, as JSON, the `child-pid` of the namespace's first
+    process: it is the last to end, so its end says that all are gone.
     """
 
     request: int
@@ -42,8 +44,8 @@ class Pipes:
     reply_out: int
     printed: int
     printed_out: int
-    alive: int
-    alive_out: int
+    about: int
+    about_out: int
     extra: list[int] = field(default_factory=list)
 
     @classmethod
@@ -51,10 +53,10 @@ class Pipes:
         """New descriptors; the request lies ready in an unnamed file, so that no writer has to wait."""
         reply_out, reply = os.pipe()
         printed_out, printed = os.pipe()
-        alive_out, alive = os.pipe()
-        for end in (reply_out, printed_out, alive_out):
+        about_out, about = os.pipe()
+        for end in (reply_out, printed_out, about_out):
             os.set_blocking(end, False)
-        return cls(unnamed_file(request), reply, reply_out, printed, printed_out, alive, alive_out)
+        return cls(unnamed_file(request), reply, reply_out, printed, printed_out, about, about_out)
 
     def hand_over(self, content: bytes) -> int:
         """A further descriptor that the child inherits, ready to be read from its beginning."""
@@ -63,14 +65,14 @@ class Pipes:
 
     @property
     def for_child(self) -> tuple[int, ...]:
-        return (self.request, self.reply, self.alive, *self.extra)
+        return (self.request, self.reply, self.about, *self.extra)
 
     def close_childs(self) -> None:
-        for end in (self.request, self.reply, self.printed, self.alive, *self.extra):
+        for end in (self.request, self.reply, self.printed, self.about, *self.extra):
             os.close(end)
 
     def close_ours(self) -> None:
-        for end in (self.reply_out, self.printed_out, self.alive_out):
+        for end in (self.reply_out, self.printed_out, self.about_out):
             os.close(end)
 
 
@@ -151,13 +153,15 @@ class _Run:
         self.printed = bytearray()
         self._process, self._pipes, self._limits, self._workspace = process, pipes, limits, workspace
         self._heard = 0
+        self._about = b""
+        self._last: int | None = None
         self._loop = asyncio.get_running_loop()
         self._stop: asyncio.Future[str] = self._loop.create_future()
         self._exited = asyncio.Event()
         self._alone = asyncio.Event()
         self._loop.add_reader(pipes.reply_out, self._hear_reply)
         self._loop.add_reader(pipes.printed_out, self._hear_printed)
-        self._loop.add_reader(pipes.alive_out, self._hear_alive)
+        self._loop.add_reader(pipes.about_out, self._hear_about)
         self._waiting = asyncio.ensure_future(self._wait())
 
     async def until_stopped(self) -> str:
@@ -181,11 +185,15 @@ class _Run:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         await self._waiting
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_S):
-                await self._alone.wait()
-        for end in (self._pipes.reply_out, self._pipes.printed_out, self._pipes.alive_out):
+        if not supervised:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GRACE_S):
+                    await self._alone.wait()
+        for end in (self._pipes.reply_out, self._pipes.printed_out, self._pipes.about_out):
             self._loop.remove_reader(end)
+        if self._last is not None:
+            self._loop.remove_reader(self._last)
+            os.close(self._last)
         self._hear_reply()
         self._hear_printed()
         self._pipes.close_ours()
@@ -230,9 +238,23 @@ class _Run:
     def _stop_is(self, reason: str) -> bool:
         return self._stop.done() and not self._stop.cancelled() and self._stop.result() == reason
 
-    def _hear_alive(self) -> None:
-        if self._read(self._pipes.alive_out) == b"":
+    def _hear_about(self) -> None:
+        data = self._read(self._pipes.about_out)
+        if data is None:
+            return
+        self._about += data
+        if b"}" in data:
+            self._last = self._handle_of(json.loads(self._about)["child-pid"])
+        if data == b"" and self._last is None:
             self._alone.set()
+
+    def _handle_of(self, pid: int) -> int | None:
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return None
+        self._loop.add_reader(handle, self._alone.set)
+        return handle
 
     def _read(self, end: int) -> bytes | None:
         """What there is to read: b"" at the end, None when there is nothing yet."""
