@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from habilis.agents import verdicts
 from habilis.agents.state import ExecutorState, packed, unpacked
 from habilis.core.types import Invocation
-from habilis.models.history import drop_calls
+from habilis.models.history import call_ids, drop_calls
 from habilis.tools.library import Tool
 from habilis.tools.workshop import Workshop
 
@@ -30,9 +30,9 @@ class Mended:
 def is_due(state: Mapping[str, Any], shop: Workshop) -> bool:
     """Whether there is anything to look at: a call without verdict, or a failure that may still be mended."""
     calls = [Invocation.model_validate(raw) for raw in state["calls"] if raw["attempt"] == state["attempt"]]
-    return any(call.verdict is None and shop.library.get(call.tool) for call in calls) or bool(
-        _failing(calls, state.get("enhancements", {}), shop)
-    )
+    if any(call.verdict is None and shop.library.get(call.tool) for call in calls):
+        return True
+    return bool(_failing(calls, state["enhancements"], shop) or _mended_before(calls, state["messages"], shop))
 
 
 async def mend(state: ExecutorState, shop: Workshop) -> Mended:
@@ -51,6 +51,8 @@ async def mend(state: ExecutorState, shop: Workshop) -> Mended:
     failing = _failing(current, tried, shop)
     outcomes = await _enhance_all(failing, shop)
     messages = state["messages"]
+    for name, calls in _mended_before(current, messages, shop).items():
+        failing[name], outcomes[name] = calls, True
     for name, better in outcomes.items():
         tried.setdefault(name, []).extend(dict.fromkeys(verdicts.failure_kind(call) for call in failing[name]))
         if better:
@@ -68,6 +70,23 @@ async def _enhance_all(failing: Mapping[str, Sequence[Invocation]], shop: Worksh
                 records = [record for call in calls if (record := shop.record_of(call)) is not None]
                 tasks[name] = group.create_task(shop.smith.enhance(tool, records))
     return {name: isinstance(task.result(), Tool) for name, task in tasks.items()}
+
+
+def _mended_before(
+    calls: Sequence[Invocation], messages: Sequence[BaseMessage], shop: Workshop
+) -> dict[str, list[Invocation]]:
+    """By tool, failures that still stand in the history although the present version was made to mend them.
+
+    So it is after a kill between the tool's replacement and the checkpoint: the step runs again, the work is done.
+    """
+    standing = {call_id for message in messages for call_id in call_ids(message)}
+    found: dict[str, list[Invocation]] = {}
+    for call in calls:
+        tool = shop.library.get(call.tool)
+        mended = tool is not None and f"{call.tool}@{call.version}" in tool.origin.parents
+        if mended and call.verdict == "failure" and call.call_id in standing:
+            found.setdefault(call.tool, []).append(call)
+    return found
 
 
 def _failing(
