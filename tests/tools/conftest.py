@@ -6,6 +6,7 @@ import contextlib
 import json
 import sys
 import types
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,8 @@ class InProcessHost:
         if refusal := self.refuse(tool):
             return CallOutcome(error=refusal)
         try:
-            with contextlib.chdir(workspace):
+            with contextlib.chdir(workspace), warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # files that a tool leaves open are the tool's affair
                 module = self._load(tool)
                 output = module.run(module.InputModel(**arguments)).model_dump(mode="json")
             return CallOutcome(output=output, level="in process")

@@ -30,13 +30,15 @@ def read_confined(path: Path, allowed: Sequence[Path], limit: int) -> bytes:
         descriptor = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     except (OSError, RuntimeError, ValueError):
         raise Refused(f"file {path.name} cannot be read") from None
-    with os.fdopen(descriptor, "rb") as stream:
-        status = os.fstat(stream.fileno())
-        if not stat.S_ISREG(status.st_mode):
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise Refused(f"{path.name} is not a plain file")
-        if not is_within(_opened_path(stream.fileno(), real), allowed):
+        if not is_within(_opened_path(descriptor, real), allowed):
             raise Refused(f"file {path.name} lies outside the task's files")
-        content = stream.read(limit + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as stream:
+            content = stream.read(limit + 1)
+    finally:
+        os.close(descriptor)
     if len(content) > limit:
         raise Refused(f"file {path.name} is larger than {limit} bytes")
     return content
