@@ -22,7 +22,7 @@ _PURE_MODULES = _words(
     "__future__ abc array base64 binascii bisect calendar cmath collections colorsys contextlib copy csv dataclasses "
     "datetime decimal difflib enum fractions functools graphlib hashlib heapq html io ipaddress itertools json keyword "
     "logging math numbers operator pathlib pydantic re statistics string struct sys textwrap traceback types typing "
-    "typing_extensions unicodedata warnings zlib zoneinfo"
+    "ast typing_extensions unicodedata warnings zlib zoneinfo"
 )
 _PURE_SUBMODULES = frozenset({"urllib.parse", "xml.sax.saxutils", "os.path"})
 # Modules that start programs, run code that cannot be seen here, or send.
