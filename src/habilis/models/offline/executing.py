@@ -239,7 +239,8 @@ def _answer(question: str, understood: Understood, state: _State) -> str:
         finding = _finding(step.operation, values, written(value))
         used = state.used[index]
         arguments = json.dumps(used.arguments, ensure_ascii=False)
-        sentences.append(f"{finding[0].upper()}{finding[1:]} (from `{used.tool}` with {arguments}).")
+        start = finding[0] if step.operation.finding.startswith("{") else finding[0].upper()
+        sentences.append(f"{start}{finding[1:]} (from `{used.tool}` with {arguments}).")
     shown = [understood.steps[i].operation.present(state.results[i], question) for i in understood.asked]
     return "\n".join([*sentences, f"{CONCLUSION} {_together(shown, understood.form)}"])
 
