@@ -10,7 +10,6 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -19,7 +18,8 @@ from habilis.config import ModelsSettings, secret
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, ModelRetry, Notice
 from habilis.core.types import Role, ToolSpec, Usage
-from habilis.models.client import Client, Clients, Factory, Wire
+from habilis.models.client import Client, Clients, Factory
+from habilis.models.exchange import Exchange, RequestRefused, Wire
 from habilis.models.failures import Failure, advice, backoff_s, expected, sort_out
 from habilis.models.offline import MODEL_NAME
 from habilis.models.tape import Entry, Request, Slot, Tape
@@ -32,21 +32,6 @@ if TYPE_CHECKING:
     from habilis.models.structured import Modes
 
 T = TypeVar("T", bound=BaseModel)
-
-
-class RequestRefused(Exception):
-    """The server will not answer a request in this form; another form may do."""
-
-
-@dataclass(frozen=True)
-class Exchange:
-    """One request as it goes out. `refusable`: a refusal is an answer that the caller can go on from."""
-
-    request: Request
-    messages: list[BaseMessage]
-    wire: Wire
-    mode: str = ""
-    refusable: bool = False
 
 
 class Models:

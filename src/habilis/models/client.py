@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import ssl
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from habilis.config import ModelsSettings, RoleSettings, secret
 from habilis.core.errors import ModelUnreachable, UserError
 from habilis.core.types import Role
+from habilis.models.exchange import Wire
 from habilis.models.failures import advice, expected, sort_out
 from habilis.models.offline import MODEL_NAME
 
@@ -29,15 +30,6 @@ NO_KEY = "no-key"
 """Sent to servers that want none: the client library insists on a key."""
 
 Factory = Callable[[Role, RoleSettings], "BaseChatModel"]
-
-
-@dataclass(frozen=True)
-class Wire:
-    """What goes with the messages of one request, in the words of chat completions."""
-
-    tools: Sequence[dict[str, Any]] = ()
-    tool_choice: str | None = None
-    response_format: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)

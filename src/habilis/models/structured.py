@@ -8,15 +8,15 @@ process, which may start in another mode, finds the very replies that were paid 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel
 
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Role
-from habilis.models.chat import Exchange, RequestRefused
-from habilis.models.client import Client, Wire
+from habilis.models.client import Client
+from habilis.models.exchange import Exchange, RequestRefused, Wire
 from habilis.models.forms import FormProblem, read_form, schema_of, strict_schema
 from habilis.models.history import repair_history
 from habilis.models.tape import Request
@@ -24,8 +24,6 @@ from habilis.models.wire import request_part
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
-
-    from habilis.models.chat import Models
 
 T = TypeVar("T", bound=BaseModel)
 Mode = Literal["json_schema", "function_calling", "json_mode", "text"]
@@ -52,10 +50,21 @@ PROCESS_MODES = Modes()
 """What this process has learnt; servers do not change their minds between two tasks."""
 
 
+class Exchanger(Protocol):
+    """What asking in a fixed form needs of `models.chat.Models`."""
+
+    last_modes: dict[str, str]
+
+    async def exchange(self, request: Request, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]: ...
+    def mode_setting(self, role: Role) -> str: ...
+    def known_client(self, role: Role) -> Client | None: ...
+    def name(self, role: Role) -> str: ...
+
+
 class StructuredAsker:
     """Asks for answers in a fixed form."""
 
-    def __init__(self, models: Models, modes: Modes) -> None:
+    def __init__(self, models: Exchanger, modes: Modes) -> None:
         self._models = models
         self._modes = modes
 

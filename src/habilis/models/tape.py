@@ -130,10 +130,10 @@ class Tape:
         self._record(slot, model, mode, usage, error=error, final=final)
 
     def release(self, slot: Slot) -> None:
-        """Give a claimed place back: the call came to nothing that could be recorded."""
+        """Give a claimed place back if nothing was recorded there: the call was broken off."""
         with self._lock:
             place = (slot.request.role, slot.key)
-            if self._counts.get(place) == slot.n:
+            if self._counts.get(place) == slot.n and (place, slot.n) not in self._by_place:
                 self._counts[place] = slot.n - 1
 
     def position(self) -> int:

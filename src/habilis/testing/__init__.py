@@ -1,0 +1,23 @@
+"""Shipped doubles, for our tests and for those of users.
+
+`ScriptedServer` speaks chat completions on loopback and fails on demand, `ScriptedModel` is a chat model that plays
+given replies in process, `RecordingSink` keeps events, `FakeClock` makes waiting free. `python -m habilis.testing`
+serves the offline demonstration model until stopped.
+"""
+
+from habilis.testing.doubles import FakeClock, RecordingSink, ScriptedModel
+from habilis.testing.faults import TRANSIENT, Fault, FaultKind, SeenRequest, seeded, when
+from habilis.testing.server import ScriptedServer
+
+__all__ = [
+    "TRANSIENT",
+    "FakeClock",
+    "Fault",
+    "FaultKind",
+    "RecordingSink",
+    "ScriptedModel",
+    "ScriptedServer",
+    "SeenRequest",
+    "seeded",
+    "when",
+]

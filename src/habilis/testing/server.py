@@ -1,0 +1,216 @@
+"""A chat-completions server on loopback that fails on demand."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from langchain_core.messages import AIMessage, BaseMessage
+
+from habilis.testing.completions import as_call, chunks_of, completion_of, read_messages, with_fault
+from habilis.testing.faults import STATUS, Faults, Schedule, SeenRequest, when
+
+Answerer = Callable[[list[BaseMessage], list[dict[str, Any]], dict[str, Any] | None], AIMessage]
+"""From messages, tools (OpenAI function schemas) and response format to the reply."""
+
+
+class ScriptedServer:
+    """A chat-completions server on loopback, in threads of its own. Use it as a context manager.
+
+    `faults`: one fault (or None) per request in order, or a schedule. `refuse`: forms that it answers with 400, of
+    `json_schema`, `json_mode`, `function_calling`, `tools`. `key`: when set, any other key gets 401. Latency is in
+    seconds, per request and per token of the reply. What was asked stands in `requests`.
+    """
+
+    def __init__(
+        self,
+        answer: Answerer | None = None,
+        *,
+        faults: Faults = (),
+        refuse: Iterable[str] = (),
+        usage: bool = True,
+        key: str | None = None,
+        models: Sequence[str] = ("scripted",),
+        latency_s: float = 0.0,
+        latency_per_token_s: float = 0.0,
+        port: int = 0,
+    ) -> None:
+        self.answer = answer or _offline
+        self.refuse = set(refuse)
+        self.usage = usage
+        self.key = key
+        self.models = tuple(models)
+        self.latency_s = latency_s
+        self.latency_per_token_s = latency_per_token_s
+        self.requests: list[SeenRequest] = []
+        self.closing = threading.Event()
+        self.lock = threading.Lock()
+        self.choose: Schedule = faults if callable(faults) else when(lambda _: True, faults)
+        self._http = _Server(("127.0.0.1", port), _Handler)
+        self._http.scripted = self
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def finished(self) -> int:
+        """How many chat requests were answered in full."""
+        return sum(seen.finished for seen in self.requests)
+
+    def repeated(self) -> list[SeenRequest]:
+        """Requests that were answered in full although an equal one had been before: paid twice."""
+        seen: set[str] = set()
+        again: list[SeenRequest] = []
+        for request in [request for request in self.requests if request.finished]:
+            key = json.dumps(request.body, sort_keys=True)
+            if key in seen:
+                again.append(request)
+            seen.add(key)
+        return again
+
+    def start(self) -> ScriptedServer:
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True)
+        self._thread.start()
+        return self
+
+    def close(self) -> None:
+        """Stop; whoever hangs is let go."""
+        self.closing.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+    def __enter__(self) -> ScriptedServer:
+        return self.start()
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _offline(messages: list[BaseMessage], tools: list[dict[str, Any]], form: dict[str, Any] | None) -> AIMessage:
+    from habilis.models.offline import reply
+
+    return reply(messages, tools, form)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    scripted: ScriptedServer
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that left is no error of the server's."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    wbufsize = -1
+    server: _Server
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Silent: `requests` is the log."""
+
+    def do_GET(self) -> None:
+        scripted = self.server.scripted
+        if self.path.rstrip("/").endswith("/models"):
+            rows = [{"id": name, "object": "model", "owned_by": "habilis"} for name in scripted.models]
+            return self._send(200, {"object": "list", "data": rows})
+        return self._send(404, _error("no such path", "not_found"))
+
+    def do_POST(self) -> None:
+        scripted = self.server.scripted
+        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = json.loads(raw)
+        with scripted.lock:
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            seen = SeenRequest(len(scripted.requests), self.path, body, headers)
+            scripted.requests.append(seen)
+            seen.fault = scripted.choose(seen)
+        if not self.path.endswith("/chat/completions"):
+            return self._refuse(seen, 404, "no such path")
+        if scripted.key and self.headers.get("authorization") != f"Bearer {scripted.key}":
+            return self._refuse(seen, 401, "incorrect API key provided")
+        if seen.mode in scripted.refuse or ("tools" in scripted.refuse and body.get("tools")):
+            return self._refuse(seen, 400, f"{seen.mode or 'tools'} is not supported")
+        return self._answer(seen)
+
+    def _answer(self, seen: SeenRequest) -> None:
+        scripted, fault = self.server.scripted, seen.fault
+        kind = fault.kind if fault else None
+        if kind == "hang":
+            scripted.closing.wait()
+            return self._drop()
+        if kind == "drop":
+            return self._drop()
+        if fault and (fault.status or kind in STATUS):
+            return self._refuse(seen, fault.status or STATUS[fault.kind], f"scripted {kind}", fault.retry_after)
+        tools = seen.body.get("tools") or []
+        message = scripted.answer(read_messages(seen.body["messages"]), tools, seen.body.get("response_format"))
+        if seen.mode == "function_calling" and not message.tool_calls:
+            message = as_call(message, tools)
+        completion = completion_of(seen, with_fault(message, tools, kind), kind)
+        scripted.closing.wait(
+            scripted.latency_s + scripted.latency_per_token_s * completion["usage"]["completion_tokens"]
+        )
+        if not scripted.usage or kind == "no_usage":
+            del completion["usage"]
+        if kind == "malformed_json":
+            return self._send(200, None, b'{"choices": [{"message": {"content": "half a bo')
+        # Counted before the last byte leaves: a client that was killed right behind it had its answer.
+        seen.status, seen.finished = 200, kind != "drop_body"
+        if seen.body.get("stream"):
+            return self._stream(seen, completion, cut=kind == "drop_body")
+        return self._send(200, completion, cut=kind == "drop_body")
+
+    def _refuse(self, seen: SeenRequest, status: int, text: str, retry_after: float | None = None) -> None:
+        seen.status = status
+        code = "insufficient_quota" if status == 402 else f"scripted_{status}"
+        headers = {"retry-after": f"{retry_after:g}"} if retry_after is not None else {}
+        self._send(status, _error(text, code), headers=headers)
+
+    def _drop(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def _send(
+        self,
+        status: int,
+        body: Any,
+        raw: bytes | None = None,
+        *,
+        headers: dict[str, str] | None = None,
+        cut: bool = False,
+    ) -> None:
+        data = raw if raw is not None else json.dumps(body).encode()
+        self.send_response(status)
+        for name, value in {"content-type": "application/json", **(headers or {})}.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data[: len(data) // 2] if cut else data)
+        self.wfile.flush()
+        if cut:
+            self._drop()
+
+    def _stream(self, seen: SeenRequest, completion: dict[str, Any], *, cut: bool) -> None:
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        chunks = list(chunks_of(seen, completion))
+        for chunk in chunks[: len(chunks) // 2] if cut else chunks:
+            self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+            self.wfile.flush()
+        if cut:
+            return self._drop()
+        self.wfile.write(b"data: [DONE]\n\n")
+        return self.wfile.flush()
+
+
+def _error(text: str, code: str) -> dict[str, Any]:
+    return {"error": {"message": text, "type": "scripted", "code": code}}
