@@ -272,6 +272,8 @@ WAITS = 'print("on", file=sys.stderr, flush=True); await self.asked_to_end.wait(
 STUBBORN = 'print("on", file=sys.stderr, flush=True); await asyncio.Event().wait()'
 ASKS = 'text = await self.asker("Which\\x1b[2J one?"); status = "answered"'
 
+PID = "import os; print(f'pid {os.getpid()}.', file=sys.stderr, flush=True)\n            "
+
 
 def script(body: str) -> list[str]:
     return [sys.executable, "-c", textwrap.dedent(SLOW_TEAM).replace("{body}", body)]
@@ -346,17 +348,24 @@ def test_a_person_at_the_terminal_is_asked_and_answers(tmp_path: Path) -> None:
     assert (code, out.decode()) == (0, "the größte\n")
 
 
-def test_a_person_who_ends_the_program_instead_of_answering_is_let_go(tmp_path: Path) -> None:
-    body = ASKS.replace("text =", "import habilis.core.errors as e\n            try: text =").replace(
-        '; status = "answered"', '\n            except e.Interrupted: text = ""\n            status = "interrupted"'
+@pytest.mark.parametrize(("ending", "status"), [("eof", "waiting"), ("ctrl-c", "interrupted")])
+def test_a_person_may_leave_the_question_open_or_end_the_program(tmp_path: Path, ending: str, status: str) -> None:
+    body = (
+        "from habilis.core.errors import Interrupted\n            text = ''\n            try:\n"
+        "                status = 'waiting' if await self.asker('Which?') is None else 'answered'\n"
+        "            except Interrupted:\n                status = 'interrupted'"
     )
 
     def talk(expect: Callable[[bytes], bytes], leader: int) -> None:
         expect(b"> ")
-        os.write(leader, b"\x04")
+        if ending == "eof":
+            os.write(leader, b"\x04")
+        else:
+            os.kill(int(expect(b".").split(b"pid ")[1].split(b".")[0]), signal.SIGINT)
 
-    code, _ = at_a_terminal(script(body), tmp_path, talk)
-    assert code == 130
+    code, out = at_a_terminal([*script(PID + body), "--json"], tmp_path, talk)
+    assert json.loads(out)["status"] == status
+    assert code == (0 if status == "waiting" else 130)
 
 
 def test_the_event_loop_is_free_while_a_person_thinks(tmp_path: Path) -> None:

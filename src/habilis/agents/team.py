@@ -41,7 +41,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
-Asker = Callable[[str], Awaitable[str]]
+Asker = Callable[[str], Awaitable[str | None]]
+"""Answers a question to the user; None leaves it open, and the task waits."""
 
 
 class Team:
@@ -242,7 +243,10 @@ class Team:
                         question = _asked(out)
                         if question is None or self._asker is None:
                             break
-                        step = Command(resume=await self._asker(question))
+                        said = await self._asker(question)
+                        if said is None:
+                            break
+                        step = Command(resume=said)
             except UserError as bad:
                 if not isinstance(bad, ReplayMismatch):
                     raise

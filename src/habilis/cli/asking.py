@@ -17,29 +17,31 @@ if TYPE_CHECKING:
 class TerminalAsker:
     """Prompts on standard error and reads one line from the terminal.
 
-    Raises `Interrupted` when the person ends the input (Ctrl-D) or the run (Ctrl-C) instead of answering.
+    None when the person ends the input (Ctrl-D): the question stays open. Raises `Interrupted` on Ctrl-C.
     """
 
     def __init__(self, sink: ConsoleSink | None) -> None:
         self._sink = sink
-        self._pending: asyncio.Future[str] | None = None
+        self._pending: asyncio.Future[str | None] | None = None
         self._turn = asyncio.Lock()
 
-    async def __call__(self, question: str) -> str:
+    async def __call__(self, question: str) -> str | None:
         async with self._turn:
             while True:
                 answer = await self._read(question)
+                if answer is None:
+                    raise Interrupted("interrupted while a question was open; resume to answer it")
                 if not answer:
-                    raise Interrupted("the question was left unanswered")
+                    return None
                 if answer.strip():
                     return answer.strip()
 
     def give_up(self) -> None:
-        """End a prompt that is open, as Ctrl-D would."""
+        """End a prompt that is open, because the run is to end."""
         if self._pending is not None and not self._pending.done():
-            self._pending.set_result("")
+            self._pending.set_result(None)
 
-    async def _read(self, question: str) -> str:
+    async def _read(self, question: str) -> str | None:
         if self._sink:
             self._sink.pause()
         if not (self._sink and self._sink.asked == question):

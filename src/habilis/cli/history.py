@@ -42,6 +42,7 @@ class TaskHistory:
 
     def lines(self) -> list[tuple[str, str]]:
         """Labels and texts, as `habilis runs show` prints them."""
+        from habilis.cli.console import usage_text
         from habilis.cli.outcome import body, facts
 
         status = self.result.status if self.result and self.state != "running" else ""
@@ -58,7 +59,7 @@ class TaskHistory:
         rows += [(label, "\n".join(text for text, _ in body(self.result)))]
         rows += [("", fact) for fact in facts(self.result) if not fact.startswith("run: ")]
         for role, usage in sorted(self.result.usage_by_role.items()):
-            rows.append(("usage", f"{role}: {usage.model_calls} calls, {usage.total_tokens:,} tokens"))
+            rows.append(("usage", f"{role}: {usage_text(usage)}"))
         return rows
 
 
@@ -135,7 +136,8 @@ def _take_tool(history: TaskHistory, row: dict[str, Any]) -> None:
 
 
 def _thought_lines(position: int, record: dict[str, Any]) -> list[tuple[str, str]]:
-    unfinished = {"asked": " (no reply)", "replied": " (not finished)"}.get(record.get("stage", ""), "")
+    stage = "answered" if record.get("stage") == "replied" and not record.get("calls") else record.get("stage")
+    unfinished = {"asked": " (no reply)", "replied": " (calls not finished)"}.get(str(stage), "")
     rows = [("thought", f"{position}{unfinished}: {one_line(str(record.get('thought', '')), 400)}")]
     for call in record.get("calls") or ():
         what = f"error: {call['error']}" if call.get("error") else call.get("observation", "")
