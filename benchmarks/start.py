@@ -33,7 +33,9 @@ def figures(repeats: int) -> list[Figure]:
         _timed(command)  # bytecode and file cache
     pairs = [(_timed(ours)[0], _timed(theirs)[0]) for _ in range(repeats)]
     return [
-        Figure("`habilis --help`, wall", "s", [a for a, _ in pairs], "the imports of an agent alone", [b for _, b in pairs])
+        Figure(
+            "`habilis --help`, wall", "s", [a for a, _ in pairs], "the imports of an agent alone", [b for _, b in pairs]
+        )
     ]
 
 

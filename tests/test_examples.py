@@ -1,0 +1,39 @@
+"""The examples are the first code that a user reads and copies: each must run, offline, and show what it says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
+SHOWS = {
+    "01": [r"status: answered", r"answer: 22\.5\b", r"tools made: \w+", r"called \w+ with .*price"],
+    "02": [r"answered", r"requests that the server saw: [1-9]"],
+    "03": [r"built ", r"judged .*: failure", r"mended .*all passed", r"judged .*: success", r"result +answered"],
+    "04": [r"killed after 3 finished", r"resumed: answered, 22\.5", r"3 before .*, 3 after it, 6 in all"],
+    "05": [r"replayed: answered, 24", r"same answer: True", r"another question: .*was not recorded"],
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_runs_and_shows_what_it_promises(path: Path, tmp_path: Path) -> None:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", path], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    for line in SHOWS[path.stem[:2]]:
+        assert re.search(line, done.stdout), f"{line!r} not in:\n{done.stdout}"
+
+
+def test_every_example_stands_in_their_list() -> None:
+    text = (ROOT / "examples" / "README.md").read_text()
+    assert [path.name for path in EXAMPLES if path.name not in text] == []
+    assert sorted(SHOWS) == [path.stem[:2] for path in EXAMPLES]
