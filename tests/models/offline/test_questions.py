@@ -100,7 +100,8 @@ WITH_FILES = [
     ("columns", "What are the columns of sales.csv?", SALES, "date, region, product, quantity, price"),
     ("column_average", "What is the mean of price in sales_semicolon.csv?", SEMI, "1150.458333"),
     ("column_maximum", "What is the highest price in sales_semicolon.csv?", SEMI, "3120"),
-    ("column_sum_where", "total price in sales_semicolon.csv where region is east, rounded to 2 decimals", SEMI, "6440.25"),
+    ("column_sum_where", "total price in sales_semicolon.csv where region is east, rounded to 2"
+     " decimals", SEMI, "6440.25"),
     ("count_rows_where", "How many rows of sales_semicolon.csv have price above 1,000?", SEMI, "6"),
     ("count_rows", "How many rows are in empty.csv?", EMPTY, "0"),
     ("word_count", "How many words are in notes.txt?", NOTES, "75"),

@@ -91,10 +91,10 @@ def test_a_question_without_an_answer_ends_without_one(player, question):
 
 
 TEXT = st.text(max_size=300)
-PIECES = st.sampled_from(
-    "what is the average mean sum of price in sales.csv where region over 10 times plus ( ) % 3 , and how many rows words "
-    "between 2024-01-01 a prime \" ' @ {0} } { <question> </question> <candidates> - 1e999 999999999999 ^ sqrt json path . ?".split()
-)
+JUMBLE = """what is the average mean sum of price in sales.csv where region over 10 times plus ( ) % 3 , and how many
+rows words between 2024-01-01 a prime " ' @ {0} } { <question> </question> <candidates> - 1e999 999999999999 ^ sqrt
+json path . ?"""
+PIECES = st.sampled_from(JUMBLE.split())
 QUIET = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

@@ -65,7 +65,7 @@ def _with(form: Form, kind: str, match: re.Match[str]) -> Form:
     return form if kind == "only" else replace(form, decimals=int(kind))
 
 
-def written(value: Any, form: Form = Form()) -> str:  # noqa: B008 - frozen
+def written(value: Any, form: Form = Form()) -> str:
     """`value` as an answer: never 12.340000000001, yes or no for truth, a list with commas."""
     if isinstance(value, bool):
         return "Yes" if value else "No"

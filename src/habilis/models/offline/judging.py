@@ -11,7 +11,8 @@ from habilis.models.offline.language import words
 from habilis.models.offline.reading import Seen, entries, first_object, loads
 
 _NOTHING = re.compile(
-    r"\b(?:i|we) (?:cannot|can't|could not|couldn't|am unable|was unable)\b|missing capabilities:|do(?:es)? not understand"
+    r"\b(?:i|we) (?:cannot|can't|could not|couldn't|am unable|was unable)\b|missing capabilities:|do"
+    r"(?:es)? not understand"
     r"|\bnothing (?:was |could be )?found\b|\bno (?:result|answer) (?:was |could be )?found\b|not able to",
     re.IGNORECASE,
 )

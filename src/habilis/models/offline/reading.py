@@ -149,7 +149,7 @@ def first_object(text: str) -> dict[str, Any] | None:
 
 
 def _files(text: str) -> tuple[SeenFile, ...]:
-    """The `<files>` list. A line of a preview that looks like an entry is told apart by its path: it ends in the name."""
+    """The `<files>` list. An entry's path ends in its name; that tells it from a preview's line like it."""
     files: list[SeenFile] = []
     named, lines = "", list[str]()
 

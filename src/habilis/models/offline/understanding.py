@@ -28,7 +28,8 @@ _BARE_FILE = re.compile(
 )
 _NOUN = r"(?:csv|json|text|data|log|attached|given|following|this|that|my|our|uploaded|provided)"
 _BEFORE = re.compile(
-    rf"(?:\b(?:the|this|that|my|our|a) )?(?:\b{_NOUN} )*\b(?:file|table|document|spreadsheet|data ?set)(?: (?:named|called))? (?={MARK})",
+    rf"(?:\b(?:the|this|that|my|our|a) )?(?:\b{_NOUN} )*\b(?:file|table|document|spreadsheet|data ?set)(?: "
+    rf"(?:named|called))? (?={MARK})",
     re.IGNORECASE,
 )
 _AFTER = re.compile(rf"({MARK}[0-9]+) (?:csv |json |text |data )?(?:file|table|document|spreadsheet)\b", re.IGNORECASE)
@@ -37,7 +38,8 @@ _THE_FILE = re.compile(
     re.IGNORECASE,
 )
 _AGAIN = re.compile(
-    r"(?:\?|\.|;|,)? (?:and(?: also)?|also),? (?=(?:what|which|how|on which|on what|is|was|calculate|compute|find|count|tell)\b)|[?.;] ",
+    r"(?:\?|\.|;|,)? (?:and(?: also)?|also),? (?=(?:what|which|how|on which|on"
+    r" what|is|was|calculate|compute|find|count|tell)\b)|[?.;] ",
     re.I,
 )
 
@@ -155,7 +157,10 @@ def _one(text: str, world: World) -> Call | None:
 
 def _file_last(phrase: str) -> str:
     """ "in x.csv, what is …" as "… in x.csv", "how many rows does x.csv have" as "how many rows in x.csv"."""
-    opening = rf"(?:in|from|for|using|according to|given|look at|read|take|open|with|of|within|inside) ({MARK}[0-9]+)[,:.]? (?:and )?"
+    opening = (
+        r"(?:in|from|for|using|according to|given|look at|read|take|open|with|of|within|inside)"
+        rf" ({MARK}[0-9]+)[,:.]? (?:and )?"
+    )
     if match := re.match(opening, phrase, re.IGNORECASE):
         phrase = f"{core(phrase[match.end() :])} in {match[1]}"
     return re.sub(

@@ -47,7 +47,7 @@ class Family(Protocol):
 
 @dataclass(frozen=True)
 class World:
-    """The files of a task and the understanding of phrases. `mentions` are the files named in the question, in order."""
+    """The files of a task and the understanding of phrases. `mentions` are the files that the question names."""
 
     question: str
     files: tuple[SeenFile, ...]

@@ -31,7 +31,10 @@ EXPRESSION = Operation(
     robust="arithmetic",
 )
 
-_PHRASE_ENDS = r"(?=\s+(?:times|plus|minus|divided by|multiplied by|mod|modulo|squared|cubed|to the power|raised to|[-+*/×÷^·])\s|\s+(?:squared|cubed)$|\)|$)"
+_PHRASE_ENDS = (
+    r"(?=\s+(?:times|plus|minus|divided by|multiplied by|mod|modulo|squared|cubed|to the power|raised to|[-+*/×÷^·])\s"
+    r"|\s+(?:squared|cubed)$|\)|$)"
+)
 _TOKENS: tuple[tuple[str, str], ...] = (
     (r"\*\*|\^|(?:raised )?to the power(?: of)?\b|raised to\b", "**"),
     (r"multiplied (?:by|with)\b|times\b|×|\*|·", "*"),

@@ -15,7 +15,8 @@ _COMPARISONS: tuple[tuple[str, str], ...] = (
     (r"(?:is |are |was )?(?:at least|no less than|not less than|>=|≥)", "at_least"),
     (r"(?:is |are |was )?(?:at most|no more than|not more than|up to|<=|≤)", "at_most"),
     (
-        r"(?:is |are |was )?(?:over|above|greater than|more than|larger than|higher than|bigger than|exceeds?|exceeding|>)",
+        r"(?:is |are |was )?(?:over|above|greater than|more than|larger than|higher than|bigger"
+        r" than|exceeds?|exceeding|>)",
         "greater",
     ),
     (r"(?:is |are |was )?(?:under|below|less than|smaller than|lower than|fewer than|<)", "less"),
@@ -29,10 +30,13 @@ _SAID = {
 ROWS = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
 THINGS = rf"(?:{ROWS}|lines?|items?|orders?|sales|transactions?|products?|those|ones|cases)"
 _LEADS = (
-    rf"(?:for|of|in|over|among|across)(?: only)?(?: all)?(?: the| those)? {THINGS} (?:with|where|whose|in which|for which|that have|having|when)(?: the| an?)?",
+    rf"(?:for|of|in|over|among|across)(?: only)?(?: all)?(?: the| those)? {THINGS} "
+    rf"(?:with|where|whose|in which|for which|that have|having|when)(?: the| an?)?",
     r"(?:where|with|whose|when|if|having|for which|in which|for|filtered by|given that)(?: the| an?)?",
     r"(?:that|which) (?:have|has|had)(?: the| an?)?",
 )
+_IN_ORDER = ("greater", "at_least", "less", "at_most")
+_ISO_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _QUOTED_VALUE = r"\"[^\"]+\"|'[^']+'"
 _PLAIN_VALUE = r"[^\s\"'][^\"']*?"
 _WORDY = re.compile(
@@ -100,9 +104,8 @@ def _comparison(text: str, file: SeenFile) -> dict[str, Any] | None:
         quoted = value[0] in "\"'"
         if not quoted and (_WORDY.search(value) or len(value.split()) > 4):
             continue
-        if not quoted and how in ("greater", "at_least", "less", "at_most") and number(value) is None:
-            if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", value):
-                continue
+        if not quoted and how in _IN_ORDER and number(value) is None and not re.fullmatch(_ISO_DATE, value):
+            continue
         column = known_column(match["column"], file)
         if column:
             return _as_condition(column, how, value[1:-1] if quoted else value)

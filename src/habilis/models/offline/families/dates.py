@@ -79,8 +79,10 @@ LEAP = Operation(
 _UNIT = r"(?P<unit>days?|weeks?|fortnights?|months?|years?)"
 _DATED = rf"(?P<date>{DATE})"
 _MOVES: tuple[tuple[str, int], ...] = (
-    (rf"(?:what |which )?(?:is |will be )?(?:the )?(?:date|day)?(?: is| will be| falls| comes| it is| would be)?(?: it)? ?(?P<n>\S+) {_UNIT} (?:after|from|past|following|later than) {_DATED}", 1),
-    (rf"(?:what |which )?(?:is |was )?(?:the )?(?:date|day)?(?: is| was| it was| would be)?(?: it)? ?(?P<n>\S+) {_UNIT} (?:before|prior to|ahead of|earlier than) {_DATED}", -1),
+    (rf"(?:what |which )?(?:is |will be )?(?:the )?(?:date|day)?(?: is| will be| falls| comes| it is| would be)?"
+     rf"(?: it)? ?(?P<n>\S+) {_UNIT} (?:after|from|past|following|later than) {_DATED}", 1),
+    (rf"(?:what |which )?(?:is |was )?(?:the )?(?:date|day)?(?: is| was| it was| would be)?(?: it)? ?"
+     rf"(?P<n>\S+) {_UNIT} (?:before|prior to|ahead of|earlier than) {_DATED}", -1),
     (rf"add (?P<n>\S+) {_UNIT} to (?:the date )?{_DATED}", 1),
     (rf"subtract (?P<n>\S+) {_UNIT} from (?:the date )?{_DATED}", -1),
     (rf"{_DATED} (?:plus|\+) (?P<n>\S+) {_UNIT}", 1),
@@ -88,14 +90,16 @@ _MOVES: tuple[tuple[str, int], ...] = (
 )  # fmt: skip
 _WEEKDAYS = r"(?:week ?day|day of the week|day)"
 _WEEKDAY_FORMS = (
-    rf"(?:(?:on )?(?:which|what) )?{_WEEKDAYS} (?:is|was|will be|did|does|will) (?:the date )?(?P<x>.+?)(?: fall on| falls on| fall| be| on)?",
+    rf"(?:(?:on )?(?:which|what) )?{_WEEKDAYS} (?:is|was|will be|did|does|will) (?:the date )?(?P<x>.+?)"
+    rf"(?: fall on| falls on| fall| be| on)?",
     rf"(?:which|what) {_WEEKDAYS} (?P<x>.+?) (?:is|was|falls on|fell on)",
     rf"{_WEEKDAYS} (?:(?:of|for|on) )?(?:the date )?(?P<x>.+)",
     rf"(?:on )?(?:which|what) {_WEEKDAYS} (?:does|did|will) (?P<x>.+?) fall(?: on)?",
 )
 _SPAN = r"(?P<a>.+?),? (?:and|to|until|till|through|up to) (?P<b>.+?)"
 _BETWEEN_FORMS = (
-    rf"(?:how many |number of )?(?P<unit>days|weeks) (?:are there |are |is it |lie |passed |pass |have passed |elapsed )?(?:in )?(?:between|from|separate) {_SPAN}(?: are there)?",
+    rf"(?:how many |number of )?(?P<unit>days|weeks) (?:are there |are |is it |lie |passed |pass |have passed"
+    rf" |elapsed )?(?:in )?(?:between|from|separate) {_SPAN}(?: are there)?",
     rf"(?:difference|distance|time|interval)(?: in (?P<unit>days|weeks)) (?:between|from) {_SPAN}",
     rf"(?P<unit>days|weeks)? ?(?:difference|distance) (?:between|from) {_SPAN}",
     rf"difference (?:between|from) {_SPAN} in (?P<unit>days|weeks)",
@@ -113,7 +117,8 @@ class Dates:
 
 def _leap(text: str) -> Call | None:
     match = re.fullmatch(
-        r"(?:(?:is|was|will|whether|check (?:if|whether)) )?(?:the )?(?:year )?([0-9]{1,4}) (?:is |was |be )?a leap[ -]year",
+        r"(?:(?:is|was|will|whether|check (?:if|whether)) )?(?:the )?(?:year )?([0-9]{1,4}) "
+        r"(?:is |was |be )?a leap[ -]year",
         text,
         re.I,
     )

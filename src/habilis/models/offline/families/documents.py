@@ -123,7 +123,8 @@ def _may_ask(phrase: str, world: World) -> bool:
 def _statistics(text: str, path: str) -> Call | None:
     for words, operation in _STATISTICS.values():
         match = re.fullmatch(
-            rf"(?:{words}) (?:value )?(?:of |in |for )?(?:all )?(?:the )?(?:values? of )?(?:the )?[\"'`]?(?P<field>{_KEY})[\"'`]?(?: fields?| values?)?"
+            rf"(?:{words}) (?:value )?(?:of |in |for )?(?:all )?(?:the )?(?:values? of )?(?:the )?[\"'`]?"
+            rf"(?P<field>{_KEY})[\"'`]?(?: fields?| values?)?"
             rf"(?: (?:of|for|across|over|among|in)(?: all)?(?: of)?(?: the)? [\w -]+)?",
             text,
             re.IGNORECASE,
@@ -137,7 +138,8 @@ def _count(text: str, path: str) -> Call | None:
     if re.fullmatch(rf"how many (?:top[- ]level )?(?:{_ITEMS}|keys)(?: are there| are)?", text, re.I):
         return Call(COUNT, {"path": path, "keys": ROOT})
     inner = re.fullmatch(
-        rf"how many {_ITEMS} (?:are |are there )?(?:in|under|at|inside|of|does|has)(?: the)? [\"'`]?(?P<key>{_DOTTED})[\"'`]?(?: list| array| object| key| have| contain)?",
+        rf"how many {_ITEMS} (?:are |are there )?(?:in|under|at|inside|of|does|has)(?: the)? [\"'`]?"
+        rf"(?P<key>{_DOTTED})[\"'`]?(?: list| array| object| key| have| contain)?",
         text,
         re.I,
     )
@@ -148,7 +150,8 @@ def _count(text: str, path: str) -> Call | None:
 
 def _value(text: str, path: str) -> Call | None:
     match = re.fullmatch(
-        rf"(?:value|content|contents|entry) (?:of|at|for|under|stored (?:at|under)) (?:the )?(?:key |field |path |entry )?[\"'`]?(?P<key>{_DOTTED})[\"'`]?",
+        rf"(?:value|content|contents|entry) (?:of|at|for|under|stored (?:at|under)) (?:the )?"
+        rf"(?:key |field |path |entry )?[\"'`]?(?P<key>{_DOTTED})[\"'`]?",
         text,
         re.I,
     ) or re.fullmatch(

@@ -138,19 +138,22 @@ PERMUTATIONS = _choice(
 _ORDINAL = r"([0-9]{1,6})(?:st|nd|rd|th)"
 _THINGS = r"(?:items?|objects?|things?|elements?|people|books?|letters?|cards?|balls?|persons?|distinct items?)"
 _ONE: tuple[tuple[str, Operation], ...] = (
-    (r"(?:distinct |unique )?prime (?:factors?|factori[sz]ation|decomposition) of (?:the number (?=[0-9]))?(?P<n>.+)", PRIME_FACTORS),
+    (r"(?:distinct |unique )?prime (?:factors?|factori[sz]ation|decomposition) of (?:the number (?=[0-9]))?"
+     r"(?P<n>.+)", PRIME_FACTORS),
     (r"(?:factori[sz]e|factor)(?: the number)? (?P<n>.+?)(?: into (?:its )?prime(?: factor)?s)?", PRIME_FACTORS),
     (r"factori[sz]ation of (?P<n>.+)", PRIME_FACTORS),
     (r"(?:is|whether|if|check (?:if|whether)) (?P<n>.+?) (?:is )?(?:a |an )?prime(?: number)?(?: or not)?", IS_PRIME),
     (r"(?P<n>.+?) (?:a )?prime(?: number)?", IS_PRIME),
     (rf"{_ORDINAL} prime(?: number)?", NTH_PRIME),
-    (r"how many primes?(?: numbers)? (?:are )?(?:there )?(?:are )?(?:up to|not above|until|no greater than) (?P<n>.+)", COUNT_PRIMES),
+    (r"how many primes?(?: numbers)? (?:are )?(?:there )?(?:are )?(?:up to|not above|until|no greater than) "
+     r"(?P<n>.+)", COUNT_PRIMES),
     (r"number of primes?(?: numbers)? up to (?P<n>.+)", COUNT_PRIMES),
     (r"factorial of (?P<n>.+)", FACTORIAL),
     (r"(?P<n>[0-9]+) ?(?:factorial|!)", FACTORIAL),
     (rf"{_ORDINAL} fibonacci number", FIBONACCI),
     (r"fibonacci number (?P<n>[0-9]+)", FIBONACCI),
-    (r"(?:sum of (?:all )?(?:the )?digits|digit sum|digital sum) (?:of|in) (?:the number (?=[0-9]))?(?P<n>.+)", DIGIT_SUM),
+    (r"(?:sum of (?:all )?(?:the )?digits|digit sum|digital sum) (?:of|in) (?:the number (?=[0-9]))?"
+     r"(?P<n>.+)", DIGIT_SUM),
     (r"(?:all )?(?:the )?(?:positive )?(?:divisors|factors) of (?:the number (?=[0-9]))?(?P<n>.+)", DIVISORS),
 )  # fmt: skip
 _MANY: tuple[tuple[str, Operation], ...] = (
@@ -161,14 +164,21 @@ _MANY: tuple[tuple[str, Operation], ...] = (
     (r"(?:lcm|(?:least|lowest|smallest) common multiple)(?: of| between| for)? ?(?P<list>.+)", LCM),
 )
 _CHOICES: tuple[tuple[str, Operation], ...] = (
-    (rf"(?:how many |in how many )?ways (?:are there |can (?:you|we|one|i) )?(?:to )?(?:choose|pick|select) (?P<k>\S+)(?: {_THINGS})? (?:out of|from(?: among)?|of)(?: a (?:set|group|deck) of)? (?P<n>\S+)(?: {_THINGS})?", COMBINATIONS),
+    (rf"(?:how many |in how many )?ways (?:are there |can (?:you|we|one|i) )?(?:to )?(?:choose|pick|select) "
+     rf"(?P<k>\S+)(?: {_THINGS})? (?:out of|from(?: among)?|of)(?: a (?:set|group|deck) of)? (?P<n>\S+)"
+     rf"(?: {_THINGS})?", COMBINATIONS),
     (r"(?P<n>\S+) choose (?P<k>\S+)", COMBINATIONS),
     (r"binomial coefficient (?:of )?(?P<n>\S+?),? (?:and |over |choose )?(?P<k>\S+)", COMBINATIONS),
-    (rf"(?:how many |number of )?combinations (?:are there )?of (?P<k>\S+)(?: {_THINGS})? (?:out of|from(?: among)?|chosen from) (?P<n>\S+)(?: {_THINGS})?(?: are there)?", COMBINATIONS),
-    (rf"(?:how many |number of )?combinations (?:are there )?of (?P<n>\S+)(?: {_THINGS})? taken (?P<k>\S+) at a time", COMBINATIONS),
-    (rf"(?:how many |number of )?(?:permutations|arrangements) (?:are there )?of (?P<k>\S+)(?: {_THINGS})? (?:out of|from(?: among)?|chosen from) (?P<n>\S+)(?: {_THINGS})?(?: are there)?", PERMUTATIONS),
-    (rf"(?:how many |number of )?(?:permutations|arrangements) (?:are there )?of (?P<n>\S+)(?: {_THINGS})? taken (?P<k>\S+) at a time", PERMUTATIONS),
-    (rf"(?:how many |in how many )?ways (?:are there |can (?:you|we|one|i) )?(?:to )?(?:arrange|order|line up) (?P<n>\S+)(?: {_THINGS})?", PERMUTATIONS),
+    (rf"(?:how many |number of )?combinations (?:are there )?of (?P<k>\S+)(?: {_THINGS})? (?:out of|from"
+     rf"(?: among)?|chosen from) (?P<n>\S+)(?: {_THINGS})?(?: are there)?", COMBINATIONS),
+    (rf"(?:how many |number of )?combinations (?:are there )?of (?P<n>\S+)(?: {_THINGS})? taken "
+     rf"(?P<k>\S+) at a time", COMBINATIONS),
+    (rf"(?:how many |number of )?(?:permutations|arrangements) (?:are there )?of (?P<k>\S+)(?: {_THINGS})? "
+     rf"(?:out of|from(?: among)?|chosen from) (?P<n>\S+)(?: {_THINGS})?(?: are there)?", PERMUTATIONS),
+    (rf"(?:how many |number of )?(?:permutations|arrangements) (?:are there )?of (?P<n>\S+)(?: {_THINGS})? taken "
+     rf"(?P<k>\S+) at a time", PERMUTATIONS),
+    (rf"(?:how many |in how many )?ways (?:are there |can (?:you|we|one|i) )?(?:to )?(?:arrange|order|line up) "
+     rf"(?P<n>\S+)(?: {_THINGS})?", PERMUTATIONS),
     (rf"(?:how many |in how many )?ways can (?P<n>\S+)(?: {_THINGS})? be (?:arranged|ordered|lined up)", PERMUTATIONS),
 )  # fmt: skip
 

@@ -74,11 +74,13 @@ STATISTICS = (
         "statistics.variance(numbers) if len(numbers) > 1 else None", "sample variance", "population",
     ),
     _statistic(
-        "range", r"range", (("", "compute_range_of_numbers", "Range"),), "max(numbers) - min(numbers)", "range", _CENTRE,
+        "range", r"range", (("", "compute_range_of_numbers", "Range"),),
+        "max(numbers) - min(numbers)", "range", _CENTRE,
     ),
     _statistic(
         "sum", r"sum|total",
-        (("total", "total_of_numbers", "Total"), ("", "sum_numbers", "Sum")), "math.fsum(numbers)", "sum|total", _CENTRE,
+        (("total", "total_of_numbers", "Total"), ("", "sum_numbers", "Sum")),
+        "math.fsum(numbers)", "sum|total", _CENTRE,
     ),
     _statistic(
         "product", r"product", (("", "multiply_numbers", "Product"),), "math.prod(numbers)", "product", _CENTRE,
@@ -97,11 +99,14 @@ STATISTICS = (
 
 _OF = (
     r"(?: value)?(?: of| for| among| in| from| between)?(?: (?:the|these|this|those|following|all|given))*"
-    r"(?: (?:numbers|values|list|data|data ?set|series|sequence|set|sample|observations|figures|integers))?(?: of numbers)?:? ?"
+    r"(?: (?:numbers|values|list|data|data ?set|series|sequence|set|sample|observations|figures|integers))?"
+    r"(?: of numbers)?:? ?"
 )
 _GIVEN = re.compile(
-    r"(?:given|for|with|of|from|in|take|consider)?(?: (?:the|these|this|following))*(?: ?(?:numbers|values|list|data|data ?set|sample))?:? ?"
-    r"(?P<list>[\[({]?[-+0-9][-+0-9.,; ]*(?: ?and [-+0-9.]+)?[\])}]?)[,:;.?]? (?:what(?: is|'s|s| are)?|calculate|compute|find|determine) (?:the )?(?P<asked>.+)",
+    r"(?:given|for|with|of|from|in|take|consider)?(?: (?:the|these|this|following))*(?: ?"
+    r"(?:numbers|values|list|data|data ?set|sample))?:? ?"
+    r"(?P<list>[\[({]?[-+0-9][-+0-9.,; ]*(?: ?and [-+0-9.]+)?[\])}]?)[,:;.?]? (?:what"
+    r"(?: is|'s|s| are)?|calculate|compute|find|determine) (?:the )?(?P<asked>.+)",
     re.IGNORECASE,
 )  # fmt: skip
 

@@ -60,7 +60,10 @@ def _count(text: str, file: SeenFile) -> Call | None:
 
 
 def _columns(text: str, file: SeenFile) -> Call | None:
-    plain = r"how many columns(?: are there)?|(?:column )?(?:names|headers?)(?: of)?(?: the| all)?(?: columns)?|columns|column names"
+    plain = (
+        r"how many columns(?: are there)?|(?:column )?(?:names|headers?)(?: of)?(?: the| all)?"
+        r"(?: columns)?|columns|column names"
+    )
     asked = r"(?:which|what) columns(?: are there)?|all (?:the )?columns"
     return Call(COLUMNS, {"path": file.named}) if re.fullmatch(f"{plain}|{asked}", text, re.I) else None
 
@@ -68,7 +71,8 @@ def _columns(text: str, file: SeenFile) -> Call | None:
 def _distinct(text: str, file: SeenFile) -> Call | None:
     which = r"(?:distinct|unique|different)"
     match = re.fullmatch(
-        rf"(?:how many |which |what |all (?:the )?|list (?:of )?(?:the )?)?{which} (?:values (?:are there )?(?:of|for|does|has|in)?(?: the)?(?: column)? ?)?"
+        rf"(?:how many |which |what |all (?:the )?|list (?:of )?(?:the )?)?{which} (?:values (?:are there )?"
+        rf"(?:of|for|does|has|in)?(?: the)?(?: column)? ?)?"
         rf"(?P<column>.+?)(?: values)?(?: are)?(?: have| has)?(?: column)?(?: are there| exist| occur)?",
         text,
         re.I,

@@ -42,6 +42,17 @@ def _of_text(
     )  # fmt: skip
 
 
+def _length_if_asked(value: Any, question: str) -> Any:
+    asked = re.search(r"how long|length of|how many (?:char|letter)", question, re.I)
+    return len(value) if asked and isinstance(value, str) else value
+
+
+def _words_alone(value: Any, question: str) -> Any:
+    """The words without their counts, unless the question wants those."""
+    counted = re.search(r"how often|counts?\b|frequenc(?:y|ies)", question, re.I)
+    return value if counted or not isinstance(value, dict) else list(value)
+
+
 WORDS = _of_text(
     "word_count", "Number of words", "integer",
     (("number of", "get_number_of_words"), ("word count", "compute_word_count"), ("", "count_words_in_text")),
@@ -67,23 +78,17 @@ TOP = _of_text(
     (("common", "list_most_common_words"), ("top", "list_top_words"), ("", "find_most_frequent_words")),
     ("most frequent words|most common words|top words",), "the most frequent words in {path} are: {value}",
     more=(COUNT,), example=(("n", 2),),
-    present=lambda value, question: (
-        list(value) if isinstance(value, dict) and not re.search(r"how often|counts?\b|frequenc(?:y|ies)", question, re.I) else value
-    ),
+    present=_words_alone,
 )  # fmt: skip
 LONGEST_LINE = _of_text(
     "longest_line", "Longest line", "string",
     (("", "find_longest_line"),), ("longest line",), 'the longest line of {path} is "{value}"',
-    present=lambda value, question: (
-        len(value) if re.search(r"how long|length of|how many char", question, re.I) and isinstance(value, str) else value
-    ),
+    present=_length_if_asked,
 )  # fmt: skip
 LONGEST_WORD = _of_text(
     "longest_word", "Longest word", "string",
     (("", "find_longest_word"),), ("longest word",), 'the longest word of {path} is "{value}"',
-    present=lambda value, question: (
-        len(value) if re.search(r"how long|length of|how many (?:char|letter)", question, re.I) and isinstance(value, str) else value
-    ),
+    present=_length_if_asked,
 )  # fmt: skip
 OCCURRENCES = _of_text(
     "occurrences", "Number of occurrences of a word or phrase, in any case, in the text", "integer",
@@ -99,13 +104,16 @@ _FORMS: tuple[tuple[str, Operation], ...] = (
     (r"how many (?:distinct|unique|different) words(?: are there| are)?", DISTINCT),
     (r"how many (?:text )?lines(?: of text)?(?: are there| are)?(?: in total)?", LINES),
     (r"how many (?:characters|chars)(?: are there| are)?(?: in total)?", CHARACTERS),
-    (rf"how (?:many times|often) (?:does|do|is|did) {_WORD} (?:appear|occur|used|mentioned|show up|come up|found)", OCCURRENCES),
+    (rf"how (?:many times|often) (?:does|do|is|did) {_WORD} (?:appear|occur|used|mentioned|show up|come"
+     rf" up|found)", OCCURRENCES),
     (rf"how many (?:occurrences|instances|mentions) of {_WORD}(?: are there| are)?", OCCURRENCES),
     (rf"how many times {_WORD} (?:appears|occurs|is used|is mentioned)", OCCURRENCES),
     (rf"(?:top )?(?:(?P<n>\w+) )?{_MOST} words?", TOP),
     (rf"top (?P<n>\w+) (?:{_MOST} )?words?(?: by frequency)?", TOP),
-    (rf"(?:which|what) word (?:is|occurs|appears|is used) (?:the )?(?:most(?: often| frequently| frequent| common)?|{_MOST})", TOP),
-    (rf"(?:which|what)(?: are)?(?: the)? (?P<n>\w+) words (?:are|occur|appear|are used) (?:the )?(?:most(?: often| frequently| frequent| common)?)", TOP),
+    (rf"(?:which|what) word (?:is|occurs|appears|is used) (?:the )?(?:most"
+     rf"(?: often| frequently| frequent| common)?|{_MOST})", TOP),
+    (r"(?:which|what)(?: are)?(?: the)? (?P<n>\w+) words (?:are|occur|appear|are used) (?:the )?(?:most"
+     r"(?: often| frequently| frequent| common)?)", TOP),
     (r"(?:length of (?:the )?|how long is (?:the )?)?longest line", LONGEST_LINE),
     (r"(?:which|what) line is (?:the )?longest", LONGEST_LINE),
     (r"(?:length of (?:the )?|how long is (?:the )?)?longest word", LONGEST_WORD),
