@@ -150,7 +150,7 @@ class SaidWriter:
         reply = self.replies.pop(0)
         if isinstance(reply, BaseException):
             raise reply
-        return reply if "```" in reply else f"Here it is.\n```python\n{reply}```\n"
+        return reply if "```" in reply else f"Here it is.\n```python\n{reply}\n```\n"
 
 
 class Shop:

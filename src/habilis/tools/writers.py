@@ -45,7 +45,7 @@ def extract_code(reply: str) -> str:
             # A block that was never closed before the next one began.
             opened = fence
     if opened is not None and opened[2].lower() in _PYTHON:
-        code = reply[opened.end() + 1 :]
+        code = reply[opened.end() + 1 :].rstrip().removesuffix(opened[1])
     if code is None or not code.strip():
         raise WriterFailed("The reply holds no ```python block with code in it.")
     return code.rstrip() + "\n"
@@ -142,56 +142,58 @@ class _Ended:
     timed_out: bool = False
 
 
+class _Conversation(asyncio.SubprocessProtocol):
+    """What a program says. When it ends, its whole process group does, so that its pipes close in any case."""
+
+    def __init__(self) -> None:
+        self.said = {1: bytearray(), 2: bytearray()}
+        self.closed = asyncio.get_running_loop().create_future()
+        self._pid = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._pid = transport.get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.said[fd] += data
+        del self.said[fd][:-MAX_REPLY_BYTES]
+
+    def process_exited(self) -> None:
+        self.end_group()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    def end_group(self) -> None:
+        """Kill the program and all that it started and did not put into a session of its own."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+
+
 async def _run(
     command: Sequence[str], request: bytes, folder: Path, env: Mapping[str, str], timeout_s: float
 ) -> _Ended:
     """Run a program in a process group of its own, which is gone when this returns or is cancelled."""
+    loop = asyncio.get_running_loop()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            cwd=folder,
-            env=dict(env),
-            start_new_session=True,
+        transport, talk = await loop.subprocess_exec(
+            _Conversation, *command, cwd=folder, env=dict(env), start_new_session=True
         )
     except OSError as error:
         raise WriterFailed(f"{Path(command[0]).name} cannot be started: {error.strerror}.") from None
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
+    stdin = transport.get_pipe_transport(0)
+    assert isinstance(stdin, asyncio.WriteTransport)
+    stdin.write(request)
+    stdin.close()  # once all of it is written
+    timed_out = False
     try:
         async with asyncio.timeout(timeout_s):
-            async with asyncio.TaskGroup() as group:
-                group.create_task(_feed(process.stdin, request))
-                stdout = group.create_task(_read(process.stdout))
-                stderr = group.create_task(_read(process.stderr))
-            returncode = await process.wait()
-        return _Ended(returncode, stdout.result(), stderr.result())
+            await asyncio.shield(talk.closed)
     except TimeoutError:
-        return _Ended(-1, b"", b"", timed_out=True)
+        timed_out = True
     finally:
-        # The group, not only the program: a grandchild that it left behind goes too.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        await process.wait()
-        process._transport.close()  # type: ignore[attr-defined]
-
-
-async def _feed(stdin: asyncio.StreamWriter, request: bytes) -> None:
-    """Write the prompt and close the pipe; a program that does not read it to its end is its own affair."""
-    with contextlib.suppress(ConnectionError):
-        stdin.write(request)
-        await stdin.drain()
-    stdin.close()
-    with contextlib.suppress(ConnectionError):
-        await stdin.wait_closed()
-
-
-async def _read(stream: asyncio.StreamReader) -> bytes:
-    """All that a program prints, the last `MAX_REPLY_BYTES` of it."""
-    kept = b""
-    while chunk := await stream.read(1 << 16):
-        kept = (kept + chunk)[-MAX_REPLY_BYTES:]
-    return kept
+        talk.end_group()
+        transport.close()
+        await asyncio.shield(talk.closed)
+    return _Ended(transport.get_returncode() or 0, bytes(talk.said[1]), bytes(talk.said[2]), timed_out)
