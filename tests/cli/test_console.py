@@ -190,7 +190,9 @@ def test_the_answer_is_on_standard_output_unless_the_panel_shows_it(
 
 
 def test_what_was_not_verified_is_never_printed_as_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    result = RESULT.model_copy(update={"status": "gave_up", "error": "no conclusion", "final_answer": "maybe 7"})
+    result = RESULT.model_copy(
+        update={"status": "gave_up", "error": "no conclusion", "final_answer": "maybe 7", "attempts": 1}
+    )
     for quiet in (True, False):
         out = Screen(False)
         assert report(result, None, as_json=False, quiet=quiet, out=out) == 1

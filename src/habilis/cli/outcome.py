@@ -70,9 +70,10 @@ def body(result: TaskResult) -> list[tuple[str, str]]:
         parts.append((result.final_answer, ""))
     else:
         parts.append((result.error or "no reason was given", ""))
-        if result.final_answer.strip():
+        if result.attempts and result.final_answer.strip():
             parts.append((f"The best there is, not verified: {result.final_answer}", ""))
-    if result.reasoning_summary.strip() and result.reasoning_summary.strip() != result.final_answer.strip():
+    because = result.reasoning_summary.strip()
+    if result.status == "answered" and because and because != result.final_answer.strip():
         parts.append((result.reasoning_summary, "dim"))
     return [(plain(text), style) for text, style in parts if text.strip()]
 

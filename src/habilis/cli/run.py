@@ -189,7 +189,7 @@ class _LastTask:
 
 def _question(args: Namespace, replayed: TaskDir | None) -> str | Task:
     """The question from the argument, standard input, the environment, or the replayed run."""
-    text = args.question if args.question is not None else environment().get("HABILIS_QUESTION")
+    text = args.question if args.question is not None else environment().get("HABILIS_QUESTION") or None
     if text is None and replayed is not None:
         recorded = replayed.load_task()
         if recorded is None:

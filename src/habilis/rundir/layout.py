@@ -58,9 +58,7 @@ class RunDir:
                 continue
             except OSError as error:
                 raise _unwritable(path, error) from None
-            run = cls(path)
-            run.write_run()
-            return run
+            return cls(path)._begun()
         raise UserError(f"{root} holds too many runs named {base}; remove some with 'habilis runs clean'")
 
     @classmethod
@@ -74,8 +72,7 @@ class RunDir:
             return run
         if any(path.iterdir()):
             raise UserError(f"{path} is not empty and holds no run; choose another folder")
-        run.write_run()
-        return run
+        return run._begun()
 
     @classmethod
     def open(cls, path: Path) -> RunDir:
@@ -177,6 +174,16 @@ class RunDir:
         if next(work, None) is None:
             with contextlib.suppress(OSError):
                 remove_tree(self.path)
+
+    def _begun(self) -> RunDir:
+        """Itself with its first `run.yaml`; a folder that cannot hold even that does not stay."""
+        try:
+            self.write_run()
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self.path.rmdir()
+            raise _unwritable(self.path, error) from None
+        return self
 
     @property
     def _file(self) -> Path:
@@ -347,4 +354,4 @@ def _make_folder(path: Path) -> None:
 
 def _unwritable(path: Path, error: OSError) -> UserError:
     reason = "a file of that name is in the way" if isinstance(error, FileExistsError) else error.strerror
-    return UserError(f"cannot make the folder {path}: {reason}; choose another with --output or --run-dir")
+    return UserError(f"cannot write the folder {path}: {reason}; choose another with --output or --run-dir")

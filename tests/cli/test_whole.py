@@ -1,0 +1,154 @@
+"""The program as a person meets it: a process, its output, its exit code, what it leaves behind. No double."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from habilis.rundir import RunDir, list_runs
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def main_py(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "main.py"), *words],
+        cwd=cwd,
+        env={**os.environ, **env},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def habilis(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "habilis", *words], cwd=cwd, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def silent_server() -> Iterator[str]:
+    """The address of a server that takes connections and never says anything."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+
+
+def test_a_question_about_a_file_is_answered_recorded_shown_and_replayed(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text("name,price\na,1.5\nb,2.5\n")
+    done = main_py("What is the average price in mine.csv?", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["status"] == "answered"
+    assert "2" in result["final_answer"]
+    assert "offline demonstration model" in done.stderr
+    (run,) = list_runs(tmp_path / "runs")
+    assert run.read_run()["sandbox_level"] == result["sandbox_level"]
+    (task,) = run.tasks()
+    assert list(task.tools.glob("*.py"))
+    shown = habilis("runs", "show", run.name, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "average price in mine.csv" in shown.stdout
+    assert "thought  1:" in shown.stdout
+    again = main_py("--replay", run.name, "--quiet", cwd=tmp_path)
+    assert (again.returncode, again.stdout.strip()) == (0, result["final_answer"])
+
+
+def test_what_cannot_be_answered_ends_honestly(tmp_path: Path) -> None:
+    done = main_py("What is the capital of France?", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "OPENAI_API_KEY" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    done = main_py("q", "--quiet", cwd=tmp_path, OPENAI_BASE_URL="http://127.0.0.1:9/v1", OPENAI_MODEL="m")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "127.0.0.1:9" in done.stderr
+
+
+def test_a_budget_that_is_used_up_has_its_own_exit_code(tmp_path: Path) -> None:
+    done = main_py("What is 2+3*4?", "--max-tokens", "10", "--json", cwd=tmp_path)
+    assert done.returncode == 4
+    assert json.loads(done.stdout)["status"] == "budget"
+    more = main_py("--resume", "--max-tokens", "100000", "--quiet", cwd=tmp_path)
+    assert (more.returncode, more.stdout.strip()) == (0, "14")
+
+
+@pytest.mark.parametrize("signals", [[signal.SIGINT, signal.SIGINT], [signal.SIGTERM]], ids=["ctrl-c twice", "term"])
+def test_a_stopped_program_writes_its_result_leaves_no_process_and_can_go_on(
+    tmp_path: Path, silent_server: str, signals: list[signal.Signals]
+) -> None:
+    env = {**os.environ, "OPENAI_BASE_URL": silent_server, "OPENAI_MODEL": "m"}
+    command = [sys.executable, str(ROOT / "main.py"), "What is 2+3*4?", "--json"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        while b"question" not in process.stderr.readline():
+            pass
+        family = psutil.Process(process.pid)
+        children = family.children(recursive=True)
+        for index, number in enumerate(signals):
+            process.send_signal(number)
+            if index + 1 < len(signals):
+                while b"Ctrl-C again" not in process.stderr.readline():
+                    pass
+        out, err = process.communicate()
+    assert process.returncode == 130, err
+    assert json.loads(out)["status"] == "interrupted"
+    assert b"Traceback" not in err
+    assert not [child for child in children if child.is_running()]
+    (run,) = list_runs(tmp_path / "runs")
+    assert run.state() == "stopped"
+    done = main_py("--resume", "--quiet", cwd=tmp_path)
+    assert (done.returncode, done.stdout.strip()) == (0, "14")
+
+
+def test_a_full_disk_is_one_line_and_leaves_no_half_run(tmp_path: Path) -> None:
+    def no_room() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "main.py"), "What is 2+2?"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        preexec_fn=no_room,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("habilis: cannot write the folder runs/")
+    assert len(done.stderr.splitlines()) == 1
+    assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_two_programs_never_run_one_task(tmp_path: Path, silent_server: str) -> None:
+    env = {**os.environ, "OPENAI_BASE_URL": silent_server, "OPENAI_MODEL": "m"}
+    command = [sys.executable, str(ROOT / "main.py"), "q", "--run-dir", "mine"]
+    process: Any
+    with subprocess.Popen(command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        while b"question" not in process.stderr.readline():
+            pass
+        other = main_py("--resume", "--run-dir", "mine", cwd=tmp_path)
+        listed = habilis("runs", "list", "--json", cwd=tmp_path)
+        state = RunDir.open(tmp_path / "mine").state()
+        process.kill()
+    assert other.returncode == 2
+    assert "by another process" in other.stderr.splitlines()[-1]
+    assert state == "running"
+    assert json.loads(listed.stdout) == []
+    assert RunDir.open(tmp_path / "mine").state() == "stopped"
