@@ -37,6 +37,7 @@ class Run:
     overhead_s: float
     result: TaskResult
     tools: Path
+    prompt_tokens: int
 
 
 class ToolClock:
@@ -73,7 +74,7 @@ async def task(
     busy = model.intervals + (clock.intervals if without_tools else [])
     if result.status != "answered":
         raise RuntimeError(f"{question}: {result.status}: {result.error}")
-    return Run(wall - union_s(busy), result, run / "tasks" / "task" / "tools")
+    return Run(wall - union_s(busy), result, run / "tasks" / "task" / "tools", model.prompt_tokens())
 
 
 async def bare(folder: Path, calls: int, run_tool: Callable[[dict[str, Any]], Awaitable[str]]) -> float:
@@ -143,7 +144,7 @@ async def _bare_task(folder: Path, calls: int) -> float:
 def _asked(what: str, runs: Sequence[Run]) -> list[Figure]:
     return [
         Figure(f"model calls of {what}", "", [r.result.usage.model_calls for r in runs]),
-        Figure(f"prompt tokens of {what} (estimate)", "", [r.result.usage.prompt_tokens for r in runs]),
+        Figure(f"prompt tokens of {what}", "", [r.prompt_tokens for r in runs]),
     ]
 
 

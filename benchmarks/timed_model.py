@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import Any
 
@@ -11,6 +12,7 @@ from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
 from habilis.models.offline import OfflineModel
+from habilis.models.tokens import TokenCounter
 
 Interval = tuple[float, float]
 
@@ -20,12 +22,26 @@ class TimedModel(OfflineModel):
 
     latency_s: float
     _intervals: list[Interval] = PrivateAttr(default_factory=list)
+    _requests: list[tuple[list[BaseMessage], list[Any]]] = PrivateAttr(default_factory=list)
 
     @property
     def intervals(self) -> list[Interval]:
         return self._intervals
 
+    def prompt_tokens(self) -> int:
+        """Tokens of all requests so far: messages, and the schemas of tools and answers."""
+        counter = TokenCounter("gpt-4o")
+        sent = sum(counter.count(messages).tokens for messages, _ in self._requests)
+        return sent + sum(
+            counter.text(json.dumps(schema)).tokens for _, schemas in self._requests for schema in schemas
+        )
+
     async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+        schemas = [
+            *(kwargs.get("tools") or []),
+            *([kwargs["response_format"]] if kwargs.get("response_format") else []),
+        ]
+        self._requests.append((messages, schemas))
         start = time.perf_counter()
         try:
             await asyncio.sleep(self.latency_s)

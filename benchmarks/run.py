@@ -1,0 +1,20 @@
+"""All figures as one Markdown table: `make bench`, or `python benchmarks/run.py [REPEATS]`. About two minutes."""
+
+from __future__ import annotations
+
+import sys
+
+import start
+import tasks
+from measure import machine, table
+
+
+def main() -> None:
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+    found = [*tasks.figures(repeats), *start.figures(repeats)]
+    print(f"Medians of {repeats} repeats, their range in brackets; {machine()}.\n")
+    print(table(found))
+
+
+if __name__ == "__main__":
+    main()
