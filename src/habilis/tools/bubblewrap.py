@@ -2,7 +2,7 @@
 
 As an ordinary user bwrap works in a user namespace. As root it does not: limits do nothing for uid 0, and a user
 namespace made by root would not count processes. There bwrap binds first, as root, and `confine` drops to an
-unprivileged uid inside; parents of what is bound are made with mode 0755, since bwrap copies the 0700 of root's home.
+unprivileged uid inside; parents of what is bound are made with mode 0555, since bwrap copies the 0700 of root's home.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def mounts(job: SandboxJob, copies: Mapping[Path, Path]) -> list[str]:
         for parent in reversed(path.parents):
             if parent not in made:
                 made.add(parent)
-                arguments += ["--perms", "0755", "--dir", str(parent)]
+                arguments += ["--perms", "0555", "--dir", str(parent)]
         arguments += [kind, str(source), str(path)]
         made.add(path)
     return arguments

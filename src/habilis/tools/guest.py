@@ -7,18 +7,18 @@ with steps out of `describe` and `call`. Replies: `{"step": "ready"}` once the s
 and `written`.
 """
 
-import asyncio
-import atexit
 import gc
-import inspect
-import io
-import json
-import linecache
-import os
-import sys
-import traceback
-import types
-from typing import Any
+
+gc.disable()  # until the tool itself runs: collecting while Pydantic loads finds nothing and takes a tenth of the time
+
+import atexit  # noqa: E402
+import importlib  # noqa: E402
+import io  # noqa: E402
+import json  # noqa: E402
+import os  # noqa: E402
+import sys  # noqa: E402
+import types  # noqa: E402
+from typing import Any  # noqa: E402
 
 MESSAGE_CHARACTERS = 2_000
 FRAMES = 6
@@ -68,7 +68,11 @@ class Opened:
         path = arguments[0]
         if not isinstance(path, (str, bytes, os.PathLike)):
             return
-        name = os.path.abspath(os.fsdecode(path))
+        name = os.fsdecode(path)
+        if event == "sqlite3.connect" and name.startswith("file:"):
+            from urllib.parse import unquote
+
+            name = unquote(name.removeprefix("file:").partition("?")[0])
         real = os.path.realpath(name)
         mode, flags = (arguments[1], arguments[2]) if event == "open" else ("r+", os.O_RDWR)
         writing = any(c in mode for c in "wax+") if isinstance(mode, str) else bool(flags & (os.O_WRONLY | os.O_RDWR))
@@ -92,6 +96,7 @@ def main() -> None:
     reply.send({"step": "ready"})
     for path in request["packages"]:
         add_packages(path)
+    load_pydantic()
     opened = Opened(request.get("files", []), request["workspace"])
     tool: Any = None
     for step in request["steps"]:
@@ -111,6 +116,28 @@ def main() -> None:
         if "error" in frame:
             break
     finish(bool(opened.written))
+
+
+def load_pydantic() -> None:
+    """Import Pydantic, but not `importlib.metadata` (a sixth of the time), which it wants to look for plug-ins with.
+
+    Plug-ins are switched off here, so a stand-in that finds none serves it; the tool itself gets the real module.
+    """
+    name = "importlib.metadata"
+    stand_in = types.ModuleType(name)
+    stand_in.entry_points = stand_in.distributions = lambda *_, **__: ()  # type: ignore[attr-defined]
+    sys.modules[name] = importlib.metadata = stand_in  # type: ignore[attr-defined]
+    try:
+        import pydantic.plugin._loader
+    except ImportError:  # a version that is laid out otherwise: it loads what it needs when it needs it
+        pass
+    finally:
+        del sys.modules[name], importlib.metadata
+    import pydantic
+
+    pydantic.BaseModel  # noqa: B018 - loaded at its first use
+    gc.freeze()
+    gc.enable()
 
 
 class Reply:
@@ -170,6 +197,8 @@ def load(name: str, source: str, opened: Opened) -> Any:
     filename = f"<{name}>"
     module = types.ModuleType(private)
     module.__file__ = f"{name}.py"
+    import linecache
+
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     sys.modules[private] = module
     sys.addaudithook(opened)
@@ -213,7 +242,9 @@ def call(tool: Any, arguments: "dict[str, Any]", opened: Opened) -> Any:
     opened.on = True
     with failures(filename):
         result = tool.run(checked)
-        if inspect.isawaitable(result):
+        if hasattr(result, "__await__"):
+            import asyncio
+
             result = asyncio.run(as_coroutine(result))
     opened.on = False
     with failures(filename):
@@ -366,6 +397,8 @@ def is_network(error: BaseException) -> bool:
 
 
 def raised_in(error: BaseException, script: str) -> bool:
+    import traceback
+
     frames = traceback.extract_tb(error.__traceback__)
     return bool(frames) and os.path.basename(frames[-1].filename) == script
 
@@ -386,6 +419,8 @@ def lines(error: BaseException, filename: str) -> str:
     """The last lines of the tool's own source that `error` passed through."""
     if isinstance(error, SyntaxError) and error.filename == filename:
         return f"\n  line {error.lineno}: {(error.text or '').strip()}"
+    import traceback
+
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == filename]
     return "".join(f"\n  line {f.lineno}, in {f.name}: {f.line}" for f in frames[-FRAMES:])
 

@@ -76,6 +76,7 @@ class ToolHost:
         self._settings, self._notice, self._allow_packages = settings, notice, allow_packages
         self._environments = environments or Environments()
         self._sandbox = sandbox
+        self._choosing = asyncio.Lock()
         self._in_use: dict[Path, int] = {}
 
     async def level(self) -> str:
@@ -132,9 +133,10 @@ class ToolHost:
         """Nothing is kept running between calls yet."""
 
     async def _chosen(self) -> Sandbox:
-        if self._sandbox is None:
-            self._sandbox = await choose(self._settings, self._notice)
-        return self._sandbox
+        async with self._choosing:
+            if self._sandbox is None:
+                self._sandbox = await choose(self._settings, self._notice)
+            return self._sandbox
 
     async def _environment(self, requirements: Sequence[str]) -> Environment | CallError:
         if requirements and not self._allow_packages:

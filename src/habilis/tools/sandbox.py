@@ -6,6 +6,7 @@ Levels, strongest first: `bubblewrap`, `landlock`, `unconfined` (best effort fou
 from __future__ import annotations
 
 import json
+import os
 import socket
 import sys
 import tempfile
@@ -24,6 +25,8 @@ from habilis.tools.tenancy import Tenancy
 from habilis.tools.walls import confined, private_tmp, without_private_tmp
 
 PROBE_S = 20.0
+LOW_PROCESS = 100
+"""Up to here a process number may mean the sandbox's own in its namespace."""
 _ATTACK = Path(__file__).with_name("attack.py")
 
 
@@ -112,7 +115,9 @@ async def attacked(sandbox: Sandbox) -> str | None:
         workspace.mkdir()
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
-        target = {"canary": str(canary), "port": listener.getsockname()[1]}
+        target: dict[str, object] = {"canary": str(canary), "port": listener.getsockname()[1]}
+        if os.getpid() > LOW_PROCESS:
+            target["pid"] = os.getpid()
         job = SandboxJob(
             argv=[str(python()), *FLAGS, str(compiled(_ATTACK))],
             request=json.dumps(target).encode(),
