@@ -27,8 +27,11 @@ from habilis.models.offline.understanding import Ref, Step, Text, Unclear, Under
 SETUP = "To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL for any OpenAI-compatible server."
 CONCLUSION = "Conclusion:"
 MAX_TRIES = 2
-"""Calls of one step that may fail since the last word of the user before this model reports the failure."""
+"""Calls of one step with one tool that may fail before this model reports the failure, unless the tool is mended."""
 
+_NO_TOOL = "no tool for: "
+_HOPELESS = r"FileNotFound|no such file|does not exist|not run:|permission denied"
+_PASSING = r"time limit|timed? ?out|interrupted|unavailable"
 _SUMMARY_CALL = re.compile(r"^- call (\S+) \((\S*)\) (.*)$")
 _SUMMARY_RESULT = re.compile(r"^- result of (\S+) \((\S*)\): (.*)$")
 
@@ -80,12 +83,12 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
             state.used[index] = good
             state.results[index] = result_of(step.operation, good.output or {})
             continue
-        recent = [one for one in failed if one.recent]
         tool = _choose(bound.get(step.operation.key, []), failed)
-        if tool is None:
-            state.failures[index] = recent[-1].error if recent else f"no tool for: {_description(step.operation)}"
-        elif len(recent) >= MAX_TRIES or any(_hopeless(one.error) for one in recent):
-            state.failures[index] = recent[-1].error
+        tried = [one for one in failed if tool is None or one.tool == tool.name]
+        if tool is None and not tried:
+            state.failures[index] = f"{_NO_TOOL}{_description(step.operation)}"
+        elif tool is None or _is_enough(tried):
+            state.failures[index] = tried[-1].error
         else:
             calls.append((tool, _arguments(tool, values), len(failed)))
     if calls and not state.failures:
@@ -220,9 +223,15 @@ def _does(tool: str, operation: Operation, bound: Mapping[str, Sequence[_Bound]]
     return named.get(plain, operation.key) == operation.key
 
 
-def _hopeless(error: str) -> bool:
-    """Whether making the same call again cannot help, whoever mends the tool."""
-    return bool(re.search(r"FileNotFound|no such file|does not exist|not run:|permission denied", error, re.IGNORECASE))
+def _is_enough(failed: Sequence[_Made]) -> bool:
+    """Whether calling again cannot help: it failed twice, or for what no better tool could change.
+
+    Calls before the user's last word count as well, but for those that another time may go through.
+    """
+    if any(re.search(_HOPELESS, one.error, re.IGNORECASE) for one in failed):
+        return True
+    lasting = [one for one in failed if one.recent or not re.search(_PASSING, one.error, re.IGNORECASE)]
+    return len(lasting) >= MAX_TRIES
 
 
 def _call(name: str, arguments: dict[str, Any], turn: int) -> Any:
@@ -265,7 +274,7 @@ def _report(understood: Understood, state: _State) -> str:
     missing = []
     for index, reason in state.failures.items():
         operation = understood.steps[index].operation
-        if reason.startswith("no tool for: "):
+        if reason.startswith(_NO_TOOL):
             missing.append(f"- {operation.wordings[-1].name}: {_description(operation)}")
         else:
             lines.append(f"The tool for this step failed: {reason}")

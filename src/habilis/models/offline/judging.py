@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from habilis.models.offline import MODEL_NAME
 from habilis.models.offline.executing import CONCLUSION
 from habilis.models.offline.language import words
 from habilis.models.offline.reading import Seen, entries, first_object, loads
@@ -91,10 +90,7 @@ def answer(seen: Seen) -> dict[str, str]:
         sentences = [line for line in before.splitlines() if "(from `" in line]
         return {"final_answer": after.strip().splitlines()[0], "reasoning_summary": " ".join(sentences[-3:])[:900]}
     first = next((part.strip() for part in findings.split("\n\n") if part.strip()), "")
-    return {
-        "final_answer": first[:1500] or "No result.",
-        "reasoning_summary": f"Taken over by the {MODEL_NAME} as found.",
-    }
+    return {"final_answer": first[:1500] or "No result.", "reasoning_summary": ""}
 
 
 def summarise(seen: Seen) -> str:
