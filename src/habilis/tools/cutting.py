@@ -25,7 +25,7 @@ def as_text(output: Any) -> str:
         return plain_text(output)
     try:
         return plain_text(json.dumps(output, ensure_ascii=False))
-    except RecursionError:
+    except (RecursionError, ValueError):  # nested without end; an integer of more digits than Python prints
         return plain_text(json.dumps(_Cutter(1.0, MAX_DEPTH).cut(output), ensure_ascii=False))
 
 
