@@ -1,9 +1,10 @@
 """A plan must never name a tool that is not there, nor ask for one that cannot be built."""
 
 import pytest
-from habilis.agents.planning import FieldReply, PlanReply, ToolRequestReply, as_plan, fields_of, schema_of
 from hypothesis import given
 from hypothesis import strategies as st
+
+from habilis.agents.planning import FieldReply, PlanReply, ToolRequestReply, as_plan, fields_of, schema_of
 
 LIBRARY = ["count_words", "compute_column_mean", "read_page"]
 

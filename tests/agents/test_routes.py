@@ -1,9 +1,10 @@
 """Where the executor goes next, as tables: a wrong turn loses a round, an answer, or never ends."""
 
 import pytest
+from langchain_core.messages import AIMessage
+
 from habilis.agents.executor import after_act, after_care, after_tools, is_last_round
 from habilis.config import LimitsSettings
-from langchain_core.messages import AIMessage
 
 CALL = AIMessage("", tool_calls=[{"id": "1", "name": "t", "args": {}}])
 TEXT = AIMessage("The answer is 4.")
@@ -49,7 +50,8 @@ def test_after_a_tool_round(state: dict[str, object], asking: bool, care_due: bo
 
 
 @pytest.mark.parametrize(
-    ("state", "goto"), [({}, "act"), ({"too_long": True}, "summarise"), ({"stop": "answer", "too_long": True}, "__end__")]
+    ("state", "goto"),
+    [({}, "act"), ({"too_long": True}, "summarise"), ({"stop": "answer", "too_long": True}, "__end__")],
 )
 def test_after_a_look_at_failing_tools(state: dict[str, object], goto: str) -> None:
     assert after_care(state) == goto
@@ -57,7 +59,14 @@ def test_after_a_look_at_failing_tools(state: dict[str, object], goto: str) -> N
 
 @pytest.mark.parametrize(
     ("rounds", "limit", "ending", "last"),
-    [(0, 1, "", False), (1, 1, "", True), (9, 10, "", False), (10, 10, "", True), (500, -1, "", False), (1, -1, "failing", True)],
+    [
+        (0, 1, "", False),
+        (1, 1, "", True),
+        (9, 10, "", False),
+        (10, 10, "", True),
+        (500, -1, "", False),
+        (1, -1, "failing", True),
+    ],
 )
 def test_n_tool_rounds_then_one_answer_without_tools(rounds: int, limit: int, ending: str, last: bool) -> None:
     assert is_last_round({"rounds": rounds, "ending": ending}, LimitsSettings(max_rounds=limit)) is last

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from habilis.agents.verdicts import failure_kind, verdict_by_rule
 from habilis.core.types import CallError, CallOutcome, Invocation
 

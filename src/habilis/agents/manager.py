@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
@@ -16,10 +16,12 @@ from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
-from habilis.core.types import Plan, Review
+from habilis.core.types import Plan, Review, ToolCard
+from habilis.prompts import Rendered
 from habilis.tools.workshop import Workshop
 
 SHOWN_CALLS, SHOWN_CHARS = 30, 400
+UNREAD = "no tool call succeeded, so the answer cannot rest on the files; read them with a tool, or have one built"
 STUCK = "the last attempt made no call and gave the answer that was refused before"
 
 
@@ -55,6 +57,8 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
             "empty_replies": "the model gave only empty replies",
         }.get(state.get("stop", ""), "no answer was given")
         return Review(accepted=False, reason=reason)
+    if shop.task.files and not any(raw["verdict"] == "success" for raw in state["calls"]):
+        return Review(accepted=False, reason=UNREAD)
     prompt = shop.prompts.render(
         "review", question=shop.task.question, answer=text, invocations=_digest(state.get("calls", []))
     )
@@ -98,14 +102,33 @@ async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Lit
         build_failures="\n".join(state.get("build_failures", [])),
         capabilities=state.get("capabilities", ""),
     )
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-    try:
-        reply = await shop.models.structured(prompt.role, messages, PlanReply, purpose="plan")
-        plan, remarks = as_plan(reply, shop.library.names(), known=[card.name for card in candidates])
-    except ModelReplyUnusable as error:
-        plan, remarks = Plan(reuse=tuple(state.get("bound", []))), [f"The plan could not be read: {error}"]
+    plan, remarks = await _asked_for_plan(prompt, candidates, shop)
+    if plan is None:
+        plan = Plan(reuse=tuple(state["bound"]))
     for remark in remarks:
         shop.emit(Notice(level="warning", text=remark))
     shop.emit(Planned(attempt=state["attempt"] + 1, plan=plan))
     update: TaskState = {"plan": plan.model_dump(mode="json"), "report": report, "build_failures": remarks}
     return Command(update=update, goto="tool_developer")
+
+
+async def _asked_for_plan(
+    prompt: Rendered, candidates: Sequence[ToolCard], shop: Workshop
+) -> tuple[Plan | None, list[str]]:
+    """The plan, and remarks on what was changed in it; None when the model gave none.
+
+    A plan that names only tools that are not there, and asks for none, is sent back once: the model meant to have them.
+    """
+    messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    remarks: list[str] = []
+    for purpose in ("plan", "plan, corrected"):
+        try:
+            reply = await shop.models.structured(prompt.role, messages, PlanReply, purpose=purpose)
+        except ModelReplyUnusable as error:
+            return None, [f"The plan could not be read: {error}"]
+        plan, remarks = as_plan(reply, shop.library.names(), known=[card.name for card in candidates])
+        if plan.reuse or plan.build or not remarks:
+            break
+        told = shop.prompts.render("replan", remarks=remarks)
+        messages = [*messages, AIMessage(reply.model_dump_json()), HumanMessage(told.user)]
+    return plan, remarks

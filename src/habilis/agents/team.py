@@ -157,6 +157,7 @@ class Team:
         end = _End()
         try:
             level = await shop.host.level()
+            await shop.library.describe_missing(shop.host)
             shop.emit(_opening_event(task, shop, resumed))
             taskfiles.link_into(shop.workspace, task.files)
             end = await self._graph_run(shop, folder, fresh=not resumed, answer=answer)

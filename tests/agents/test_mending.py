@@ -1,0 +1,110 @@
+"""Tools that fail are mended; a bad mending destroys nothing, a good one is never lost."""
+
+from .conftest import Script, Stage, call, calling, tool_source
+
+PICKY = tool_source("parse", "return OutputModel(result=int(input.x))", inputs="x: str", effects="pure")
+BETTER = PICKY.replace("int(input.x)", "int(input.x.replace(',', ''))")
+WORSE = PICKY.replace("int(input.x)", "7")
+PLAN = ({"required_tool_names": ["parse"]},)
+FIXED = ({"results": [{"record": "r1", "fixed": True, "reason": "a number"}]},)
+
+
+def code(source: str) -> str:
+    return f"Here it is.\n```python\n{source}```"
+
+
+async def test_a_mended_tool_runs_next_and_the_failing_call_leaves_the_history(stage: Stage) -> None:
+    stage.add("parse", PICKY)
+    steps = [
+        calling(call("parse", {"x": "7"}, "good")),
+        calling(call("parse", {"x": "1,000"}, "bad"), text="Now the large one."),
+        calling(call("parse", {"x": "1,000"}, "again")),
+        "1000.",
+    ]
+    script = Script(steps, PLAN, codes=[code(BETTER)], fixed=FIXED)
+    result = await stage.play(script)
+    messages, _ = script.of("steps")[2]
+    assert "bad" not in str([m.model_dump() for m in messages])
+    assert "Now the large one." in str([m.content for m in messages])
+    assert result.invocations[-1].outcome.output == {"result": 1000, "error": None}
+    assert [i.verdict for i in result.invocations] == ["success", "failure", "success"]
+    (enhanced,) = stage.sink.of("tool_enhanced")
+    assert enhanced.records >= 1
+    public = (stage.root / "library" / "parse.py").read_text(encoding="utf-8")
+    assert public == PICKY
+
+
+async def test_a_candidate_that_breaks_a_passed_call_never_replaces_the_tool(stage: Stage) -> None:
+    stage.add("parse", PICKY)
+    steps = [calling(call("parse", {"x": "8"}, "good")), calling(call("parse", {"x": "1,000"}, "bad")), "It failed."]
+    script = Script(steps, PLAN, codes=[code(WORSE)], fixed=FIXED)
+    await stage.play(script)
+    assert stage.sink.of("tool_enhanced") == []
+    assert len(stage.sink.of("tool_rejected")) == 3
+    messages, _ = script.of("steps")[-1]
+    assert "bad" in str([m.model_dump() for m in messages])
+
+
+async def test_a_success_does_not_trust_a_tool_for_ever(stage: Stage) -> None:
+    stage.add("parse", PICKY)
+    steps = [calling(call("parse", {"x": str(n)}, f"c{n}")) for n in range(3)]
+    steps.append(calling(call("parse", {"x": "1,000"}, "bad")))
+    script = Script(
+        [*steps, calling(call("parse", {"x": "1,000"}, "again")), "Done."], PLAN, codes=[code(BETTER)], fixed=FIXED
+    )
+    result = await stage.play(script)
+    assert len(stage.sink.of("tool_enhanced")) == 1
+    assert result.invocations[-1].verdict == "success"
+
+
+async def test_mending_after_the_answer_asks_for_the_answer_again_and_the_tool_is_kept(stage: Stage) -> None:
+    stage.add("parse", PICKY)
+    steps = [
+        calling(call("parse", {"x": "1,000"}, "bad")),
+        "The tool failed.",
+        calling(call("parse", {"x": "1,000"}, "again")),
+        "1000.",
+    ]
+    script = Script(steps, PLAN, codes=[code(BETTER)], fixed=FIXED)
+    result = await stage.play(script)
+    assert result.attempts == 1
+    assert "The tool failed." not in str([m.content for m in script.of("steps")[2][0]])
+    assert (stage.root / "run" / "tasks" / "task" / "tools" / "parse.py").read_text(
+        encoding="utf-8"
+    ) == BETTER.strip() + "\n"
+    assert result.status == "answered"
+
+
+async def test_a_tool_mended_in_the_last_step_is_not_cleaned_away(stage: Stage) -> None:
+    stage.add("parse", PICKY)
+    steps = [calling(call("parse", {"x": "1,000"}, "bad")), "The tool failed.", "Still no number."]
+    script = Script(steps, PLAN, codes=[code(BETTER)], fixed=FIXED)
+    await stage.play(script)
+    assert stage.sink.of("tool_archived") == []
+    assert (stage.root / "run" / "tasks" / "task" / "tools" / "parse.py").exists()
+
+
+async def test_one_kind_of_failure_is_tried_once_not_at_every_look(stage: Stage) -> None:
+    stage.add("parse", PICKY)
+    steps = [calling(call("parse", {"x": f"{n},000"}, f"c{n}")) for n in range(6)]
+    script = Script([*steps, "I could not."], PLAN, codes=[code(PICKY)])
+    await stage.play(script, "limits.max_failed_rounds=50")
+    assert len(stage.sink.of("tool_given_up")) == 1
+
+
+async def test_verdicts_that_rules_leave_open_are_asked_for_by_call_id(stage: Stage) -> None:
+    body = "return OutputModel(result={'price': 1}[input.x])"
+    stage.add("pick", tool_source("pick", body, inputs="x: str", effects="pure"))
+    steps = [calling(call("pick", {"x": "prize"}, "one"), call("pick", {"x": "cost"}, "two")), "No such column."]
+    verdicts = [
+        {
+            "verdicts": [
+                {"call_id": "two", "verdict": "input_error", "reason": "no such column"},
+                {"call_id": "one", "verdict": "input_error", "reason": "no such column"},
+            ]
+        }
+    ]
+    script = Script(steps, ({"required_tool_names": ["pick"]},), verdicts=verdicts)
+    result = await stage.play(script)
+    assert [(i.call_id, i.verdict) for i in result.invocations] == [("one", "input_error"), ("two", "input_error")]
+    assert stage.sink.of("tool_given_up") == []
