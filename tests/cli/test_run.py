@@ -294,6 +294,7 @@ def until(stream: Any, word: bytes) -> bytes:
         (WAITS, [signal.SIGINT], False),
         (STUBBORN, [signal.SIGINT, signal.SIGINT], True),
         (STUBBORN, [signal.SIGTERM], True),
+        (STUBBORN, [signal.SIGHUP], True),
     ],
 )
 def test_ctrl_c_once_finishes_the_step_twice_stops_at_once(

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 import re
+import threading
 import time
+from collections.abc import Iterator
 from datetime import datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +243,52 @@ def test_doctor_names_what_keeps_a_task_from_running(
     code, found = findings(capsys, "--set", "limits.max_round=1")
     assert code == 1
     assert "max_rounds" in found["settings"]["text"]
+
+
+class Models(BaseHTTPRequestHandler):
+    """Lists the models `one` and `two` to whoever has the key."""
+
+    def do_GET(self) -> None:
+        welcome = self.headers["Authorization"] == "Bearer right" and self.path == "/v1/models"
+        body = json.dumps({"data": [{"id": "one"}, {"id": "two"}]} if welcome else {"error": "no"}).encode()
+        self.send_response(200 if welcome else 401)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def model_server() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Models) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize(
+    ("key", "model", "state", "said"),
+    [
+        ("right", "one", "ok", "reachable"),
+        ("right", "", "ok", "reachable: one"),
+        ("right", "three", "warning", "does not list"),
+        ("wrong", "one", "problem", "401"),
+    ],
+)
+def test_doctor_asks_a_server_on_this_machine_whether_it_can_be_used(
+    key: str, model: str, state: str, said: str, model_server: str, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", model_server)
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    monkeypatch.setenv("OPENAI_MODEL", model)
+    _, found = findings(capsys, *UNCONFINED)
+    assert found["model"]["state"] == state
+    assert said in found["model"]["text"]
 
 
 def test_doctor_never_asks_a_server_elsewhere_unless_told(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from habilis.core.errors import HabilisError, ModelUnreachable, UserError
@@ -17,15 +18,19 @@ USAGE, UNREACHABLE, INTERRUPTED = 2, 3, 130
 
 def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] | None = None) -> int:
     """Run one command and return its exit code. `team_factory` stands in for `habilis.Team` in tests."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    with _logging(debug="--debug" in words):
+        return _run(words, "--debug" in words, team_factory)
+
+
+def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None) -> int:
+    """The command with everything that can go wrong put into one line and an exit code."""
     from habilis.cli.parser import parse
 
-    words = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in words
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        _set_up_logging(debug)
         code = _dispatch(parse(words), team_factory)
         sys.stdout.flush()
         return code
@@ -87,15 +92,26 @@ def _fail(text: str, code: int, debug: bool) -> int:
     return code
 
 
-def _set_up_logging(debug: bool) -> None:
+@contextlib.contextmanager
+def _logging(debug: bool) -> Iterator[None]:
+    """Log to standard error while the command runs: warnings of ours, everything with `debug`."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    root.handlers[:] = []
     logging.basicConfig(
         level=logging.DEBUG if debug else logging.ERROR,
         format="%(levelname)s %(name)s: %(message)s",
         stream=sys.stderr,
-        force=True,
     )
     logging.getLogger("habilis").setLevel(logging.DEBUG if debug else logging.WARNING)
-    for name in ("asyncio", "httpcore", "httpx", "openai", "markdown_it"):
+    for name in ("aiosqlite", "asyncio", "httpcore", "httpx", "openai", "markdown_it"):
         logging.getLogger(name).setLevel(logging.INFO if debug else logging.ERROR)
-    if not debug and not sys.warnoptions:
-        warnings.simplefilter("ignore")
+    try:
+        with warnings.catch_warnings():
+            if not debug and not sys.warnoptions:
+                warnings.simplefilter("ignore")
+            yield
+    finally:
+        root.handlers[:] = handlers
+        root.setLevel(level)
+        logging.getLogger("habilis").setLevel(logging.NOTSET)

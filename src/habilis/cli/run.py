@@ -110,9 +110,9 @@ class Session:
         self._run = run
         self._seen = _LastTask()
         self.console = None if args.quiet else make_console(sys.stderr)
-        self._sink = ConsoleSink(self.console) if self.console else None
+        self._sink = ConsoleSink(self.console, live=False if args.debug else None) if self.console else None
         if self._sink and not args.debug:
-            logging.basicConfig(handlers=[SinkHandler(self._sink)], level=logging.ERROR, force=True)
+            logging.getLogger().handlers[:] = [SinkHandler(self._sink)]
         at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         self.asker = TerminalAsker(self._sink) if at_terminal else None
         if team_factory is None:
@@ -135,15 +135,19 @@ class Session:
         return report(result, self.console, as_json=self._args.json, quiet=self._args.quiet)
 
     async def _guarded(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> TaskResult:
-        """Ctrl-C once asks for an end, twice (or SIGTERM) cancels; a third one meets the system's own handler."""
+        """Ctrl-C once asks for an end, twice cancels, and so do SIGTERM and a terminal that goes away.
+
+        After that the system's own handling is back. A signal that we were started to ignore (nohup) stays ignored.
+        """
         loop = asyncio.get_running_loop()
         task = asyncio.ensure_future(start(self._team))
         asked = False
+        heard = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) != signal.SIG_IGN]
 
         def end(at_once: bool) -> None:
             nonlocal asked
             if asked or at_once:
-                for number in (signal.SIGINT, signal.SIGTERM):
+                for number in heard:
                     loop.remove_signal_handler(number)
                 task.cancel()
                 return
@@ -153,8 +157,8 @@ class Session:
                 self.asker.give_up()
             self._team.interrupt()
 
-        loop.add_signal_handler(signal.SIGINT, end, False)
-        loop.add_signal_handler(signal.SIGTERM, end, True)
+        for number in heard:
+            loop.add_signal_handler(number, end, number != signal.SIGINT)
         return await task
 
     def _stopped(self) -> TaskResult:

@@ -6,6 +6,8 @@ import contextlib
 import json
 import logging
 import os
+import shutil
+import stat
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -95,6 +97,14 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a tree although a tool may have left folders that refuse it."""
+    for folder, _, _ in os.walk(path):
+        with contextlib.suppress(OSError):
+            Path(folder).chmod(stat.S_IRWXU)
+    shutil.rmtree(path)
 
 
 def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from habilis.core.errors import UserError
-from habilis.rundir.layout import REMOVING, UNFINISHED, RunDir, TaskDir, remove_tree
+from habilis.rundir.files import remove_tree
+from habilis.rundir.layout import REMOVING, UNFINISHED, RunDir, TaskDir
 
 
 def list_runs(root: Path) -> list[RunDir]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import shutil
-import stat
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
-from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, write_json
+from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, remove_tree, write_json
 from habilis.rundir.masking import masked
 from habilis.rundir.names import LIBRARY, check_run_name, run_name, safe_id
 
@@ -335,14 +333,6 @@ def versions() -> dict[str, str]:
         with contextlib.suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
-
-
-def remove_tree(path: Path) -> None:
-    """Remove a tree although a tool may have left folders that refuse it."""
-    for folder, _, _ in os.walk(path):
-        with contextlib.suppress(OSError):
-            Path(folder).chmod(stat.S_IRWXU)
-    shutil.rmtree(path)
 
 
 def _make_folder(path: Path) -> None:
