@@ -13,28 +13,28 @@ python := .venv/bin/python
 jobs ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help ready run doctor check format test test-all golden bench lock wheel clean
+.PHONY: help setup run doctor check format test test-all golden bench lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
 
-ready: ## make .venv, once
+setup: ## make .venv, once
 	@sh .ci/set-up
 
-run: ready ## answer a question: make run Q="What is 2+3*4?" [ARGS="--file data.csv --json"]
+run: setup ## answer a question: make run Q="What is 2+3*4?" [ARGS="--file data.csv --json"]
 	@if [ -z "$$HABILIS_QUESTION" ]; then echo 'usage: make run Q="your question" [ARGS="--file data.csv"]' >&2; exit 2; fi
 	@.venv/bin/habilis run $(ARGS) -- "$$HABILIS_QUESTION"
 
-doctor: ready ## say which model, sandbox and library this machine has
+doctor: setup ## say which model, sandbox and library this machine has
 	@.venv/bin/habilis doctor
 
-check: ready ## formatting, lint, types, layers
+check: setup ## formatting, lint, types, layers
 	@$(python) -m ruff format --quiet --check . || { echo 'run: make format' >&2; exit 1; }
 	@$(python) -m ruff check --quiet .
 	@$(python) -m mypy --no-error-summary
 	@$(python) -m pytest -q -p no:cacheprovider tests/test_architecture.py
 
-format: ready ## bring the source into form
+format: setup ## bring the source into form
 	@$(python) -m ruff check --quiet --fix .
 	@$(python) -m ruff format --quiet .
 
@@ -44,17 +44,17 @@ test: check ## check, then all tests but the slow ones, on all cores
 test-all: check ## check, then all tests
 	@$(python) -m pytest -n $(jobs)
 
-golden: ready ## render the prompts anew into tests/golden, for review
+golden: setup ## render the prompts anew into tests/golden, for review
 	@$(python) tests/test_prompts.py
 
-bench: ready ## measure speed, memory and cost; prints one Markdown table
+bench: setup ## measure speed, memory and cost; prints one Markdown table
 	@$(python) benchmarks/run.py
 
-lock: ready ## resolve requirements.lock anew from pyproject.toml
+lock: setup ## resolve requirements.lock anew from pyproject.toml
 	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
 	  --no-annotate --group dev pyproject.toml -o requirements.lock
 
-wheel: ready ## build dist/*.whl
+wheel: setup ## build dist/*.whl
 	@.venv/bin/uv build --wheel --no-build-isolation --quiet
 
 clean: ## remove .venv and everything built; runs/ stays
