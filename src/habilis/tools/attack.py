@@ -3,6 +3,16 @@
 import json
 import os
 import socket
+from collections.abc import Callable
+
+
+def read(path: str) -> None:
+    with open(path, "rb") as opened:  # noqa: PTH123
+        opened.read()
+
+
+def connect(port: int) -> None:
+    socket.create_connection(("127.0.0.1", port), 2).close()
 
 
 def datagram(port: int) -> None:
@@ -14,9 +24,9 @@ def main() -> None:
     """Read the targets, attack each, write the list of what was not held."""
     with os.fdopen(int(os.environ["HABILIS_IN"]), "rb") as pipe:
         target = json.loads(pipe.read())
-    attacks = {
-        "read a file outside": lambda: open(target["canary"], "rb").read(),  # noqa: PTH123, SIM115
-        "reached a listener of the host": lambda: socket.create_connection(("127.0.0.1", target["port"]), 2).close(),
+    attacks: dict[str, Callable[[], None]] = {
+        "read a file outside": lambda: read(target["canary"]),
+        "reached a listener of the host": lambda: connect(target["port"]),
         "sent a datagram": lambda: datagram(target["port"]),
         "signalled another process": lambda: os.kill(target["pid"], 0),
     }

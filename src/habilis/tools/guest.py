@@ -82,7 +82,7 @@ class Opened:
                 return
         if real.startswith(self._workspace + "/"):
             inside = real[len(self._workspace) + 1 :]
-            if (not writing or "+" in str(mode)) and inside not in self.written and os.path.exists(real):
+            if (not writing or "+" in str(mode)) and inside not in self.written and os.path.exists(real):  # noqa: PTH110
                 self.read.add(inside)
             if writing:
                 self.written.add(inside)
@@ -103,10 +103,7 @@ def main() -> None:
         try:
             if tool is None:
                 tool = load(request["name"], request["source"], opened)
-            if step == "describe":
-                result = describe(tool)
-            else:
-                result = call(tool, request["arguments"], opened)
+            result = describe(tool) if step == "describe" else call(tool, request["arguments"], opened)
             frame: dict[str, Any] = {"step": step, "result": result}
         except Refusal as refusal:
             frame = {"step": step, "error": refusal.error}
@@ -126,7 +123,7 @@ def load_pydantic() -> None:
     name = "importlib.metadata"
     stand_in = types.ModuleType(name)
     stand_in.entry_points = stand_in.distributions = lambda *_, **__: ()  # type: ignore[attr-defined]
-    sys.modules[name] = importlib.metadata = stand_in  # type: ignore[attr-defined]
+    sys.modules[name] = importlib.metadata = stand_in
     try:
         import pydantic.plugin._loader
     except ImportError:  # a version that is laid out otherwise: it loads what it needs when it needs it
@@ -183,7 +180,7 @@ def flush(stream: Any) -> None:
 
 def add_packages(path: str) -> None:
     """Make the packages of an environment importable, its .pth files honoured where there are any."""
-    if any(name.endswith(".pth") for name in os.listdir(path)):
+    if any(name.endswith(".pth") for name in os.listdir(path)):  # noqa: PTH208
         import site
 
         site.addsitedir(path)
@@ -400,7 +397,7 @@ def raised_in(error: BaseException, script: str) -> bool:
     import traceback
 
     frames = traceback.extract_tb(error.__traceback__)
-    return bool(frames) and os.path.basename(frames[-1].filename) == script
+    return bool(frames) and frames[-1].filename.rpartition("/")[2] == script
 
 
 def is_refused(error: BaseException) -> bool:

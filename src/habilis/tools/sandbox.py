@@ -104,38 +104,54 @@ async def probe(level: str) -> Finding:
 async def attacked(sandbox: Sandbox) -> str | None:
     """Attack from inside `sandbox`: what was not held, or None.
 
-    Reads and overwrites a canary next to the workspace, connects to a listener of ours, looks for our environment,
-    and must be able to write in the workspace, so that a sandbox in which nothing works does not pass.
+    Reads and overwrites a canary next to the workspace, connects to a listener of ours, signals us, and must be able
+    to write in the workspace, so that a sandbox in which nothing works does not pass.
     """
     with tempfile.TemporaryDirectory(prefix="habilis-probe-") as folder, socket.socket() as listener:
-        canary, workspace = Path(folder, "canary"), Path(folder, "workspace")
-        canary.write_text("secret")
-        canary.chmod(0o666)
-        Path(folder).chmod(0o755)
-        workspace.mkdir()
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
-        target: dict[str, object] = {"canary": str(canary), "port": listener.getsockname()[1]}
-        if os.getpid() > LOW_PROCESS:
-            target["pid"] = os.getpid()
-        job = SandboxJob(
-            argv=[str(python()), *FLAGS, str(compiled(_ATTACK))],
-            request=json.dumps(target).encode(),
-            workspace=workspace,
-            read_only=(compiled(_ATTACK),),
-            env={"PATH": "/usr/bin:/bin"},
-            limits=SandboxLimits(wall_s=PROBE_S, cpu_s=10),
-        )
+        canary, workspace = stage(Path(folder))
+        job = attack_on(canary, workspace, listener.getsockname()[1])
         try:
             ended = await sandbox.run(job)
         except OSError as error:
             return f"does not start: {error.strerror or error}"
-        if ended.reply is None:
-            said = " ".join(ended.printed.split())[-200:]
-            return f"does not start ({said or f'code {ended.returncode}'})"
-        broken = json.loads(ended.reply)
-        if canary.read_text() != "secret":
-            broken.append("wrote outside")
-        if not (workspace / "mark").is_file():
-            broken.append("could not write in its workspace")
-        return f"does not hold ({', '.join(broken)})" if broken else None
+        return judgement(ended, canary, workspace)
+
+
+def stage(folder: Path) -> tuple[Path, Path]:
+    """A canary that anyone might read and write, and a workspace beside it."""
+    folder.chmod(0o755)
+    canary, workspace = folder / "canary", folder / "workspace"
+    canary.write_text("secret")
+    canary.chmod(0o666)
+    workspace.mkdir()
+    return canary, workspace
+
+
+def attack_on(canary: Path, workspace: Path, port: int) -> SandboxJob:
+    """The attack as a job."""
+    target: dict[str, object] = {"canary": str(canary), "port": port}
+    if os.getpid() > LOW_PROCESS:
+        target["pid"] = os.getpid()
+    return SandboxJob(
+        argv=[str(python()), *FLAGS, str(compiled(_ATTACK))],
+        request=json.dumps(target).encode(),
+        workspace=workspace,
+        read_only=(compiled(_ATTACK),),
+        env={"PATH": "/usr/bin:/bin"},
+        limits=SandboxLimits(wall_s=PROBE_S, cpu_s=10),
+    )
+
+
+def judgement(ended: SandboxExit, canary: Path, workspace: Path) -> str | None:
+    """What the attack came to."""
+    if ended.reply is None:
+        said = " ".join(ended.printed.split())[-200:]
+        return f"does not start ({said or f'code {ended.returncode}'})"
+    broken = list(json.loads(ended.reply))
+    if canary.read_text() != "secret":
+        broken.append("wrote outside")
+    if not (workspace / "mark").is_file():
+        broken.append("could not write in its workspace")
+    return f"does not hold ({', '.join(broken)})" if broken else None

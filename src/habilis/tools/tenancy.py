@@ -60,7 +60,6 @@ class Tenancy:
         if os.geteuid() != 0:
             yield Tenant()
             return
-        workspace = workspace.resolve()
         staging: list[Path] = []
         try:
             lease, sharing = await uncancelled(asyncio.to_thread(self._lend, workspace))
@@ -74,6 +73,7 @@ class Tenancy:
                 await uncancelled(asyncio.to_thread(shutil.rmtree, folder, True))
 
     def _lend(self, workspace: Path) -> tuple[_Lease, int]:
+        workspace = workspace.resolve()
         with self._lock:
             lease = self._leases.get(workspace)
             if lease is None:
@@ -84,16 +84,23 @@ class Tenancy:
                     owner = (above.st_uid, above.st_gid)
                 lease = self._leases[workspace] = _Lease(uid_for(workspace), owner)
             lease.users += 1
-            hand_over(workspace, lease)
+            try:
+                hand_over(workspace, lease)
+            except BaseException:
+                self._leave(workspace, lease)
+                raise
             return lease, lease.users
 
     def _give_back(self, workspace: Path) -> None:
+        workspace = workspace.resolve()
         with self._lock:
-            lease = self._leases[workspace]
-            lease.users -= 1
-            if lease.users == 0:
-                del self._leases[workspace]
-                take_back(workspace, lease)
+            self._leave(workspace, self._leases[workspace])
+
+    def _leave(self, workspace: Path, lease: _Lease) -> None:
+        lease.users -= 1
+        if lease.users == 0:
+            del self._leases[workspace]
+            take_back(workspace, lease)
 
     def _copies(self, files: Sequence[Path], staging: list[Path]) -> dict[Path, Path]:
         if not self._copying:

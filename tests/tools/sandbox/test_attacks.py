@@ -482,9 +482,10 @@ async def test_a_garbled_reply_is_an_error_and_no_crash(
 ) -> None:
     body = """
     import os
+    junk = b'\\xff[[[[\\n[1]\\n{"step": 5}\\n{"step": "call", "error": {"kind": "nonsense"}, "opened": 5}\\n'
     for n in range(3, 64):
         try:
-            os.write(n, b'\\xff[[[[\\n[1]\\n{"step": 5}\\n{"step": "call", "error": {"kind": "nonsense"}, "opened": 5}\\n')
+            os.write(n, junk)
         except OSError:
             pass
     os._exit(3)
