@@ -73,6 +73,10 @@ def _load(text: str) -> Any:
         return json.loads(text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant)
     except RecursionError:
         raise ArgumentsUnreadable("the arguments are nested too deeply") from None
+    except (json.JSONDecodeError, ArgumentsUnreadable):
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise ArgumentsUnreadable(f"the arguments are not valid JSON: {error}") from None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -110,19 +114,21 @@ def _closed(text: str) -> Any:
 
 def _python_literal(text: str) -> Any:
     try:
-        value = ast.literal_eval(text)
+        tree = ast.parse(text, mode="eval")
+        value = ast.literal_eval(tree)
         json.dumps(value, allow_nan=False)
     except (SyntaxError, TypeError, MemoryError) as error:
         raise ValueError(str(error)) from None
-    if not _names_are_text(value):
-        raise ValueError("a name is no text")
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            _unique_names(node)
     return json.loads(json.dumps(value))
 
 
-def _names_are_text(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(name, str) and _names_are_text(item) for name, item in value.items())
-    return all(map(_names_are_text, value)) if isinstance(value, list | tuple) else True
+def _unique_names(node: ast.Dict) -> None:
+    names = [key.value for key in node.keys if isinstance(key, ast.Constant)]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) != len(node.keys):
+        raise ValueError("names that are no text, or double")
 
 
 def drop_trailing_commas(text: str) -> str:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 UNREADABLE = "unreadable_arguments"
 """The one argument under which a call's unreadable text stays in the history, so that every server can read it."""
+UNREADABLE_AT = "unreadable_at"
+"""Key of `additional_kwargs`: the places of the unreadable calls among all calls of a reply."""
 MAX_PROBLEMS = 12
 
 
@@ -82,7 +84,7 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec]) -> CheckedCalls:
     good: list[Call] = []
     problems: list[Problem] = []
     kept: list[Any] = []
-    for call_id, name, raw in _in_order(message):
+    for call_id, name, raw in calls_in_order(message):
         try:
             args = read_arguments(raw, cut=cut)
             text = _problem(name, args, by_name)
@@ -101,24 +103,25 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec]) -> CheckedCalls:
     return CheckedCalls(tuple(good), tuple(problems), _replaced(message, kept, []))
 
 
-def _in_order(message: AIMessage) -> Iterator[tuple[str, str, Any]]:
-    """Calls as (id, name, arguments or raw text), unreadable ones at the place that their `index` names."""
+def calls_in_order(message: AIMessage) -> list[tuple[str, str, Any]]:
+    """Calls as (id, name, arguments or raw text), unreadable ones in the places where the model sent them."""
     rows: list[tuple[str, str, Any]] = []
     for call in message.tool_calls:
         args: Any = call["args"]
         if set(args) == {UNREADABLE} and isinstance(args[UNREADABLE], str):
             args = args[UNREADABLE]
         rows.append((call["id"] or "", call["name"], args))
-    for broken in message.invalid_tool_calls:
-        index = broken.get("index")
-        place = index if isinstance(index, int) and 0 <= index <= len(rows) else len(rows)
-        rows.insert(place, (broken["id"] or "", broken["name"] or "", broken["args"]))
-    return iter(rows)
+    places = message.additional_kwargs.get(UNREADABLE_AT, ())
+    for number, broken in enumerate(message.invalid_tool_calls):
+        place = places[number] if number < len(places) else len(rows)
+        rows.insert(min(place, len(rows)), (broken["id"] or "", broken["name"] or "", broken["args"]))
+    return rows
 
 
 def _replaced(message: AIMessage, calls: list[Any], broken: list[Any]) -> AIMessage:
     # Raw calls of the provider would be sent in place of ours once ours are gone.
-    extra = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
+    gone = {"tool_calls"} if broken else {"tool_calls", UNREADABLE_AT}
+    extra = {key: value for key, value in message.additional_kwargs.items() if key not in gone}
     return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": broken, "additional_kwargs": extra})
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from habilis.models.arguments import ArgumentsUnreadable, read_arguments
-from habilis.models.calls import UNREADABLE
+from habilis.models.calls import UNREADABLE, UNREADABLE_AT, calls_in_order
 
 NO_RESULT = "No result: this call was not run."
 _BLANK = re.compile(r"[\s\u200b\u2060\ufeff]*")
@@ -83,14 +83,14 @@ def repair_history(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 def _readable(message: AIMessage) -> AIMessage:
     if not message.invalid_tool_calls:
         return message
-    calls: list[Any] = list(message.tool_calls)
-    for broken in message.invalid_tool_calls:
+    calls: list[Any] = []
+    for call_id, name, raw in calls_in_order(message):
         try:
-            args = read_arguments(broken["args"], cut=True)
+            args = read_arguments(raw, cut=True)
         except ArgumentsUnreadable:
-            args = {UNREADABLE: broken["args"]}
-        calls.append({"name": broken["name"] or "unnamed", "args": args, "id": broken["id"], "type": "tool_call"})
-    extra = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
+            args = {UNREADABLE: raw}
+        calls.append({"name": name or "unnamed", "args": args, "id": call_id, "type": "tool_call"})
+    extra = {k: v for k, v in message.additional_kwargs.items() if k not in ("tool_calls", UNREADABLE_AT)}
     return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": [], "additional_kwargs": extra})
 
 

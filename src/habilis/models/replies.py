@@ -13,6 +13,7 @@ from langchain_core.messages import AIMessage
 
 from habilis.core.types import Usage
 from habilis.models.arguments import strict_arguments
+from habilis.models.calls import UNREADABLE_AT
 from habilis.models.failures import BadReply, ServerSaid
 
 BYTES_PER_TOKEN = 3.4
@@ -32,27 +33,32 @@ def from_body(body: Any) -> AIMessage:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(choice, dict) or not isinstance(message, dict):
         raise BadReply(f"the server's reply holds no message: {_short(body)}")
-    calls, broken = _calls(message)
-    kwargs = {"reasoning_content": message.get("reasoning_content") or message.get("reasoning")}
-    kwargs["refusal"] = message.get("refusal")
+    calls, broken, places = _calls(message)
+    said = {"reasoning_content": message.get("reasoning_content") or message.get("reasoning")}
+    said["refusal"] = message.get("refusal")
+    kwargs: dict[str, Any] = {key: value for key, value in said.items() if isinstance(value, str) and value}
+    if places:
+        kwargs[UNREADABLE_AT] = places
     return normalised(
         AIMessage(
             content=_content(message.get("content")),
             tool_calls=calls,
             invalid_tool_calls=broken,
-            additional_kwargs={key: value for key, value in kwargs.items() if isinstance(value, str) and value},
+            additional_kwargs=kwargs,
             response_metadata={"finish_reason": choice.get("finish_reason"), "model_name": body.get("model")},
             usage_metadata=_usage_metadata(body.get("usage")),
         )
     )
 
 
-def _calls(message: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+def _calls(message: dict[str, Any]) -> tuple[list[Any], list[Any], list[int]]:
+    """Readable calls, unreadable ones, and the places of the latter among all."""
     raw = message.get("tool_calls") or []
     if isinstance(message.get("function_call"), dict):
         raw = [{"function": message["function_call"]}]
     calls: list[Any] = []
     broken: list[Any] = []
+    places: list[int] = []
     for index, call in enumerate(raw if isinstance(raw, list) else []):
         function = call.get("function") if isinstance(call, dict) else None
         if not isinstance(function, dict):
@@ -64,9 +70,9 @@ def _calls(message: dict[str, Any]) -> tuple[list[Any], list[Any]]:
             calls.append({"name": name, "args": args, "id": call_id, "type": "tool_call"})
         else:
             text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-            row = {"name": name, "args": text, "id": call_id, "error": None, "type": "invalid_tool_call"}
-            broken.append({**row, "index": index})
-    return calls, broken
+            broken.append({"name": name, "args": text, "id": call_id, "error": None, "type": "invalid_tool_call"})
+            places.append(index)
+    return calls, broken, places
 
 
 def _content(content: Any) -> Any:
@@ -96,6 +102,8 @@ def normalised(message: AIMessage) -> AIMessage:
     refusal = message.additional_kwargs.get("refusal")
     if isinstance(refusal, str) and refusal:
         kwargs["refusal"] = refusal
+    if message.invalid_tool_calls and UNREADABLE_AT in message.additional_kwargs:
+        kwargs[UNREADABLE_AT] = message.additional_kwargs[UNREADABLE_AT]
     kept = ("finish_reason", "model_name")
     metadata = {key: message.response_metadata[key] for key in kept if message.response_metadata.get(key)}
     return AIMessage(

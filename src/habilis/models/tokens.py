@@ -6,7 +6,7 @@ import base64
 import gzip
 import json
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -39,8 +39,12 @@ class TokenCount:
 class TokenCounter:
     """Counts for one model. Tables are loaded at the first count; what was counted once is remembered."""
 
-    def __init__(self, model: str = "", memory: int = 4096) -> None:
+    def __init__(
+        self, model: str = "", *, memory: int = 4096, table: Callable[[str], Encoding | None] | None = None
+    ) -> None:
+        """`memory`: messages remembered. `table` gives an encoding by name, in place of the shipped ones."""
         self._encoding_name = encoding_for(model)
+        self._table = table or load
         self._memory = memory
         self._seen: OrderedDict[str, int] = OrderedDict()
 
@@ -48,11 +52,11 @@ class TokenCounter:
         """Tokens of a request."""
         total = sum(self._of(request_part(message)) + PER_MESSAGE for message in messages)
         total += sum(self._of(part) + PER_MESSAGE for part in tools_part(tools))
-        return TokenCount(total, load(self._encoding_name) is not None)
+        return TokenCount(total, self._table(self._encoding_name) is not None)
 
     def text(self, text: str) -> TokenCount:
         """Tokens of a text alone."""
-        encoding = load(self._encoding_name)
+        encoding = self._table(self._encoding_name)
         return TokenCount(_size(encoding, text), encoding is not None)
 
     def _of(self, part: dict[str, Any]) -> int:
@@ -61,7 +65,7 @@ class TokenCounter:
         if known is not None:
             self._seen.move_to_end(key)
             return known
-        encoding = load(self._encoding_name)
+        encoding = self._table(self._encoding_name)
         tokens = sum(_size(encoding, text) for text in _texts(part)) + PER_IMAGE * _images(part)
         tokens += PER_MESSAGE * len(part.get("calls", ()))
         self._seen[key] = tokens

@@ -13,6 +13,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from habilis.core.types import ToolSpec
+from habilis.models.calls import UNREADABLE_AT
 
 Plain = dict[str, Any]
 
@@ -42,7 +43,7 @@ def tools_part(tools: Sequence[ToolSpec]) -> list[Plain]:
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
 
 
-_KEPT_KWARGS = ("reasoning_content", "refusal")
+_KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT)
 _KEPT_METADATA = ("finish_reason", "model_name")
 
 

@@ -48,7 +48,7 @@ class ScriptedServer:
         self.latency_per_token_s = latency_per_token_s
         self.requests: list[SeenRequest] = []
         self.closing = threading.Event()
-        self.lock = threading.Lock()
+        self.news = threading.Condition()
         self.choose: Schedule = faults if callable(faults) else when(lambda _: True, faults)
         self._http = _Server(("127.0.0.1", port), _Handler)
         self._http.scripted = self
@@ -62,6 +62,11 @@ class ScriptedServer:
     def finished(self) -> int:
         """How many chat requests were answered in full."""
         return sum(seen.finished for seen in self.requests)
+
+    def wait_for(self, count: int, timeout_s: float = 10.0) -> bool:
+        """Block until `count` chat requests have arrived; false if they did not in time."""
+        with self.news:
+            return self.news.wait_for(lambda: len(self.requests) >= count, timeout_s)
 
     def repeated(self) -> list[SeenRequest]:
         """Requests that were answered in full although an equal one had been before: paid twice."""
@@ -126,11 +131,12 @@ class _Handler(BaseHTTPRequestHandler):
         scripted = self.server.scripted
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
         body = json.loads(raw)
-        with scripted.lock:
+        with scripted.news:
             headers = {name.lower(): value for name, value in self.headers.items()}
             seen = SeenRequest(len(scripted.requests), self.path, body, headers)
             scripted.requests.append(seen)
             seen.fault = scripted.choose(seen)
+            scripted.news.notify_all()
         if not self.path.endswith("/chat/completions"):
             return self._refuse(seen, 404, "no such path")
         if scripted.key and self.headers.get("authorization") != f"Bearer {scripted.key}":
@@ -198,17 +204,18 @@ class _Handler(BaseHTTPRequestHandler):
             self._drop()
 
     def _stream(self, seen: SeenRequest, completion: dict[str, Any], *, cut: bool) -> None:
-        self.close_connection = True
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        chunks = list(chunks_of(seen, completion))
-        for chunk in chunks[: len(chunks) // 2] if cut else chunks:
-            self.wfile.write(b"data: " + json.dumps(chunk).encode() + b"\n\n")
+        events = [json.dumps(chunk).encode() for chunk in chunks_of(seen, completion)]
+        for event in events[: len(events) // 2] if cut else [*events, b"[DONE]"]:
+            data = b"data: " + event + b"\n\n"
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.flush()
         if cut:
             return self._drop()
-        self.wfile.write(b"data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
         return self.wfile.flush()
 
 

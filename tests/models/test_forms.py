@@ -1,0 +1,100 @@
+"""What a user would lose: an answer that was there, but wrapped in prose, fences or its own name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from habilis.models.forms import FormProblem, json_in, read_form, schema_of, strict_schema
+
+
+class Part(BaseModel):
+    name: str = Field(max_length=10)
+    size: int = 0
+
+
+class Plan(BaseModel):
+    title: str
+    parts: list[Part] = Field(default_factory=list, max_length=2)
+    note: str | None = Field(default=None, max_length=5)
+
+
+class Free(BaseModel):
+    anything: dict[str, Any] = Field(default_factory=dict)
+
+
+class Tree(BaseModel):
+    name: str
+    children: list[Tree] = Field(default_factory=list)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"title": "t"}',
+        '```json\n{"title": "t"}\n```',
+        'Sure! Here it is:\n\n```\n{"title": "t",}\n```\nAnything else?',
+        'The plan {as asked} is {"title": "t"} as you can see.',
+        '{"Plan": {"title": "t"}}',
+        '{"name": "Plan", "arguments": {"title": "t"}}',
+        '"{\\"title\\": \\"t\\"}"',
+        '{"title": "t", "parts": [],}',
+        '{"aside": 1} and {"title": "t"}',
+    ],
+)
+def test_an_answer_is_found_wherever_it_stands(text: str) -> None:
+    assert read_form(Plan, text) == Plan(title="t")
+
+
+@pytest.mark.parametrize(("text", "said"), [("", "empty"), ("no", "no JSON object"), ('{"parts": []}', "title")])
+def test_what_is_wrong_is_said(text: str, said: str) -> None:
+    with pytest.raises(FormProblem, match=said):
+        read_form(Plan, text)
+
+
+def test_long_values_are_cut_at_every_depth() -> None:
+    parts = [{"name": "x" * 50, "size": 1}] * 5
+    plan = read_form(Plan, {"title": "y" * 9_000, "parts": parts, "note": "z" * 50})
+    assert (len(plan.title), len(plan.parts), len(plan.parts[0].name), plan.note) == (2_000, 2, 10, "zzzzz")
+
+
+def test_the_schema_stands_alone_with_every_string_and_list_bounded() -> None:
+    def unbounded(node: Any) -> list[Any]:
+        if isinstance(node, list):
+            return [bad for item in node for bad in unbounded(item)]
+        if not isinstance(node, dict):
+            return []
+        here = [node] if node.get("type") == "string" and not {"maxLength", "enum", "const"} & set(node) else []
+        here += [node] if node.get("type") == "array" and "maxItems" not in node else []
+        return here + [bad for value in node.values() for bad in unbounded(value)]
+
+    for output in (Plan, Free, Tree):
+        assert unbounded(schema_of(output)) == []
+        assert "$ref" not in str(schema_of(output))
+
+
+def test_strict_only_where_the_schema_can_say_so() -> None:
+    strict = strict_schema(schema_of(Plan))
+    assert strict is not None
+    assert strict["required"] == ["title", "parts", "note"]
+    assert strict["properties"]["parts"]["items"]["additionalProperties"] is False
+    assert "maxLength" not in str(strict)
+    assert strict_schema(schema_of(Free)) is None
+    assert strict_schema(schema_of(Tree)) is None
+
+
+@given(st.text() | st.text(alphabet='{}[]",: `\njson1'))
+def test_no_text_breaks_the_reader(text: str) -> None:
+    assert all(isinstance(value, dict) for value in json_in(text))
+
+
+@given(
+    st.text(alphabet=st.characters(exclude_characters='{}`"')),
+    st.text(alphabet=st.characters(exclude_characters='{}`"')),
+)
+def test_prose_around_an_answer_never_hides_it(before: str, after: str) -> None:
+    assert read_form(Plan, f'{before}{{"title": "t"}}{after}') == Plan(title="t")

@@ -1,0 +1,156 @@
+"""Answers in a fixed form from servers that differ. What a user would lose: small local models, or money on resume."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from habilis.config import ModelsSettings
+from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
+from habilis.models.chat import Models
+from habilis.models.tape import Tape
+from habilis.models.usage import Budget
+from habilis.testing import FaultKind, ScriptedModel
+
+
+class Review(BaseModel):
+    status: Literal["FINISH", "RETRY"]
+    reason: str = Field(max_length=40)
+    tags: list[str] = Field(default_factory=list, max_length=3)
+
+
+ASK = [SystemMessage("You judge."), HumanMessage("Is 4 right?")]
+GOOD = '{"status": "FINISH", "reason": "it is"}'
+MODES = ["json_schema", "function_calling", "json_mode", "text"]
+
+
+def says(*texts: str) -> Any:
+    rows = iter(texts)
+    return lambda *_: AIMessage(next(rows, texts[-1]))
+
+
+async def ask(models: Models) -> Review:
+    return await models.structured("basic", ASK, Review, purpose="review")
+
+
+async def test_the_schema_goes_out_bounded_and_comes_back_as_data(bench: Any) -> None:
+    server = bench.serve(says(GOOD))
+    assert await ask(bench.models()) == Review(status="FINISH", reason="it is")
+    form = server.requests[0].body["response_format"]["json_schema"]
+    assert form["name"] == "Review"
+    assert form["schema"]["properties"]["reason"]["maxLength"] == 40
+    assert form["schema"]["properties"]["tags"]["maxItems"] == 3
+    assert form["schema"]["properties"]["tags"]["items"]["maxLength"]
+
+
+@pytest.mark.parametrize("refused", [0, 1, 2, 3])
+async def test_modes_are_tried_in_order_and_the_one_that_works_is_remembered(bench: Any, refused: int) -> None:
+    server = bench.serve(says(GOOD), refuse=MODES[:refused])
+    for _ in range(2):
+        assert (await ask(bench.models())).status == "FINISH"
+        (bench.folder / "tape.jsonl").unlink()
+    modes = [seen.mode or "text" for seen in server.requests]
+    assert modes == [*MODES[: refused + 1], MODES[refused]]
+
+
+async def test_a_server_that_takes_no_mode_at_all_ends_the_task_clearly(bench: Any) -> None:
+    bench.serve(says(GOOD), faults=["bad_request"] * 4)
+    with pytest.raises(ModelUnreachable, match="HTTP 400"):
+        await ask(bench.models())
+
+
+async def test_a_mode_that_is_set_is_the_only_one(bench: Any) -> None:
+    server = bench.serve(says(GOOD), refuse=["json_mode"])
+    with pytest.raises(ModelUnreachable):
+        await ask(bench.models(structured_mode="json_mode"))
+    assert [seen.mode for seen in server.requests] == ["json_mode"]
+    assert (await ask(bench.models(structured_mode="text"))).status == "FINISH"
+
+
+async def test_what_does_not_fit_is_sent_back_with_the_reason(bench: Any) -> None:
+    server = bench.serve(says('{"status": "MAYBE", "reason": "hm"}', "no json", GOOD))
+    models = bench.models()
+    assert (await ask(models)).status == "FINISH"
+    last = server.requests[-1].body["messages"]
+    assert [m["role"] for m in last] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert "status" in last[3]["content"]
+    assert "MAYBE" in last[3]["content"]
+    assert "no JSON object" in last[5]["content"]
+    assert models.usage.model_calls == 3
+
+
+async def test_two_corrections_a_mode_then_the_next_then_an_honest_end(bench: Any) -> None:
+    server = bench.serve(says("I would rather not."))
+    with pytest.raises(ModelReplyUnusable, match="no usable review in 12 replies"):
+        await ask(bench.models())
+    assert [seen.mode or "text" for seen in server.requests] == [mode for mode in MODES for _ in range(3)]
+
+
+async def test_over_long_values_are_cut_and_not_refused(bench: Any) -> None:
+    bench.serve(says('{"status": "FINISH", "reason": "' + "x" * 500 + '", "tags": ["a", "b", "c", "d"]}'))
+    review = await ask(bench.models())
+    assert (len(review.reason), review.tags) == (40, ["a", "b", "c"])
+
+
+@pytest.mark.parametrize("kind", ["empty", "cut", "malformed_json", "server_error", "drop", "no_usage"])
+async def test_faults_on_the_way_cost_a_try_and_no_more(bench: Any, kind: FaultKind) -> None:
+    bench.serve(says(GOOD), faults=[kind])
+    assert (await ask(bench.models())).status == "FINISH"
+
+
+async def test_malformed_arguments_of_the_answers_own_call_are_corrected(bench: Any) -> None:
+    bench.serve(says(GOOD), refuse=["json_schema"], faults=[None, "malformed_arguments"])
+    assert (await ask(bench.models())).status == "FINISH"
+
+
+async def test_a_refusal_is_not_asked_again(bench: Any) -> None:
+    server = bench.serve(says(GOOD), faults=["refusal"])
+    with pytest.raises(ModelReplyUnusable, match="refuses to answer"):
+        await ask(bench.models())
+    assert len(server.requests) == 1
+
+
+async def test_a_resumed_process_that_has_learnt_nothing_replays_the_very_sequence(bench: Any) -> None:
+    server = bench.serve(says("what?", GOOD), refuse=["json_schema", "json_mode"])
+    first = bench.models()
+    review = await ask(first)
+    asked = len(server.requests)
+    bench.fresh_process()
+    second = bench.models()
+    assert await ask(second) == review
+    assert len(server.requests) == asked
+    assert second.usage == first.usage
+    await second.structured("basic", [HumanMessage("another")], Review, purpose="review")
+    assert [seen.mode for seen in server.requests[asked:]] == ["function_calling"]
+
+
+async def test_a_process_that_has_learnt_another_mode_replays_it_too(bench: Any) -> None:
+    server = bench.serve(says(GOOD), refuse=["json_schema"])
+    review = await ask(bench.models())
+    asked = len(server.requests)
+    assert await ask(bench.models()) == review
+    replay = bench.models(replay_only=True)
+    assert await ask(replay) == review
+    assert len(server.requests) == asked
+
+
+async def test_a_users_model_that_translates_tools_is_asked_by_a_call(bench: Any) -> None:
+    class Translating(ScriptedModel):
+        def bind_tools(self, tools: Any, *, tool_choice: Any = None, **kwargs: Any) -> Any:
+            return self.bind(tools=list(tools), choice=tool_choice)
+
+    call: Any = {"name": "Review", "args": {"status": "RETRY", "reason": "r"}, "id": "1"}
+    own = Translating(script=[AIMessage("", tool_calls=[call])])
+    models = Models(
+        ModelsSettings(),
+        tape=Tape(bench.folder / "t"),
+        emit=bench.sink.emit,
+        budget=Budget(),
+        clients=lambda role, settings: own,
+        modes=bench.modes,
+    )
+    assert (await ask(models)).status == "RETRY"
+    assert own.asked[0][1]["choice"] == "any"
