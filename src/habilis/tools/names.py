@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
 
 RESERVED = frozenset({"image_text_query", "ask_user", "finish_task"})
 """Names of the presets; a tool that asks for one gets a suffix."""
@@ -45,33 +44,14 @@ def is_plain(name: str) -> bool:
 
 
 def provider_name(name: str) -> str:
-    """`name` in the form that model providers take (`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`); itself where it fits."""
+    """`name` in the form that model providers take (`^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$`); itself where it fits.
+
+    A name that does not fit gets a hash of itself, so that no two of them collapse into one.
+    """
     if _PROVIDER.fullmatch(name):
         return name
-    plain = re.sub(r"[^a-zA-Z0-9_-]+", "_", name)
-    if not plain.strip("_-"):
-        return f"tool_{_short_hash(name)}"
-    if not (plain[0].isascii() and plain[0].isalpha()) and plain[0] != "_":
-        plain = f"_{plain}"
-    if len(plain) > _PROVIDER_LENGTH:
-        plain = f"{plain[: _PROVIDER_LENGTH - 9]}_{_short_hash(name)}"
-    return plain
-
-
-def provider_names(names: Iterable[str]) -> dict[str, str]:
-    """For each of `names` a provider name of its own: where two collapse, the later gets `_2`, `_3` … (D18)."""
-    taken: set[str] = set()
-    found: dict[str, str] = {}
-    for name in dict.fromkeys(names):
-        wanted = candidate = provider_name(name)
-        number = 1
-        while candidate in taken:
-            number += 1
-            tail = f"_{number}"
-            candidate = wanted[: _PROVIDER_LENGTH - len(tail)] + tail
-        taken.add(candidate)
-        found[name] = candidate
-    return found
+    plain = re.sub(r"[^a-zA-Z0-9_-]+", "_", name).strip("_-")[: _PROVIDER_LENGTH - 15]
+    return f"{plain if plain[:1].isalpha() else f'tool_{plain}'.rstrip('_')}_{_short_hash(name)}"
 
 
 def _short_hash(name: str) -> str:

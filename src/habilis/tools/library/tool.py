@@ -146,7 +146,7 @@ class Tool(Frozen):
 
     @property
     def spec(self) -> ToolSpec:
-        """What a model sees of it. Several tools in one request: see `names.provider_names`."""
+        """What a model sees of it; `Library.get` knows the tool by this name too."""
         return ToolSpec(name=provider_name(self.name), description=self.description, parameters=self.input_schema)
 
     @property
