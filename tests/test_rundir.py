@@ -382,6 +382,12 @@ def test_cleaning_never_takes_work_that_is_not_finished(tmp_path: Path) -> None:
     assert waiting.path.exists()
 
 
+def test_cleaning_takes_a_run_that_was_killed_before_its_task_began_but_none_that_begins_now(tmp_path: Path) -> None:
+    run = RunDir.create(tmp_path, "empty")
+    assert names(cleanable(tmp_path, Cleaning(keep=0), run.created + 10)[0]) == []
+    assert names(cleanable(tmp_path, Cleaning(keep=0), run.created + 7200)[0]) == ["empty"]
+
+
 def test_removal_copes_with_folders_a_tool_made_unwritable_and_leaves_links_targets_alone(tmp_path: Path) -> None:
     run = finished(tmp_path / "runs", "r")
     outside = tmp_path / "mine.csv"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import resource
 import signal
 import socket
@@ -152,3 +153,67 @@ def test_two_programs_never_run_one_task(tmp_path: Path, silent_server: str) -> 
     assert state == "running"
     assert json.loads(listed.stdout) == []
     assert RunDir.open(tmp_path / "mine").state() == "stopped"
+
+
+# --- a question of the task's own, over the real team ---
+
+ASKING = """
+import sys
+from langchain_core.messages import AIMessage
+from habilis import Team
+from habilis.cli import main
+from habilis.testing import ScriptedModel
+
+def script(messages, tools, form):
+    last = str(messages[-1].content)
+    if "<candidates>" in last:
+        return {}
+    if "<answer>" in last:
+        return {"status": "FINISH", "reason": "fine"}
+    if "<findings>" in last:
+        said = next(word for word in ("größte", "price", "nothing") if word in last)
+        return {"final_answer": "as you say: " + said, "reasoning_summary": "so"}
+    if any(message.type == "tool" for message in messages):
+        return "It is as you say: " + last
+    call = {"name": "ask_user", "args": {"question": "Which\\x1b[2J column?"}, "id": "c1"}
+    return AIMessage("", tool_calls=[call])
+
+def factory(settings, **options):
+    return Team(settings, clients=lambda *_: ScriptedModel(script=script), **options)
+
+sys.exit(main(sys.argv[1:], team_factory=factory))
+"""
+
+
+def test_a_task_asks_at_the_terminal_and_goes_on_with_the_answer(tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-c", ASKING, "run", "q", "--json"]
+    with subprocess.Popen(command, cwd=tmp_path, stdin=follower, stderr=follower, stdout=subprocess.PIPE) as process:
+        os.close(follower)
+        seen = b""
+        while b"> " not in seen:
+            seen += os.read(leader, 4096)
+        os.write(leader, "größte\n".encode())
+        out, _ = process.communicate()
+    os.close(leader)
+    assert b"\x1b[2J column" not in seen
+    assert seen.count(b"column?") == 1
+    result = json.loads(out)
+    assert (process.returncode, result["status"]) == (0, "answered")
+    assert result["final_answer"] == "as you say: größte"
+
+
+def test_with_nobody_there_the_task_waits_and_the_answer_comes_later(tmp_path: Path) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", ASKING, *words]
+        return subprocess.run(
+            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+        )
+
+    asked = run("run", "q", "--json", "--run-dir", "runs/w")
+    assert (asked.returncode, json.loads(asked.stdout)["question_asked"]) == (0, "Which\x1b[2J column?")
+    assert "--answer" in asked.stderr
+    listed = run("runs", "list", "--json")
+    assert json.loads(listed.stdout)[0]["state"] == "waiting"
+    done = run("runs", "resume", "w", "--answer", "price", "--quiet")
+    assert (done.returncode, done.stdout) == (0, "as you say: price\n"), done.stderr

@@ -41,11 +41,12 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     question = _question(args, replayed)
     for name in args.file:
         _check_file(name)
+    make_team = team_factory or _team()  # its imports take a while; a run that is killed in them leaves no folder
     folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=_label(question))
     before = {task.id for task in folder.tasks()}
     folder.write_run(chosen_settings=_chosen(loaded))
     try:
-        return Session(args, loaded, team_factory, folder).drive(
+        return Session(args, loaded, make_team, folder).drive(
             lambda team: team.run(
                 question,
                 files=args.file,
@@ -76,7 +77,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
         raise UserError(f"task {task.id} of run {task.run.name} asks nothing; resume it without --answer")
     if answer is not None and not answer.strip():
         raise UserError("the answer is empty")
-    session = Session(args, loaded, team_factory, task.run)
+    session = Session(args, loaded, team_factory or _team(), task.run)
     waiting = task.load_result() if task.read_state() == "waiting" else None
     if waiting is not None and answer is None and session.asker is None:
         return report(waiting, session.console, as_json=args.json, quiet=args.quiet)
@@ -105,7 +106,7 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
 class Session:
     """One team at work for the command line: account, prompts, signals, result."""
 
-    def __init__(self, args: Namespace, loaded: Loaded, team_factory: Callable[..., Any] | None, run: RunDir) -> None:
+    def __init__(self, args: Namespace, loaded: Loaded, team_factory: Callable[..., Any], run: RunDir) -> None:
         self._args = args
         self._run = run
         self._seen = _LastTask()
@@ -115,10 +116,6 @@ class Session:
             logging.getLogger().handlers[:] = [SinkHandler(self._sink)]
         at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         self.asker = TerminalAsker(self._sink) if at_terminal else None
-        if team_factory is None:
-            from habilis.agents.team import Team
-
-            team_factory = Team
         sinks = [sink for sink in (self._sink, self._seen) if sink is not None]
         library = Path(args.library) if args.library else None
         self._team = team_factory(loaded.settings, library=library, sinks=sinks, asker=self.asker)
@@ -177,6 +174,12 @@ class Session:
     def _say(self, text: str) -> None:
         if self._sink:
             self._sink.line("note", text, "yellow", "yellow")
+
+
+def _team() -> Callable[..., Any]:
+    from habilis.agents.team import Team
+
+    return Team
 
 
 class _LastTask:
@@ -247,7 +250,7 @@ def _task_of(run: RunDir, task_id: str | None) -> TaskDir:
             raise UserError(f"run {run.name} has no task {task_id}; it has: {known}")
         return found[0]
     if not tasks:
-        raise UserError(f"run {run.name} has no task")
+        raise UserError(f"run {run.name} was stopped before its task began; ask the question again")
     open_tasks = [task for task in tasks if task.read_state() in {"created", "running", "waiting", "stopped"}]
     for choice in (tasks, open_tasks):
         if len(choice) == 1:

@@ -11,6 +11,9 @@ from habilis.core.errors import UserError
 from habilis.rundir.files import remove_tree
 from habilis.rundir.layout import REMOVING, UNFINISHED, RunDir, TaskDir
 
+NEVER_BEGAN_S = 3600.0
+"""Age from which a run without any task is taken for one that was killed at its start, in seconds."""
+
 
 def list_runs(root: Path) -> list[RunDir]:
     """The runs in `root`, newest first; none when there is no such folder. Raises `UserError` if it cannot be read."""
@@ -78,7 +81,8 @@ def cleanable(root: Path, rule: Cleaning, now: float) -> tuple[list[tuple[RunDir
         if not (old or over or alone):
             continue
         state = run.state()
-        if state == "running" or (state in UNFINISHED and not rule.force):
+        never_began = not run.tasks() and now - run.created > NEVER_BEGAN_S
+        if state == "running" or (state in UNFINISHED and not rule.force and not never_began):
             stay.append((run, state))
             continue
         go.append((run, size))
