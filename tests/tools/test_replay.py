@@ -202,7 +202,8 @@ async def test_repeated_calls_are_run_once(bench: Bench) -> None:
     for number in range(5):
         await bench.shop.called(tool, {"path": "a.csv"}, "success", f"c{number}")
     ran = len(bench.shop.host.ran)
-    assert (await bench.candidate(GUARDED)).ok
+    report = await bench.candidate(GUARDED)
+    assert (report.ok, report.replayed) == (True, 5)
     assert len(bench.shop.host.ran) == ran + 1
 
 

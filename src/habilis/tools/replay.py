@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -94,7 +95,8 @@ class Replayer:
         not, the old version is run again: if it no longer agrees with its own record, that run is what counts, and
         where the two still differ the judge decides. A failure passes by the judge, in one call for all of them.
         """
-        counted = _distinct([record for record in records if record.verdict in ("success", "failure")])
+        verdicts = ("success", "failure")
+        counted, times = _distinct([record for record in records if record.verdict in verdicts])
         gate = asyncio.Semaphore(AT_ONCE)
         good = {_call_key(record): record for record in counted if record.verdict == "success"}
 
@@ -109,7 +111,7 @@ class Replayer:
             tasks = [group.create_task(one(number, record)) for number, record in enumerate(counted)]
         results = [task.result() for task in tasks]
         results = await self._judged(candidate.name, results)
-        return _report(len(records), results)
+        return _report(len(records), results, times)
 
     async def run(
         self, tool: Runnable, record: RecordedCall, workspace: Path, timeout_s: float | None
@@ -252,13 +254,16 @@ def _named_back(output: Any, moved: Mapping[str, str], workspace: Path) -> Any:
     return with_text(output, back)
 
 
-def _distinct(records: Sequence[RecordedCall]) -> list[RecordedCall]:
-    """Records without those that a later one repeats in arguments, files, verdict and output."""
+def _distinct(records: Sequence[RecordedCall]) -> tuple[list[RecordedCall], list[int]]:
+    """Records without those that a later one repeats in arguments, files, verdict and output; how many each is for."""
     found: dict[str, RecordedCall] = {}
+    times: Counter[str] = Counter()
     for record in records:
         output = record.output if record.verdict == "success" else None
-        found[json.dumps([_call_key(record), record.verdict, output], sort_keys=True)] = record
-    return list(found.values())
+        key = json.dumps([_call_key(record), record.verdict, output], sort_keys=True)
+        found[key] = record
+        times[key] += 1
+    return list(found.values()), [times[key] for key in found]
 
 
 def _call_key(record: RecordedCall) -> str:
@@ -284,17 +289,22 @@ def _before(record: RecordedCall) -> str:
     return record.error.message[:SHOWN_CHARS] if record.error else compact(record.output)
 
 
-def _report(records: int, results: Sequence[_Result]) -> ReplayReport:
+def _report(records: int, results: Sequence[_Result], times: Sequence[int]) -> ReplayReport:
+    """`times` says for each result of how many equal records it tells."""
+
+    def count(true: Callable[[_Result], bool]) -> int:
+        return sum(n for result, n in zip(results, times, strict=True) if true(result))
+
     failed = [result for result in results if result.kind == "failed"]
     failures = [f"Call with arguments {compact(r.record.arguments, 500)}: {r.reason}" for r in failed]
     if len(failures) > SHOWN_FAILURES:
         failures[SHOWN_FAILURES:] = [f"… and {len(failures) - SHOWN_FAILURES} more calls."]
     return ReplayReport(
         records=records,
-        replayed=sum(result.kind in ("passed", "failed") for result in results),
-        not_replayable=sum(result.kind == "not_replayable" for result in results),
+        replayed=count(lambda result: result.kind in ("passed", "failed")),
+        not_replayable=count(lambda result: result.kind == "not_replayable"),
         failures=tuple(failures),
-        mended=sum(result.kind == "passed" and result.record.verdict == "failure" for result in results),
+        mended=count(lambda result: result.kind == "passed" and result.record.verdict == "failure"),
     )
 
 
