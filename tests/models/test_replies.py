@@ -75,5 +75,5 @@ def test_a_reply_comes_back_from_the_tape_as_it_was() -> None:
 
 def test_usage_is_what_the_server_says_else_by_size() -> None:
     said = from_body({**body(content="x"), "usage": {"prompt_tokens": 3, "completion_tokens": None}})
-    assert usage_of(said, 999).prompt_tokens == 3
-    assert usage_of(from_body(body(content="x" * 340)), 340).prompt_tokens == 100
+    assert usage_of(said, lambda: 999).prompt_tokens == 3
+    assert usage_of(from_body(body(content="x" * 340)), lambda: 340).prompt_tokens == 100

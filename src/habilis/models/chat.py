@@ -238,7 +238,7 @@ class Models:
                 spent.add(role, Usage(model_calls=1))
                 raise
             if failure is None:
-                spent.add(role, usage_of(reply, _bytes(slot.request)))
+                spent.add(role, usage_of(reply, lambda: _bytes(slot.request)))
                 return reply
             self.budget.check(self.usage + spent.total)
             if failure.what == "refused" and exchange.refusable:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.messages import AIMessage
@@ -137,14 +138,14 @@ def _split(content: str | list[Any]) -> tuple[str, list[str]]:
     return "".join(texts), thoughts
 
 
-def usage_of(message: AIMessage, asked_bytes: int) -> Usage:
+def usage_of(message: AIMessage, asked_bytes: Callable[[], int]) -> Usage:
     """What a reply cost; where the server does not say, by its size and that of the request."""
     counted = message.usage_metadata
     if counted:
         prompt, completion = counted["input_tokens"], counted["output_tokens"]
     else:
         said = [message.content, *(call["args"] for call in (*message.tool_calls, *message.invalid_tool_calls))]
-        prompt = round(asked_bytes / BYTES_PER_TOKEN)
+        prompt = round(asked_bytes() / BYTES_PER_TOKEN)
         completion = round(len(json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
     return Usage(model_calls=1, prompt_tokens=prompt, completion_tokens=completion)
 

@@ -11,7 +11,7 @@ the digest leaves out the model's name and the mode in which a structured answer
     ended     {key, outcome}                                         … and has ended
     answered  {key, text}                                            a person answered
 
-Each line is on disk before anything acts on it. A torn last line, left by a kill, counts as never written.
+Each line is with the kernel before anything acts on it. A torn last line, left by a kill, counts as never written.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import json
 import os
 import threading
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -83,6 +84,8 @@ class Tape:
         self.replay_only = replay_only
         self._lock = threading.Lock()
         self._file: int | None = None
+        self._syncer = ThreadPoolExecutor(1, "tape")
+        self._sync_due = False
         self._messages: dict[str, Plain] = {}
         self._entries: list[Entry] = []
         self._by_place: dict[tuple[Key, int], int] = {}
@@ -120,7 +123,7 @@ class Tape:
             return Slot(request, key, n, digests, entry)
 
     def record_reply(self, slot: Slot, reply: Plain, usage: Usage, *, model: str = "", mode: str = "") -> None:
-        """Write a finished call down; on disk when this returns."""
+        """Write a finished call down; no kill can lose it when this returns."""
         self._record(slot, model, mode, usage, reply=reply)
 
     def record_refusal(
@@ -184,7 +187,9 @@ class Tape:
         return self._answers.get(key)
 
     def close(self) -> None:
-        """Close the file; writing opens it again."""
+        """Bring everything to the disk and close the file; writing opens it again."""
+        self._syncer.shutdown()
+        self._syncer = ThreadPoolExecutor(1, "tape")
         with self._lock:
             if self._file is not None:
                 os.close(self._file)
@@ -243,7 +248,19 @@ class Tape:
         view = memoryview(text.encode("utf-8", "surrogatepass"))
         while view:
             view = view[os.write(self._file, view) :]
-        getattr(os, "fdatasync", os.fsync)(self._file)
+        if not self._sync_due:
+            self._sync_due = True
+            self._syncer.submit(self._sync)
+
+    def _sync(self) -> None:
+        """Bring to the disk what the kernel already holds, on a thread of its own.
+
+        A killed process loses nothing that was written; this is for a machine that dies, and a busy disk takes
+        milliseconds for it, which no reply should wait for. Writes that come meanwhile share the next one.
+        """
+        self._sync_due = False
+        if self._file is not None:
+            getattr(os, "fdatasync", os.fsync)(self._file)
 
     def _open(self) -> int:
         fresh = not self.path.exists()
