@@ -66,6 +66,7 @@ VALUES: dict[str, dict[str, object]] = {
         "build_failures": "average_column: " + FAILURE,
         "capabilities": "reading a semicolon table",
     },
+    "replan": {"remarks": ["There is no tool 'read_csv'; it was left out."]},
     "retry": {"failure_report": "The answer names no number."},
     "review": {
         "question": QUESTION,

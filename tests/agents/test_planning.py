@@ -91,7 +91,15 @@ def test_flat_fields_and_schemas_say_the_same() -> None:
     assert again == fields
 
 
-@given(st.dictionaries(st.text(max_size=8), st.recursive(st.none() | st.text(max_size=5) | st.integers(), lambda c: st.lists(c, max_size=2) | st.dictionaries(st.sampled_from(["type", "items", "anyOf", "properties"]), c, max_size=2), max_leaves=6), max_size=3))  # fmt: skip
+KEYS = st.sampled_from(["type", "items", "anyOf", "properties"])
+ODD = st.recursive(
+    st.none() | st.text(max_size=5) | st.integers(),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=2),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(max_size=8), ODD, max_size=3))
 def test_odd_schemas_never_break_a_plan(schema: dict[str, object]) -> None:
     for field in fields_of(schema):
         assert isinstance(field["name"], str)

@@ -1,0 +1,89 @@
+"""kill -9 anywhere, then resume: the same answer, and no finished model call is paid twice."""
+
+from pathlib import Path
+
+import pytest
+from habilis.testing import RecordingSink
+
+from .conftest import World
+
+QUESTION = "What is the average price in euro.csv?"
+
+
+async def _undisturbed(world: World) -> tuple[str, list[str], int]:
+    """Answer, kinds of events, and number of model calls of a run that nobody kills."""
+    sink = RecordingSink()
+    result = await world.team(sink=sink).run(QUESTION, base=world.home, run_dir=world.home / "runs" / "whole")
+    assert result.status == "answered"
+    calls = world.server.finished
+    world.server.requests.clear()
+    names = [f"{e.kind}:{getattr(e, 'purpose', '')}" for e in sink.events]
+    return result.final_answer, names, calls
+
+
+async def _killed_and_resumed(world: World, number: int, name: str, answer: str, calls: int) -> None:
+    run = world.home / "runs" / f"killed{number}"
+    world.server.requests.clear()
+    child = world.start(run, QUESTION, kill_at=number)
+    assert child.returncode == -9, child.stderr
+    result = await world.team().resume(run)
+    assert (result.status, result.final_answer) == ("answered", answer), name
+    assert world.server.finished == calls, name
+    assert result.usage.model_calls == calls, name
+
+
+PLACES = [
+    "task_started:",
+    "model_call_ended:plan",
+    "tool_built:",
+    "tool_call_started:",
+    "tool_call_ended:",
+    "model_call_ended:verdict",
+    "tool_enhanced:",
+    "reviewed:",
+    "model_call_ended:answer",
+]
+
+
+@pytest.mark.slow
+async def test_killed_in_every_node_a_task_goes_on_where_it_stood(world: World) -> None:
+    answer, names, calls = await _undisturbed(world)
+    for place in PLACES:
+        assert place in names, names
+        await _killed_and_resumed(world, names.index(place) + 1, place, answer, calls)
+
+
+async def test_killed_in_the_middle_of_its_work_a_task_goes_on_where_it_stood(world: World) -> None:
+    answer, names, calls = await _undisturbed(world)
+    for place in ("tool_built:", "tool_enhanced:"):
+        await _killed_and_resumed(world, names.index(place) + 1, place, answer, calls)
+
+
+@pytest.mark.slow
+async def test_killed_at_every_single_event(world: World) -> None:
+    answer, names, calls = await _undisturbed(world)
+    for number, name in enumerate(names[:-1], 1):
+        await _killed_and_resumed(world, number, name, answer, calls)
+
+
+async def test_a_finished_task_is_not_run_again(world: World) -> None:
+    first = await world.team().run("What is 2+3*4?", base=world.home)
+    asked = len(world.server.requests)
+    again = await world.team().resume(Path(first.run_dir))
+    assert again == first
+    assert len(world.server.requests) == asked
+
+
+async def test_a_write_that_was_cut_off_is_not_done_twice(world: World) -> None:
+    from habilis.core.types import CallOutcome
+    from habilis.models.tape import Tape
+
+    run = world.home / "runs" / "r"
+    first = await world.team().run("What is 2+3*4?", base=world.home, run_dir=run)
+    tape = Tape(Path(first.run_dir) / "tasks" / "task" / "tape.jsonl")
+    tape.call_started("cut", "note", "writes")
+    tape.close()
+    again = Tape(Path(first.run_dir) / "tasks" / "task" / "tape.jsonl")
+    assert again.call_state("cut") == "started"
+    assert isinstance(again.call_state(first.invocations[0].call_id), CallOutcome)
+    again.close()
