@@ -260,7 +260,7 @@ def _distinct(records: Sequence[RecordedCall]) -> tuple[list[RecordedCall], list
     times: Counter[str] = Counter()
     for record in records:
         output = record.output if record.verdict == "success" else None
-        key = json.dumps([_call_key(record), record.verdict, output], sort_keys=True)
+        key = json.dumps([_call_key(record), record.verdict, record.why_not, output], sort_keys=True)
         found[key] = record
         times[key] += 1
     return list(found.values()), [times[key] for key in found]
