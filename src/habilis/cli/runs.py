@@ -16,6 +16,9 @@ from habilis.rundir import Cleaning, RunDir, cleanable, find_run, finish_removal
 if TYPE_CHECKING:
     from argparse import Namespace
 
+MIN_QUESTION = 20
+"""Columns below which a question is not worth showing."""
+
 
 def list_(args: Namespace) -> int:
     """Print the runs, newest first, with state, age and size."""
@@ -33,7 +36,8 @@ def list_(args: Namespace) -> int:
     widths = [max(_cells(cell) for cell in column) for column in zip(*cells, strict=True)]
     for row, question in zip(cells, ["QUESTION", *(r["question"] for r in rows)], strict=True):
         line = "  ".join(plain(cell) + " " * (w - _cells(cell)) for cell, w in zip(row, widths, strict=True))
-        print(f"{line}  {_fit(question, _columns() - sum(widths) - 2 * len(widths))}".rstrip())
+        room = _columns() - sum(widths) - 2 * len(widths)  # too little for a question: the name tells enough of it
+        print(f"{line}  {_fit(question, room) if room >= MIN_QUESTION else ''}".rstrip())
     if len(runs) > len(rows):
         print(f"… and {len(runs) - len(rows)} older ones; --limit shows more")
     return 0
@@ -171,7 +175,6 @@ def _cells(text: str) -> int:
 
 
 def _fit(text: str, room: int) -> str:
-    room = max(10, room)
     if _cells(text) <= room:
         return text
     while text and _cells(text) > room - 1:

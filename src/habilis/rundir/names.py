@@ -19,16 +19,16 @@ def run_name(label: str, now: datetime) -> str:
 
 
 def slugify(text: str) -> str:
-    """A short name from words of any script: lower case, words joined by '-', at most 40 characters and 80 bytes."""
+    """A short name from words of any script: lower case, words joined by '-', at most 30 characters and 80 bytes."""
     words = re.findall(r"[^\W_]+", unicodedata.normalize("NFC", text[:400]).lower())
     slug = ""
     for word in words:
         longer = f"{slug}-{word}" if slug else word
-        if len(longer) > 40 or len(longer.encode()) > 80:
+        if len(longer) > 30 or len(longer.encode()) > 80:
             break
         slug = longer
     if not slug and words:
-        slug = words[0][:40].encode()[:80].decode("utf-8", "ignore")
+        slug = words[0][:30].encode()[:80].decode("utf-8", "ignore")
     return slug
 
 
