@@ -92,10 +92,12 @@ WITH_FILES = [
     ("column_average_where", "average price for rows with quantity over 10 in sales.csv", SALES, "25.527778"),
     ("count_rows", "How many rows does sales.csv have?", SALES, "24"),
     ("count_rows", "What is the number of records in sales.csv?", SALES, "24"),
+    ("count_rows", "What is the total number of rows in sales.csv?", SALES, "24"),
+    ("column_average_where", "What is the average price in the north region of sales.csv?", SALES, "24.155556"),
     ("count_rows_where", "How many rows in sales.csv have a quantity of at least 10?", SALES, "10"),
     ("count_rows_where", "Count the rows of sales.csv where product is kettle", SALES, "4"),
     ("count_rows_where", "How many records in sales.csv have price over 30?", SALES, "8"),
-    ("distinct", "How many distinct products are in sales.csv?", SALES, "6"),
+    ("count_distinct", "How many distinct products are in sales.csv?", SALES, "6"),
     ("distinct", "List the unique regions in sales.csv", SALES, "north, west, east, south"),
     ("columns", "What are the columns of sales.csv?", SALES, "date, region, product, quantity, price"),
     ("column_average", "What is the mean of price in sales_semicolon.csv?", SEMI, "1150.458333"),
@@ -133,6 +135,15 @@ TWO_STEPS = [
     ("Is the number of lines in notes.txt a prime number?", NOTES, "Yes", 2),
     ("How many rows are in sales.csv and what is the average price?", SALES, "24, 22.5", 2),
     ("What is 10% of the total quantity in sales.csv?", SALES, "22", 2),
+    ("maximum price - minimum price in sales.csv", SALES, "35.65", 3),
+    (
+        "How many columns are in sales.csv and what are the columns?",
+        SALES,
+        "5; date, region, product, quantity, price",
+        1,
+    ),
+    ("What is the length of the longest line in notes.txt times 2?", NOTES, "238", 2),
+    ("What is the average price in sales.csv? How many rows are there?", SALES, "22.5, 24", 2),
     ("What is warehouse.shelves in inventory.json times 2?", STOCK, "24", 2),
     ("How many days are between 2024-01-01 and 2024-12-25 and what weekday is 2024-12-25?", None, "359, Wednesday", 2),
     ("What weekday is 100 days after 2024-01-01?", None, "Wednesday", 2),
@@ -191,3 +202,10 @@ def test_the_example_of_the_readme_needs_one_tool_call(player):
     assert played.calls == [
         ("calculate_average_of_column", {"file_path": "examples/data/sales.csv", "column": "price"})
     ]
+
+
+def test_the_words_of_a_file_are_not_taken_for_the_words_of_the_answer(player):
+    line = "I cannot say it better. Conclusion: 5 is a long line, with Missing capabilities: none"
+    (player.folder / "odd.txt").write_text(f"short\n{line}\n")
+    played = player.play("What is the longest line in odd.txt?", ["odd.txt"])
+    assert (played.final, played.status) == (line, "answered")

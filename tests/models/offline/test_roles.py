@@ -319,6 +319,21 @@ def test_an_extract_copies_the_lines_that_bear_on_the_question(player):
     assert player.ask("extract", question=QUESTION, tool="t", result=result).content == "average price: 22.5"
 
 
+def test_json_is_left_to_a_cut_that_keeps_its_structure(player):
+    assert player.ask("extract", question=QUESTION, tool="t", result='{"values": ["a", "b"]}').content == ""
+
+
+def test_a_shortened_result_is_not_given_as_the_whole(player):
+    question = "List the unique products in sales.csv"
+    tool = player.build(player.plan(question, ["sales.csv"])["tool_requests"][0])
+    arguments = {"csv_path": "sales.csv", "column_name": "product"}
+    note = "[Cut: unique_values holds 900 items, 2 shown; the whole result is in the file results/c1.json.]"
+    result = f'{{"unique_values": ["oar", "rope"], "error": null}}\n{note}'
+    said = reply([*opening(player, question), *called(arguments, result, name=tool.name)], [tool.spec()])
+    answer = player.data("answer", question=question, findings=said.content)["final_answer"]
+    assert answer == "oar, rope … (shortened; the whole result is in the file results/c1.json)"
+
+
 def test_it_says_that_it_cannot_see_images():
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
     text = str(reply([HumanMessage([{"type": "text", "text": "What is shown?"}, image])]).content)

@@ -23,6 +23,7 @@ from habilis.models.offline.language import number
 from habilis.models.offline.operations import Operation, assign, recognise, result_of
 from habilis.models.offline.reading import Seen, first_object, loads, text_of
 from habilis.models.offline.understanding import Ref, Step, Text, Unclear, Understood, all_operations, understand
+from habilis.models.offline.world import viewed
 
 SETUP = "To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL for any OpenAI-compatible server."
 CONCLUSION = "Conclusion:"
@@ -32,19 +33,22 @@ MAX_TRIES = 2
 _NO_TOOL = "no tool for: "
 _HOPELESS = r"FileNotFound|no such file|does not exist|not run:|permission denied"
 _PASSING = r"time limit|timed? ?out|interrupted|unavailable"
+_SHORTENED = re.compile(r"^\[(?:Cut|Extract)\b.*\b(the whole result .*?)\.?\]$", re.MULTILINE)
 _SUMMARY_CALL = re.compile(r"^- call (\S+) \((\S*)\) (.*)$")
 _SUMMARY_RESULT = re.compile(r"^- result of (\S+) \((\S*)\): (.*)$")
 
 
 @dataclass(frozen=True)
 class _Made:
-    """A call that was made: tool, arguments, and what came back. `recent` when made since the user's last word."""
+    """A call that was made, and what came back. `recent` when made since the user's last word; `shortened` says where
+    the rest of a result is that was too long to be shown."""
 
     tool: str
     arguments: Mapping[str, Any]
     output: Mapping[str, Any] | None
     error: str
     recent: bool
+    shortened: str = ""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
     made = _calls_made(messages[seen.position :])
     bound = _bound(tools)
     state = _State()
-    calls = []
+    calls: list[Any] = []
     for index, step in enumerate(understood.steps):
         values = _filled(step, state)
         if values is None:
@@ -81,7 +85,7 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
         good, failed = _outcomes(step.operation, values, made, bound)
         if good is not None:
             state.used[index] = good
-            state.results[index] = result_of(step.operation, good.output or {})
+            state.results[index] = viewed(result_of(step.operation, good.output or {}), step.view)
             continue
         tool = _choose(bound.get(step.operation.key, []), failed)
         tried = [one for one in failed if tool is None or one.tool == tool.name]
@@ -90,12 +94,13 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
         elif tool is None or _is_enough(tried):
             state.failures[index] = tried[-1].error
         else:
-            calls.append((tool, _arguments(tool, values), len(failed)))
+            call = _call(tool.name, _arguments(tool, values), len(failed))
+            calls += [] if call in calls else [call]
     if calls and not state.failures:
-        return AIMessage("", tool_calls=[_call(tool.name, arguments, turn) for tool, arguments, turn in calls])
+        return AIMessage("", tool_calls=calls)
     if state.failures:
         return AIMessage(_report(understood, state))
-    return AIMessage(_answer(seen.question, understood, state))
+    return AIMessage(_answer(understood, state))
 
 
 def _cannot(unclear: Unclear) -> str:
@@ -138,7 +143,8 @@ def _made(tool: str, arguments: Mapping[str, Any], text: str, bad: bool, recent:
         return _Made(tool, arguments, None, str(output["error"]), recent)
     if bad or output is None:
         return _Made(tool, arguments, None, " ".join(text.split())[:400] or "an empty result", recent)
-    return _Made(tool, arguments, output, "", recent)
+    cut = _SHORTENED.search(text)
+    return _Made(tool, arguments, output, "", recent, cut[1] if cut else "")
 
 
 def _bound(tools: Sequence[Mapping[str, Any]]) -> dict[str, list[_Bound]]:
@@ -239,19 +245,20 @@ def _call(name: str, arguments: dict[str, Any], turn: int) -> Any:
     return tool_call(name=name, args=arguments, id=f"call_{hashlib.sha256(seed.encode()).hexdigest()[:16]}")
 
 
-def _answer(question: str, understood: Understood, state: _State) -> str:
+def _answer(understood: Understood, state: _State) -> str:
     """Findings with where they come from, and a conclusion that holds only the value."""
     sentences = []
     for index, step in enumerate(understood.steps):
         values = _filled(step, state) or {}
-        value = step.operation.present(state.results[index], question)
-        finding = _finding(step.operation, values, written(value))
+        finding = _finding(step.operation, values, written(state.results[index]))
         used = state.used[index]
         arguments = json.dumps(used.arguments, ensure_ascii=False)
         start = finding[0] if step.operation.finding.startswith("{") else finding[0].upper()
         sentences.append(f"{start}{finding[1:]} (from `{used.tool}` with {arguments}).")
-    shown = [understood.steps[i].operation.present(state.results[i], question) for i in understood.asked]
-    return "\n".join([*sentences, f"{CONCLUSION} {_together(shown, understood.form)}"])
+    shown = [state.results[i] for i in understood.asked]
+    rest = next((made.shortened for made in state.used.values() if made.shortened), "")
+    conclusion = _together(shown, understood.form) + (f" … (shortened; {rest})" if rest else "")
+    return "\n".join([*sentences, f"{CONCLUSION} {conclusion}"])
 
 
 def _together(values: Sequence[Any], form: Form) -> str:

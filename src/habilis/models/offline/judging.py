@@ -27,9 +27,10 @@ def review(seen: Seen) -> dict[str, str]:
     invocations = [(name, result) for name, _, result in _INVOCATION.findall(seen.parts.get("invocations", ""))]
     if not text:
         return {"status": "RETRY", "reason": "The answer is empty."}
-    if _NOTHING.search(text):
+    cited = _CITED.findall(text)
+    if not cited and _NOTHING.search(text):  # what a cited result says is the file's word, not the answer's
         return {"status": "RETRY", "reason": "The answer says that the question could not be answered."}
-    unseen = [name for name in _CITED.findall(text) if name not in {name for name, _ in invocations}]
+    unseen = [name for name in cited if name not in {name for name, _ in invocations}]
     if unseen:
         return {"status": "RETRY", "reason": f"The answer relies on {unseen[0]}, which was not run."}
     if invocations and all(_is_error(result) for _, result in invocations):
@@ -85,10 +86,10 @@ def fixed(seen: Seen) -> dict[str, Any]:
 def answer(seen: Seen) -> dict[str, str]:
     """The value behind the last conclusion; without one, the findings' own first words."""
     findings = seen.parts.get("findings", "").strip()
-    before, mark, after = findings.rpartition(CONCLUSION)
+    before, mark, after = f"\n{findings}".rpartition(f"\n{CONCLUSION} ")
     if mark and after.strip():
         sentences = [line for line in before.splitlines() if "(from `" in line]
-        return {"final_answer": after.strip().splitlines()[0], "reasoning_summary": " ".join(sentences[-3:])[:900]}
+        return {"final_answer": after.strip(), "reasoning_summary": " ".join(sentences[-3:])[:900]}
     first = next((part.strip() for part in findings.split("\n\n") if part.strip()), "")
     return {"final_answer": first[:1500] or "No result.", "reasoning_summary": ""}
 
@@ -108,7 +109,12 @@ def summarise(seen: Seen) -> str:
 
 
 def extract(seen: Seen) -> str:
-    """The lines of a long result that share words with the question, word for word; else its beginning."""
+    """The lines of a long result that share words with the question, word for word; else its beginning.
+
+    Nothing for JSON: a cut that keeps its structure serves better.
+    """
+    if seen.parts.get("tool_result", "").lstrip()[:1] in ("{", "["):
+        return ""
     wanted = {word for word in words(seen.question) if len(word) > 3}
     lines = seen.parts.get("tool_result", "").splitlines()
     bearing = [line for line in lines if wanted & set(words(line))]

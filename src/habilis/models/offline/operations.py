@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pprint
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from string import Template
@@ -80,7 +80,6 @@ class Operation:
     bars: str = ""
     effects: Effects = "pure"
     fill: Mapping[str, str] = field(default_factory=dict)
-    present: Callable[[Any, str], Any] = lambda value, question: value
 
     @property
     def gives_number(self) -> bool:

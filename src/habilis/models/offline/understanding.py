@@ -12,7 +12,7 @@ from habilis.models.offline.form import Form, peel
 from habilis.models.offline.language import core, squeeze
 from habilis.models.offline.operations import Operation
 from habilis.models.offline.reading import SeenFile
-from habilis.models.offline.world import MARK, Call, CannotAnswerError, Filled, World
+from habilis.models.offline.world import MARK, Call, CannotAnswerError, Filled, View, World
 
 LONGEST = 4000
 """Characters of a question that this model tries to understand."""
@@ -65,6 +65,7 @@ class Step:
 
     operation: Operation
     values: Mapping[str, Any]
+    view: View = "value"
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def _inherit(part: str, first: str, world: World) -> World:
     named = re.findall(rf"{MARK}([0-9]+)", first)
     if MARK in part or len(set(named)) != 1:
         return world
-    file = world._file(world.mentions[int(named[0])])
+    file = world.mentioned(int(named[0]))
     return World(world.question, (file,), world.mentions, world.understand)
 
 
@@ -201,9 +202,9 @@ def _flatten(call: Call, steps: list[Step]) -> int:
             values[role] = Text(value.text, tuple(Ref(_flatten(inner, steps)) for inner in value.calls))
         else:
             values[role] = value
-    step = Step(call.operation, values)
+    step = Step(call.operation, values, call.view)
     for index, known in enumerate(steps):
-        if known.operation.key == step.operation.key and known.values == step.values:
+        if (known.operation.key, known.values, known.view) == (step.operation.key, step.values, step.view):
             return index
     steps.append(step)
     return len(steps) - 1

@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from habilis.models.offline.language import number, same_name
 from habilis.models.offline.operations import Operation
@@ -20,12 +20,28 @@ class CannotAnswerError(Exception):
     """The question is understood, but something that it needs is not there; the text says what, for people."""
 
 
+View = Literal["value", "length", "names"]
+"""What of a result is asked for: itself, how long it is, or the names in it without what stands behind them."""
+
+
 @dataclass(frozen=True)
 class Call:
     """One tool call to make: values by role. A value may be a `Call` or a `Filled`, which is then made first."""
 
     operation: Operation
     values: Mapping[str, Any]
+    view: View = "value"
+
+    @property
+    def gives_number(self) -> bool:
+        return self.view == "length" or self.operation.gives_number
+
+
+def viewed(result: Any, view: View) -> Any:
+    """What of `result` is asked for."""
+    if view == "length" and isinstance(result, str | list | dict):
+        return len(result)
+    return list(result) if view == "names" and isinstance(result, dict) else result
 
 
 @dataclass(frozen=True)
@@ -64,7 +80,7 @@ class World:
         if value is not None:
             return value
         call = self.call(phrase)
-        return call if call and call.operation.gives_number else None
+        return call if call and call.gives_number else None
 
     def take_file(self, phrase: str, endings: Sequence[str] = ()) -> tuple[str, SeenFile] | None:
         """`phrase` without its mention of a file, and that file; without a mention, the task's one fitting file.
@@ -75,7 +91,7 @@ class World:
         if len(found) > 1:
             return None
         if found:
-            file = self._file(self.mentions[int(found[0])])
+            file = self.mentioned(int(found[0]))
             rest = re.sub(
                 rf",? ?(?:(?:in|of|from|inside|within|using|for|on|at|by|to) )?{MARK}[0-9]+(?:'s)?,?", " ", phrase
             )
@@ -86,7 +102,9 @@ class World:
         names = ", ".join(file.named for file in fitting)
         raise CannotAnswerError(f"Several files could be meant ({names}); name one." if names else "No file was given.")
 
-    def _file(self, mention: str) -> SeenFile:
+    def mentioned(self, index: int) -> SeenFile:
+        """The file behind the mention `@F<index>`, as the prompt lists it where it does."""
+        mention = self.mentions[index]
         exact = [file for file in self.files if file.named == mention]
         alike = [file for file in self.files if file.named.rsplit("/")[-1] == mention.rsplit("/")[-1]]
         return next(iter([*exact, *alike]), SeenFile(mention))
@@ -94,12 +112,25 @@ class World:
 
 def columns(file: SeenFile) -> list[str]:
     """Column names from a table's preview, whatever divides them; empty when there is no preview."""
-    head = next((line for line in file.begins.splitlines() if line.strip()), "")
+    head, divider = _head(file)
     if not head or head.endswith("…"):
         return []
-    divider = max(",;\t|", key=head.count)
     row = next(csv.reader([head], delimiter=divider), [])
     return [cell.strip() for cell in row]
+
+
+def is_table(file: SeenFile) -> bool:
+    """Whether a file can be a table: by its ending, or because its first lines are divided alike."""
+    if file.named.lower().endswith((".csv", ".tsv", ".tab")) or not file.begins:
+        return True
+    head, divider = _head(file)
+    lines = [line for line in file.begins.splitlines() if line.strip()]
+    return len(lines) > 1 and all(line.count(divider) == head.count(divider) > 0 for line in lines)
+
+
+def _head(file: SeenFile) -> tuple[str, str]:
+    head = next((line for line in file.begins.splitlines() if line.strip()), "")
+    return head, max(",;\t|", key=head.count)
 
 
 def named_like(name: str, known: Sequence[str]) -> str | None:

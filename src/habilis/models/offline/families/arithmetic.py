@@ -169,8 +169,15 @@ def _valid(expression: str, calls: int) -> bool:
         tree = ast.parse(filled, mode="eval")
     except (SyntaxError, ValueError, IndexError, KeyError, MemoryError, RecursionError):
         return False
-    allowed = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Call, ast.Name, ast.Load)
-    return all(
-        isinstance(node, allowed) or (isinstance(node, ast.Constant) and isinstance(node.value, int | float))
-        for node in ast.walk(tree)
-    )
+    return all(_is_arithmetic(node) for node in ast.walk(tree))
+
+
+def _is_arithmetic(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):  # not "2 (1 + 2)", which leaves open what is meant
+        return isinstance(node.func, ast.Name) and node.func.id in ("sqrt", "cbrt")
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float)
+    return isinstance(node, _ARITHMETIC)
+
+
+_ARITHMETIC = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load)

@@ -144,6 +144,8 @@ def _between(text: str, world: World) -> Call | None:
             continue
         start, end = _date(match["a"], world), _date(match["b"], world)
         if start and end:
+            if "between" in match[0].lower() and isinstance(start, str) and isinstance(end, str):
+                start, end = sorted((start, end))  # between two dates it is never less than no days
             days = Call(BETWEEN, {"start": start, "end": end})
             weeks = (match["unit"] or "").lower() == "weeks"
             return _weeks(days) if weeks else days

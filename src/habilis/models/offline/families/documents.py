@@ -121,11 +121,12 @@ def _may_ask(phrase: str, world: World) -> bool:
 
 
 def _statistics(text: str, path: str) -> Call | None:
+    """A statistic of a field. "of all products" changes nothing; "of the ropes" would choose, and is not understood."""
     for words, operation in _STATISTICS.values():
         match = re.fullmatch(
             rf"(?:{words}) (?:value )?(?:of |in |for )?(?:all )?(?:the )?(?:values? of )?(?:the )?[\"'`]?"
             rf"(?P<field>{_KEY})[\"'`]?(?: fields?| values?)?"
-            rf"(?: (?:of|for|across|over|among|in)(?: all)?(?: of)?(?: the)? [\w -]+)?",
+            rf"(?: (?:of|for|across|over|among|in) (?:all(?: of)?(?: the)? [\w-]+|(?:the )?{_ITEMS}))?",
             text,
             re.IGNORECASE,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from habilis.models.offline.operations import Example, Operation, Slot, Wording
@@ -121,7 +120,7 @@ STATISTIC_WORDS: dict[str, tuple[str, dict[str, tuple[str, str]], str, str, str]
     ),
     "standard_deviation": (
         "standard deviation|sample standard deviation|std|stdev",
-        {"*": ("compute_standard_deviation_of_column", "Standard deviation")},
+        {"*": ("compute_standard_deviation_of_column", "Sample standard deviation")},
         "statistics.stdev(values) if len(values) > 1 else None",
         "standard deviation",
         "median|sum of|total|minimum|maximum",
@@ -194,11 +193,26 @@ DISTINCT = Operation(
     naive="distinct_naive",
     robust="distinct_robust",
     effects="reads",
-    present=lambda value, question: (
-        len(value)
-        if re.search(r"how many|number of|count", question, re.IGNORECASE) and isinstance(value, list)
-        else value
+    fill={"wanted": "list"},
+)
+
+COUNT_DISTINCT = Operation(
+    key="count_distinct",
+    description="{word} in a column of a CSV file, blank cells left out.",
+    inputs=(PATH, COLUMN),
+    output=Slot("count", "integer", "how many there are", ("count", "distinct_count", "unique_count")),
+    wordings=(
+        Wording("unique", "count_unique_values", "Number of unique values", {**_OTHER_NAMES, "count": "unique_count"}),
+        Wording("", "count_distinct_values", "Number of distinct values", {"count": "distinct_count"}),
     ),
+    marks=("number of (?:distinct|unique|different)|count (?:distinct|unique|different)", "column|field", _TABLE),
+    bars="json",
+    example=Example({"path": "small.csv", "column": "quantity"}, {"small.csv": SMALL}),
+    finding="column {column} in {path} holds {value} distinct values",
+    naive="distinct_naive",
+    robust="distinct_robust",
+    effects="reads",
+    fill={"wanted": "len"},
 )
 
 COLUMNS = Operation(
@@ -217,9 +231,4 @@ COLUMNS = Operation(
     naive="columns_naive",
     robust="columns_robust",
     effects="reads",
-    present=lambda value, question: (
-        len(value)
-        if re.search(r"how many|number of|count", question, re.IGNORECASE) and isinstance(value, list)
-        else value
-    ),
 )

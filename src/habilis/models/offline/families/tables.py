@@ -8,6 +8,7 @@ from habilis.models.offline.families.conditions import ROWS, THINGS, condition, 
 from habilis.models.offline.families.table_tools import (
     COLUMNS,
     COUNT,
+    COUNT_DISTINCT,
     COUNT_WHERE,
     DISTINCT,
     ENDINGS,
@@ -15,22 +16,26 @@ from habilis.models.offline.families.table_tools import (
     STATISTICS,
 )
 from habilis.models.offline.reading import SeenFile
-from habilis.models.offline.world import Call, CannotAnswerError, World
+from habilis.models.offline.world import MARK, Call, CannotAnswerError, World, is_table
 
 
 class Tables:
     """Family of questions about one table. A column must be in the header, where the prompt shows the header."""
 
-    operations = (*STATISTICS.values(), COUNT, COUNT_WHERE, DISTINCT, COLUMNS)
+    operations = (*STATISTICS.values(), COUNT, COUNT_WHERE, COUNT_DISTINCT, DISTINCT, COLUMNS)
 
     def read(self, phrase: str, world: World) -> Call | None:
         if not _speaks_of_tables(phrase):
             return None
+        if not world.files and MARK not in phrase and not re.search(r"\b(?:rows?|columns?)\b", phrase, re.I):
+            return None  # no table anywhere: "the largest prime" is another's question
         taken = world.take_file(phrase, ENDINGS)
-        if taken is None:
+        if taken is None or not is_table(taken[1]):
             return None
         text, file = taken
-        text = re.sub(r"^(?:the )?number of |^count (?:of |up )?(?:the |all )?(?!of)", "how many ", text, flags=re.I)
+        text = re.sub(
+            r"^(?:the )?(?:total )?number of |^count (?:of |up )?(?:the |all )?(?!of)", "how many ", text, flags=re.I
+        )
         text = re.sub(r"^how many (?:the|of the|of)? ?", "how many ", text, flags=re.I)
         text = re.sub(r"^(?:the )?row count$|^how many rows? count$", "how many rows", text, flags=re.I)
         return _count(text, file) or _columns(text, file) or _distinct(text, file) or _column(text, file)
@@ -61,11 +66,13 @@ def _count(text: str, file: SeenFile) -> Call | None:
 
 def _columns(text: str, file: SeenFile) -> Call | None:
     plain = (
-        r"how many columns(?: are there)?|(?:column )?(?:names|headers?)(?: of)?(?: the| all)?"
+        r"how many columns(?: are there| are)?|(?:column )?(?:names|headers?)(?: of)?(?: the| all)?"
         r"(?: columns)?|columns|column names"
     )
     asked = r"(?:which|what) columns(?: are there)?|all (?:the )?columns"
-    return Call(COLUMNS, {"path": file.named}) if re.fullmatch(f"{plain}|{asked}", text, re.I) else None
+    if not re.fullmatch(f"{plain}|{asked}", text, re.I):
+        return None
+    return Call(COLUMNS, {"path": file.named}, "length" if re.match("how many", text, re.I) else "value")
 
 
 def _distinct(text: str, file: SeenFile) -> Call | None:
@@ -78,7 +85,8 @@ def _distinct(text: str, file: SeenFile) -> Call | None:
         re.I,
     )
     column = known_column(match["column"], file) if match else None
-    return Call(DISTINCT, {"path": file.named, "column": column}) if column else None
+    operation = COUNT_DISTINCT if re.match("how many", text, re.I) else DISTINCT
+    return Call(operation, {"path": file.named, "column": column}) if column else None
 
 
 def _column(text: str, file: SeenFile) -> Call | None:

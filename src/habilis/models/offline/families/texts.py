@@ -7,7 +7,7 @@ from typing import Any
 
 from habilis.models.offline.language import whole
 from habilis.models.offline.operations import Example, Operation, Slot, SlotType, Wording
-from habilis.models.offline.world import MARK, Call, World
+from habilis.models.offline.world import MARK, Call, View, World
 
 PATH = Slot("path", "string", "path of the text file", ("file_path", "text_path", "path", "document_path"))
 COUNT = Slot("n", "integer", "how many words to list", ("count", "top_n", "n", "limit"))
@@ -17,7 +17,7 @@ SMALL = "one two two\nthree three three words\nend\n"
 
 def _of_text(
     key: str, word: str, result: SlotType, names: tuple[tuple[str, str], ...], marks: tuple[str, ...], finding: str,
-    bars: str = "", more: tuple[Slot, ...] = (), example: tuple[tuple[str, Any], ...] = (), present: Any = None,
+    bars: str = "", more: tuple[Slot, ...] = (), example: tuple[tuple[str, Any], ...] = (),
 ) -> Operation:  # fmt: skip
     """An operation on one text file. `names`: wording → tool name; each later wording calls its fields otherwise."""
     return Operation(
@@ -38,19 +38,7 @@ def _of_text(
         naive=f"{key}_naive",
         robust=f"{key}_robust",
         effects="reads",
-        present=present or (lambda value, question: value),
     )  # fmt: skip
-
-
-def _length_if_asked(value: Any, question: str) -> Any:
-    asked = re.search(r"how long|length of|how many (?:char|letter)", question, re.I)
-    return len(value) if asked and isinstance(value, str) else value
-
-
-def _words_alone(value: Any, question: str) -> Any:
-    """The words without their counts, unless the question wants those."""
-    counted = re.search(r"how often|counts?\b|frequenc(?:y|ies)", question, re.I)
-    return value if counted or not isinstance(value, dict) else list(value)
 
 
 WORDS = _of_text(
@@ -78,17 +66,14 @@ TOP = _of_text(
     (("common", "list_most_common_words"), ("top", "list_top_words"), ("", "find_most_frequent_words")),
     ("most frequent words|most common words|top words",), "the most frequent words in {path} are: {value}",
     more=(COUNT,), example=(("n", 2),),
-    present=_words_alone,
 )  # fmt: skip
 LONGEST_LINE = _of_text(
     "longest_line", "Longest line", "string",
     (("", "find_longest_line"),), ("longest line",), 'the longest line of {path} is "{value}"',
-    present=_length_if_asked,
 )  # fmt: skip
 LONGEST_WORD = _of_text(
     "longest_word", "Longest word", "string",
     (("", "find_longest_word"),), ("longest word",), 'the longest word of {path} is "{value}"',
-    present=_length_if_asked,
 )  # fmt: skip
 OCCURRENCES = _of_text(
     "occurrences", "Number of occurrences of a word or phrase, in any case, in the text", "integer",
@@ -138,7 +123,7 @@ class Texts:
             if values is None:
                 continue
             taken = world.take_file(phrase)
-            return Call(operation, {"path": taken[1].named, **values}) if taken else None
+            return Call(operation, {"path": taken[1].named, **values}, _view(operation, bare)) if taken else None
         return None
 
 
@@ -147,6 +132,12 @@ def _canonical(text: str) -> str:
     text = re.sub(r"^(?:the )?(?:total )?number of |^count (?:of )?(?:the |all )*", "how many ", text, flags=re.I)
     text = re.sub(r"^(?:the )?(?:total )?(word|line|character) count(?: for)?$", r"how many \1s", text, flags=re.I)
     return re.sub(r"^how many the ", "how many ", text, flags=re.I)
+
+
+def _view(operation: Operation, text: str) -> View:
+    if operation is TOP:
+        return "names"
+    return "length" if re.match("how long|length of", text, re.I) else "value"
 
 
 def _values(operation: Operation, match: re.Match[str]) -> dict[str, Any] | None:
