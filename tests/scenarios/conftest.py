@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
 from habilis import Team, load_settings
 from habilis.testing import RecordingSink, ScriptedServer
 

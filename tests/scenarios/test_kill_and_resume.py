@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from habilis.testing import RecordingSink
 
 from .conftest import World

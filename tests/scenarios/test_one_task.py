@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from habilis import Team
 from habilis.testing import RecordingSink
 
