@@ -109,6 +109,15 @@ async def test_what_the_sandbox_holds_back_fails_the_gate_or_is_not_tried(floor:
     assert floor.library.names() == []
 
 
+async def test_a_tool_may_be_called_like_a_module_that_it_uses(floor: Floor, source_of: Source) -> None:
+    body = "    import json\n    return OutputModel(result=json.loads('3'))"
+    floor.writer.replies = [source_of("json", body=body)]
+    request = ToolRequest(name="json", description="Read.", input_schema={}, output_schema={})
+    tool = await floor.smith.build(request, question="?", files=[])
+    assert isinstance(tool, Tool), tool
+    assert (tool.name, tool.origin.smoke) == ("json", "passed")
+
+
 async def test_a_file_dropped_in_is_described_in_the_sandbox(floor: Floor, source_of: Source) -> None:
     floor.library.private.path.mkdir(parents=True, exist_ok=True)
     (floor.library.private.path / "dropped.py").write_text(source_of("dropped"))

@@ -159,7 +159,8 @@ def recorded(
 
 def _opened(invocation: Invocation, workspace: Path, allowed: Sequence[Path]) -> dict[str, bytes]:
     """Contents of the files that a call opened or that its arguments name, by name. Raises `Refused`."""
-    named = {text: path for text in path_texts(invocation.arguments) if (path := _existing(text, workspace))}
+    roots = [root.resolve() for root in allowed]
+    named = {text: path for text in path_texts(invocation.arguments) if (path := _existing(text, workspace, roots))}
     names: dict[str, Path] = {}
     for text, path in named.items():
         if path.is_dir():
@@ -185,12 +186,14 @@ def _opened(invocation: Invocation, workspace: Path, allowed: Sequence[Path]) ->
     return contents
 
 
-def _existing(text: str, workspace: Path) -> Path | None:
+def _existing(text: str, workspace: Path, roots: Sequence[Path]) -> Path | None:
+    """The file or folder that `text` names, if there is one among the task's; `/` may well be a separator."""
     try:
         path = workspace / text
-        return path if path.exists() else None
-    except (OSError, ValueError):
+        real = path.resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
         return None
+    return path if any(real.is_relative_to(root) for root in roots) else None
 
 
 def _name_for(path: Path, named: Mapping[str, Path], workspace: Path) -> str:
