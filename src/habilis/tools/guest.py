@@ -49,8 +49,9 @@ class Opened:
     def __init__(self, files: "list[str]", workspace: str) -> None:
         self.read: set[str] = set()
         self.written: set[str] = set()
-        self._files = [(name, os.path.realpath(name)) for name in files]
-        self._workspace = os.path.realpath(workspace)
+        roots = [(name, os.path.realpath(name), False) for name in files]
+        roots.append(("", os.path.realpath(workspace), True))
+        self._roots = sorted(roots, key=lambda root: len(root[1]), reverse=True)
         self.on = False
 
     def __call__(self, event: str, arguments: "tuple[Any, ...]") -> None:
@@ -76,16 +77,16 @@ class Opened:
         real = os.path.realpath(name)
         mode, flags = (arguments[1], arguments[2]) if event == "open" else ("r+", os.O_RDWR)
         writing = any(c in mode for c in "wax+") if isinstance(mode, str) else bool(flags & (os.O_WRONLY | os.O_RDWR))
-        for shown, target in self._files:
-            if real == target or real.startswith(target.rstrip("/") + "/"):
-                self.read.add(shown + real[len(target) :])
-                return
-        if real.startswith(self._workspace + "/"):
-            inside = real[len(self._workspace) + 1 :]
-            if (not writing or "+" in str(mode)) and inside not in self.written and os.path.exists(real):  # noqa: PTH110
-                self.read.add(inside)
-            if writing:
-                self.written.add(inside)
+        reading = not writing or "+" in str(mode)
+        for shown, target, ours in self._roots:
+            if real != target and not real.startswith(target.rstrip("/") + "/"):
+                continue
+            name = (shown + real[len(target) :]).removeprefix("" if shown else "/")
+            if reading and name not in self.written and (not ours or os.path.exists(real)):  # noqa: PTH110
+                self.read.add(name)
+            if writing and ours:
+                self.written.add(name)
+            return
 
 
 def main() -> None:
@@ -108,7 +109,7 @@ def main() -> None:
         except Refusal as refusal:
             frame = {"step": step, "error": refusal.error}
         opened.on = False
-        frame["opened"], frame["written"] = sorted(opened.read), sorted(opened.written)
+        frame["opened"], frame["written"] = names(opened.read), names(opened.written)
         reply.send(frame)
         if "error" in frame:
             break
@@ -135,6 +136,11 @@ def load_pydantic() -> None:
     pydantic.BaseModel  # noqa: B018 - loaded at its first use
     gc.freeze()
     gc.enable()
+
+
+def names(paths: "set[str]") -> "list[str]":
+    """File names as text that any JSON reader takes, sorted."""
+    return sorted(path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace") for path in paths)
 
 
 class Reply:
@@ -401,7 +407,7 @@ def raised_in(error: BaseException, script: str) -> bool:
 
 
 def is_refused(error: BaseException) -> bool:
-    return isinstance(error, OSError) and (isinstance(error, PermissionError) or error.errno == 30)
+    return isinstance(error, OSError) and error.errno in (1, 13, 30)  # not permitted, no access, read-only
 
 
 def said(error: BaseException) -> str:

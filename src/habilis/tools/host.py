@@ -61,6 +61,15 @@ class Description(Frozen):
     output_schema: JsonSchema
 
 
+@dataclass
+class Use:
+    """A workspace while calls run in it: how it was before the first, how many run now, and ran at once at most."""
+
+    began: Survey
+    calls: int = 0
+    most: int = 0
+
+
 class ToolHost:
     """Runs tools. One per run of the program; safe for any number of concurrent calls."""
 
@@ -77,7 +86,7 @@ class ToolHost:
         self._environments = environments or Environments()
         self._sandbox = sandbox
         self._choosing = asyncio.Lock()
-        self._in_use: dict[Path, int] = {}
+        self._in_use: dict[Path, Use] = {}
 
     async def level(self) -> str:
         """The sandbox level that holds tools here. Raises `SandboxUnavailable` when it is required and none works."""
@@ -188,23 +197,23 @@ class ToolHost:
 
     async def _confined(self, sandbox: Sandbox, job: SandboxJob, steps: Sequence[str]) -> dict[str, CallOutcome]:
         """Run `job`, and see what it left in its workspace."""
-        workspace = job.workspace
-        self._in_use[workspace] = self._in_use.get(workspace, 0) + 1
-        shared = self._in_use[workspace] > 1
-        before = await asyncio.to_thread(Survey.of, workspace)
+        before = await asyncio.to_thread(Survey.of, job.workspace)
+        use = self._in_use.setdefault(job.workspace, Use(before))
+        use.calls += 1
+        use.most = max(use.most, use.calls)
         try:
             try:
                 ended = await sandbox.run(job)
             finally:
-                shared = shared or self._in_use[workspace] > 1
-                self._in_use[workspace] -= 1
-                if not self._in_use[workspace]:
-                    del self._in_use[workspace]
-                made = await uncancelled(asyncio.to_thread(before.made_since))
+                use.calls -= 1
+                last = use.calls == 0
+                if last:
+                    del self._in_use[job.workspace]
+                made = await uncancelled(asyncio.to_thread(before.made_since, use.began if last else None))
         except OSError as error:
             text = f"the sandbox could not be started: {error.strerror or error}"
             return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
-        return outcomes_of(ended, job, steps, made, shared=shared, level=sandbox.level)
+        return outcomes_of(ended, job, steps, made, shared=use.most > 1, level=sandbox.level)
 
     def _variables(self) -> dict[str, str]:
         ours = environment()

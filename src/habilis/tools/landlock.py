@@ -6,6 +6,7 @@ be counted and measured (stat), though not read; there is no process namespace. 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import ctypes
 import os
@@ -58,21 +59,23 @@ class Landlock:
 
     async def run(self, job: SandboxJob) -> SandboxExit:
         """Run `job`. Raises OSError when it cannot be started or the workspace cannot be lent."""
-        async with self._tenancy.lend(job.workspace, ()) as tenant:
-            with private_tmp(job, tenant.uid) as (inside, tmp):
-                others = 0 if tenant.uid is not None else threads_of_user(os.getuid())
-                policy = {
-                    "uid": tenant.uid,
-                    "keep_reading": True,
-                    "supervise": True,
-                    "scratch": str(tmp),
-                    "limits": {"processes": others + tenant.sharing * job.limits.processes},
-                    "landlock": rules(inside, tmp),
-                    "seccomp": filter_text(),
-                }
-                command = confined(inside, policy)
-                ended = await run_confined(lambda pipes: command, inside, supervised=True)
-                return without_private_tmp(ended, tmp)
+        async with (
+            self._tenancy.lend(job.workspace, ()) as tenant,
+            private_tmp(job, tenant.uid) as (inside, tmp),
+        ):
+            others = 0 if tenant.uid is not None else await asyncio.to_thread(threads_of_user, os.getuid())
+            policy = {
+                "uid": tenant.uid,
+                "keep_reading": True,
+                "supervise": True,
+                "scratch": str(tmp),
+                "limits": {"processes": others + tenant.sharing * job.limits.processes},
+                "landlock": rules(inside, tmp),
+                "seccomp": filter_text(),
+            }
+            command = confined(inside, policy)
+            ended = await run_confined(lambda pipes: command, inside, supervised=True, scratch=tmp)
+            return without_private_tmp(ended, tmp)
 
 
 @lru_cache(maxsize=1)

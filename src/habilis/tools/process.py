@@ -91,9 +91,15 @@ def unnamed_file(content: bytes) -> int:
 
 
 async def run_confined(
-    command: Callable[[Pipes], Sequence[str]], job: SandboxJob, *, supervised: bool = False
+    command: Callable[[Pipes], Sequence[str]],
+    job: SandboxJob,
+    *,
+    supervised: bool = False,
+    scratch: Path | None = None,
 ) -> SandboxExit:
     """Run what `command` makes of the pipes. `supervised`: the process answers SIGTERM by ending its whole tree.
+
+    `scratch` is a folder besides the workspace that counts against the job's disk limit.
 
     Raises OSError when the program cannot be started at all.
     """
@@ -115,7 +121,7 @@ async def run_confined(
         pipes.close_ours()
         raise
     pipes.close_childs()
-    run = _Run(process, pipes, job.limits, job.workspace)
+    run = _Run(process, pipes, job.limits, [job.workspace, *([scratch] if scratch else [])])
     try:
         reason = await run.until_stopped()
     finally:
@@ -148,10 +154,12 @@ async def uncancelled(work: Coroutine[None, None, _T]) -> _T:
 class _Run:
     """One running tree: what came from it, and why it was stopped."""
 
-    def __init__(self, process: subprocess.Popen[bytes], pipes: Pipes, limits: SandboxLimits, workspace: Path) -> None:
+    def __init__(
+        self, process: subprocess.Popen[bytes], pipes: Pipes, limits: SandboxLimits, folders: Sequence[Path]
+    ) -> None:
         self.reply = bytearray()
         self.printed = bytearray()
-        self._process, self._pipes, self._limits, self._workspace = process, pipes, limits, workspace
+        self._process, self._pipes, self._limits, self._folders = process, pipes, limits, folders
         self._heard = 0
         self._about = b""
         self._last: int | None = None
@@ -192,27 +200,35 @@ class _Run:
         for end in (self._pipes.reply_out, self._pipes.printed_out, self._pipes.about_out):
             self._loop.remove_reader(end)
         if self._last is not None:
-            self._loop.remove_reader(self._last)
-            os.close(self._last)
+            self._forget(self._last)
         self._hear_reply()
         self._hear_printed()
         self._pipes.close_ours()
 
     async def _wait(self) -> None:
-        if sys.platform == "linux":
-            handle = os.pidfd_open(self._process.pid)
-            ended = asyncio.Event()
-            self._loop.add_reader(handle, ended.set)
-            try:
-                await ended.wait()
-            finally:
-                self._loop.remove_reader(handle)
-                os.close(handle)
-            self._process.wait()
-        else:
+        ended = asyncio.Event()
+        handle = self._when_ended(self._process.pid, ended)
+        if handle is None:
             await self._loop.run_in_executor(None, self._process.wait)
+        else:
+            await ended.wait()
+            self._forget(handle)
+            self._process.wait()
         self._exited.set()
         self._stop_for("")
+
+    def _when_ended(self, pid: int, event: asyncio.Event) -> int | None:
+        """Set `event` when process `pid` ends; the handle to forget, None where the system has no such thing."""
+        try:
+            handle = os.pidfd_open(pid)
+        except (AttributeError, OSError):
+            return None
+        self._loop.add_reader(handle, event.set)
+        return handle
+
+    def _forget(self, handle: int) -> None:
+        self._loop.remove_reader(handle)
+        os.close(handle)
 
     def _stop_for(self, reason: str) -> None:
         if not self._stop.done():
@@ -244,17 +260,9 @@ class _Run:
             return
         self._about += data
         if b"}" in data:
-            self._last = self._handle_of(json.loads(self._about)["child-pid"])
-        if data == b"" and self._last is None:
+            self._last = self._when_ended(json.loads(self._about)["child-pid"], self._alone)
+        if data == b"" and self._last is None:  # it never came so far, or is gone already
             self._alone.set()
-
-    def _handle_of(self, pid: int) -> int | None:
-        try:
-            handle = os.pidfd_open(pid)
-        except ProcessLookupError:
-            return None
-        self._loop.add_reader(handle, self._alone.set)
-        return handle
 
     def _read(self, end: int) -> bytes | None:
         """What there is to read: b"" at the end, None when there is nothing yet."""
@@ -268,16 +276,17 @@ class _Run:
 
     async def _watch(self) -> None:
         began = time.time()
-        room = free_space(self._workspace)
+        room = [free_space(folder) for folder in self._folders]
         while not self._stop.done():
             await asyncio.sleep(WATCH_S)
             # a single process is held by its own limit; a quarter more leaves that limit the first word
             if tree_memory(self._process.pid) > self._limits.memory_bytes * 5 // 4:
                 self._stop_for("memory")
-            if room - free_space(self._workspace) > self._limits.disk_bytes // 2:
-                taken = await asyncio.to_thread(written_since, self._workspace, began)
-                if taken > self._limits.disk_bytes:
-                    self._stop_for("disk")
+            for folder, before in zip(self._folders, room, strict=True):
+                if before - free_space(folder) > self._limits.disk_bytes // 2:
+                    taken = await asyncio.to_thread(written_since, folder, began)
+                    if taken > self._limits.disk_bytes:
+                        self._stop_for("disk")
 
 
 def free_space(folder: Path) -> int:

@@ -38,9 +38,9 @@ class Unconfined:
 
     async def run(self, job: SandboxJob) -> SandboxExit:
         """Run `job`. Raises OSError when it cannot be started."""
-        with private_tmp(job, None) as (inside, tmp):
+        async with private_tmp(job, None) as (inside, tmp):
             command = confined(inside, {"supervise": True, "scratch": str(tmp)})
-            ended = await run_confined(lambda pipes: command, inside, supervised=True)
+            ended = await run_confined(lambda pipes: command, inside, supervised=True, scratch=tmp)
             return without_private_tmp(ended, tmp)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.tools.interpreter import FLAGS, compiled, python, python_paths
+from habilis.tools.process import uncancelled
 
 _SYSTEM = (
     *("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store"),
@@ -50,16 +52,16 @@ def confined(job: SandboxJob, policy: Mapping[str, Any]) -> list[str]:
     return [str(python()), *FLAGS, str(compiled(_CONFINE)), json.dumps(whole), *job.argv]
 
 
-@contextmanager
-def private_tmp(job: SandboxJob, owner: int | None) -> Iterator[tuple[SandboxJob, Path]]:
+@asynccontextmanager
+async def private_tmp(job: SandboxJob, owner: int | None) -> AsyncIterator[tuple[SandboxJob, Path]]:
     """`job` with a temporary folder of its own, for back ends that cannot mount one; gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="habilis-tmp-"))
+    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="habilis-tmp-"))
     try:
         if owner is not None:
             os.chown(folder, owner, owner)
         yield replace(job, env={**job.env, "TMPDIR": str(folder), "HOME": str(folder)}), folder
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        await uncancelled(asyncio.to_thread(shutil.rmtree, folder, True))
 
 
 def without_private_tmp(ended: SandboxExit, folder: Path) -> SandboxExit:

@@ -44,7 +44,8 @@ def links(workspace: Path) -> dict[str, str]:
 
 def changed(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     """Files of `after` that are new or not as they were, sorted."""
-    return tuple(sorted(name for name, marks in after.items() if before.get(name) != marks))
+    found = (name for name, marks in after.items() if before.get(name) != marks)
+    return tuple(sorted(os.fsencode(name).decode("utf-8", "backslashreplace") for name in found))
 
 
 def tidy(workspace: Path, known_links: dict[str, str]) -> None:
@@ -89,9 +90,10 @@ class Survey:
         """The workspace as it is now; one that does not exist is empty."""
         return cls(workspace, snapshot(workspace), links(workspace))
 
-    def made_since(self) -> tuple[str, ...]:
-        """Tidy the workspace; the files that are new or changed since the survey."""
-        tidy(self.workspace, self.links)
+    def made_since(self, tidy_after: Survey | None) -> tuple[str, ...]:
+        """The files that are new or changed since; before that, what came after `tidy_after` is tidied away."""
+        if tidy_after is not None:
+            tidy(self.workspace, tidy_after.links)
         return changed(self.files, snapshot(self.workspace))
 
 

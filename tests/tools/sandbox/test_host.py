@@ -395,3 +395,55 @@ async def test_a_module_that_is_gone_is_unavailable(host: ToolHost, workspace: P
     outcome = await host.call(Runnable("gone", workspace / "gone.py"), {}, workspace=workspace)
     assert outcome.error is not None
     assert outcome.error.kind == "unavailable"
+
+
+async def test_writing_below_a_given_folder_is_not_reading_it(
+    level: str, host_with: Callable[..., ToolHost], tool: MakeTool, workspace: Path
+) -> None:
+    (workspace.parent / "data.txt").write_text("x")
+    body = """
+    try:
+        open(input.path, "w")
+    except OSError:
+        pass
+    open("own.txt", "w").write("y")
+    return OutputModel(value=1)
+    """
+    outcome = await host_with(level).call(
+        tool(body), {"path": str(workspace.parent / "data.txt")}, workspace=workspace, files=[workspace.parent]
+    )
+    assert outcome.output == {"value": 1, "error": None}
+    assert (outcome.opened, outcome.made) == ((), ("own.txt",))
+    assert (workspace.parent / "data.txt").read_text() == "x"
+
+
+async def test_names_that_are_no_text_do_not_break_the_record(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
+    body = "open(b'\\xff', 'w').write('x')\nopen('caf\u00e9', 'w').write('x')\nreturn OutputModel(value=1)"
+    outcome = await host.call(tool(body), {}, workspace=workspace)
+    assert outcome.made == ("\\xff", "caf\u00e9")
+    assert outcome.model_dump_json()
+
+
+async def test_one_call_does_not_tidy_away_what_another_is_using(
+    host: ToolHost, tool: MakeTool, workspace: Path
+) -> None:
+    slow = """
+    import os, time
+    os.mkfifo("pipe")
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    return OutputModel(value=os.path.exists("pipe"))
+    """
+    waiting = asyncio.create_task(host.call(tool(slow, name="slow"), {}, workspace=workspace, timeout_s=20))
+    while not (workspace / "pipe").exists():
+        await asyncio.sleep(0.01)
+    await host.call(tool("return {}", name="quick"), {}, workspace=workspace)
+    (workspace / "go").touch()
+    assert (await waiting).output == {"value": True, "error": None}
+    assert not (workspace / "pipe").exists()
+
+
+async def test_a_tools_own_permission_error_is_its_own(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
+    outcome = await host.call(tool("raise PermissionError('not on Sundays')"), {}, workspace=workspace)
+    assert outcome.error is not None
+    assert outcome.error.kind == "crashed"
