@@ -249,5 +249,12 @@ def test_no_name_leads_out_of_a_scratch_workspace(name: str) -> None:
 
 def test_a_folder_above_a_recorded_file_is_moved_with_it() -> None:
     files = {"/data/x/a.csv": "d"}
-    arguments = {"folder": "/data/x/", "file": "/data/x/a.csv", "other": "/data/xy", "url": "http://a/b", "up": "a"}
+    arguments = {
+        "folder": "/data/x/",
+        "file": "/data/x/a.csv",
+        "other": "/data/xy",
+        "separator": "/",
+        "url": "http://a/b",
+        "up": "a",
+    }
     assert moved_names(arguments, files) == {"/data/x/": "root/data/x", "/data/x/a.csv": "root/data/x/a.csv"}

@@ -236,7 +236,7 @@ def moved_names(arguments: Any, files: Mapping[str, str]) -> dict[str, str]:
     """The texts in `arguments` that name a recorded file, or a folder above one, and must be moved for a replay."""
     moved = {}
     for text in path_texts(arguments):
-        outside = text.startswith("/") or ".." in text.split("/")
+        outside = (text.startswith("/") and text.strip("/")) or ".." in text.split("/")  # "/" alone is a separator
         below = text.rstrip("/") + "/"
         if outside and any(name == text or name.startswith(below) for name in files):
             moved[text] = scratch_name(text)
