@@ -16,7 +16,6 @@ from habilis.core.errors import Interrupted
 from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.tools import taskfiles
-from habilis.tools.retrieval import BM25Retriever
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -95,7 +94,7 @@ class Workshop:
     def candidates(self, query: str, k: int) -> list[ToolCard]:
         """The `k` tools nearest to `query`, best first; a library of no more than `k` is shown whole (H01)."""
         cards = self.library.cards()
-        found = BM25Retriever(cards).search(query, k)
+        found = self.library.search(query, k)
         known = {card.name for card in found}
         return found + [card for card in cards if card.name not in known] if len(cards) <= k else found
 
