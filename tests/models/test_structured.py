@@ -13,7 +13,7 @@ from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.models.chat import Models
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
-from habilis.testing import FaultKind, ScriptedModel
+from habilis.testing import Fault, FaultKind, ScriptedModel, SeenRequest, when
 
 
 class Review(BaseModel):
@@ -68,6 +68,39 @@ async def test_a_mode_that_is_set_is_the_only_one(bench: Any) -> None:
         await ask(bench.models(structured_mode="json_mode"))
     assert [seen.mode for seen in server.requests] == ["json_mode"]
     assert (await ask(bench.models(structured_mode="text"))).status == "FINISH"
+
+
+class Long(BaseModel):
+    text: str = Field(max_length=8_000)
+
+
+async def test_a_server_that_can_make_no_grammar_of_large_bounds_gets_small_ones(bench: Any) -> None:
+    def too_large(seen: SeenRequest) -> bool:
+        form = seen.body.get("response_format", {}).get("json_schema")
+        return bool(form) and form["schema"]["properties"]["text"]["maxLength"] >= 2_000
+
+    server = bench.serve(
+        says('{"text": "' + "x" * 3_000 + '"}'),
+        faults=when(too_large, [Fault("bad_request", text="failed to parse grammar")] * 9),
+    )
+    models = bench.models()
+    for n in range(2):
+        answer = await models.structured("basic", [HumanMessage(str(n))], Long, purpose="answer")
+        assert len(answer.text) == 3_000
+    assert [seen.mode for seen in server.requests] == ["json_schema"] * 3
+    assert server.finished == 2
+
+
+async def test_a_form_without_large_bounds_is_not_asked_for_twice(bench: Any) -> None:
+    server = bench.serve(says(GOOD), faults=[Fault("bad_request", text="failed to parse grammar")])
+    assert (await ask(bench.models())).status == "FINISH"
+    assert [seen.mode for seen in server.requests] == ["json_schema", "function_calling"]
+
+
+async def test_a_set_schema_mode_that_is_refused_ends_the_task_clearly(bench: Any) -> None:
+    bench.serve(says(GOOD), refuse=["json_schema"])
+    with pytest.raises(ModelUnreachable, match="not supported"):
+        await ask(bench.models(structured_mode="json_schema"))
 
 
 async def test_what_does_not_fit_is_sent_back_with_the_reason(bench: Any) -> None:

@@ -19,8 +19,11 @@ from habilis.models.arguments import drop_trailing_commas
 T = TypeVar("T", bound=BaseModel)
 Schema = dict[str, Any]
 
-MAX_STRING = 2_000
+MAX_STRING = 1_900
 """Characters of a string that its type does not bound."""
+GRAMMAR_LIMIT = 1_900
+"""llama.cpp, and what is built on it, refuses grammars that repeat something 2,000 times or more
+(https://github.com/ggml-org/llama.cpp/issues/27087)."""
 MAX_ITEMS = 64
 """Items of a list that its type does not bound."""
 _FENCED = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n(.*?)```", re.DOTALL)
@@ -34,8 +37,15 @@ class FormProblem(ValueError):
 @lru_cache(maxsize=64)
 def schema_of(output: type[BaseModel]) -> Schema:
     """The JSON schema of `output`, self-contained, with every string and list bounded. Not to be changed in place."""
+    made: Schema = _bounded(_own_schema(output))
+    return made
+
+
+@lru_cache(maxsize=64)
+def _own_schema(output: type[BaseModel]) -> Schema:
+    """The same with the bounds that the type itself sets, and no other."""
     raw = output.model_json_schema()
-    made: Schema = _bounded(_inlined(raw, raw.get("$defs", {}), ()))
+    made: Schema = _inlined(raw, raw.get("$defs", {}), ())
     return made
 
 
@@ -67,6 +77,23 @@ def _bounded(node: Any) -> Any:
         made.setdefault("maxItems", MAX_ITEMS)
     if kind == "object" and "properties" in made:
         made.setdefault("additionalProperties", False)
+    return made
+
+
+def tightened(schema: Schema) -> Schema:
+    """`schema` with no bound above `GRAMMAR_LIMIT`, for servers that cannot decode by a larger one."""
+
+    def tight(node: Any) -> Any:
+        if isinstance(node, list):
+            return [tight(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        bounds = {
+            key: min(node[key], GRAMMAR_LIMIT) for key in ("maxLength", "maxItems") if isinstance(node.get(key), int)
+        }
+        return {key: tight(value) for key, value in node.items()} | bounds
+
+    made: Schema = tight(schema)
     return made
 
 
@@ -140,7 +167,7 @@ def read_form(output: type[T], reply: Any) -> T:
 
 def _cut(output: type[BaseModel], data: Any) -> Any:
     """`data` cut by the schema, then by what the type itself still finds too long (behind aliases, say)."""
-    data = cut_to(schema_of(output), data)
+    data = cut_to(_own_schema(output), data)
     try:
         output.model_validate(data)
     except ValidationError as error:

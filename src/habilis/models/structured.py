@@ -8,16 +8,17 @@ process, which may start in another mode, finds the very replies that were paid 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel
 
-from habilis.core.errors import ModelReplyUnusable
+from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import Role
 from habilis.models.client import Client
 from habilis.models.exchange import Exchange, RequestRefused, Wire
-from habilis.models.forms import FormProblem, read_form, schema_of, strict_schema
+from habilis.models.forms import FormProblem, read_form, schema_of, strict_schema, tightened
 from habilis.models.history import repair_history
 from habilis.models.tape import Request
 from habilis.models.wire import request_part
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
 
 T = TypeVar("T", bound=BaseModel)
-Mode = Literal["json_schema", "function_calling", "json_mode", "text"]
+Mode = Literal["json_schema", "json_schema_tight", "function_calling", "json_mode", "text"]
+"""`json_schema_tight` keeps every bound small; it is tried only where a server could make no grammar of the schema."""
 MODES: tuple[Mode, ...] = get_args(Mode)
+_NO_GRAMMAR = re.compile(r"grammar|repetition|sampler", re.IGNORECASE)
 CORRECTIONS = 2
 """Times that a reply is sent back in one mode."""
 
@@ -69,18 +72,23 @@ class StructuredAsker:
         self._modes = modes
 
     async def ask(self, role: Role, messages: Sequence[BaseMessage], output: type[T], purpose: str) -> T:
-        """The answer as an `output`. Raises `ModelReplyUnusable` after every mode and correction."""
+        """The answer as an `output`.
+
+        Raises `ModelReplyUnusable` after every mode and correction, `ModelUnreachable` if no mode got any reply.
+        """
         tried: list[str] = []
         mode: Mode | None = None
         problem = ""
         replies = 0
         while mode is None or mode not in tried:
             conversation = _Conversation(role, repair_history(messages), output, purpose)
+            tight = False
             for _ in range(CORRECTIONS + 1):
                 try:
                     reply, mode = await self._once(conversation, mode, tried if not replies else None)
                 except RequestRefused as refused:
-                    mode, problem = refused.args[1], str(refused.args[0])
+                    problem, mode = refused.args
+                    tight = bool(_NO_GRAMMAR.search(problem)) and conversation.can_be_tightened()
                     break
                 replies += 1
                 try:
@@ -92,11 +100,13 @@ class StructuredAsker:
                 self._learn(role, mode)
                 return answer
             assert mode is not None
-            tried.append(mode)
+            tried += [mode] if mode == "json_schema" and tight else [mode, "json_schema_tight"]
             mode = self._next(role, mode, tried)
             if mode is None:
                 break
         name = self._models.name(role)
+        if not replies:
+            raise ModelUnreachable(f"model {name}: {problem}; set models.{role}.structured_mode to auto")
         raise ModelReplyUnusable(f"{name} gave no usable {purpose} in {replies} replies; the last: {problem}")
 
     async def _once(
@@ -110,7 +120,8 @@ class StructuredAsker:
 
         def build(client: Client) -> Exchange:
             chosen = mode or self._first(conversation.role, client)
-            last = refused is not None and self._next(conversation.role, chosen, [*refused, chosen]) is None
+            tight = [] if chosen == "json_schema" else ["json_schema_tight"]
+            last = refused is not None and self._next(conversation.role, chosen, [*refused, chosen, *tight]) is None
             return conversation.exchange(client, chosen, refusable=not last)
 
         reply, used = await self._models.exchange(conversation.request(), build)
@@ -126,7 +137,10 @@ class StructuredAsker:
 
     def _next(self, role: Role, mode: Mode, tried: Sequence[str]) -> Mode | None:
         """The mode after `mode` that was not tried; those before it come last of all. None when all were."""
-        if self._models.mode_setting(role) != "auto":
+        setting = self._models.mode_setting(role)
+        if setting == "json_schema":
+            return "json_schema_tight" if mode == setting and "json_schema_tight" not in tried else None
+        if setting != "auto":
             return None
         place = MODES.index(mode)
         return next((m for m in (*MODES[place + 1 :], *MODES[:place]) if m not in tried), None)
@@ -158,14 +172,17 @@ class _Conversation:
         name = self._output.__name__
         messages, wire = self._messages, Wire()
         strict = strict_schema(self._schema) if client.official else None
-        if mode == "json_schema":
-            form = (
-                {"name": name, "schema": strict, "strict": True} if strict else {"name": name, "schema": self._schema}
-            )
+        if mode in ("json_schema", "json_schema_tight"):
+            schema = self._schema if mode == "json_schema" else tightened(self._schema)
+            form = {"name": name, "schema": strict, "strict": True} if strict else {"name": name, "schema": schema}
             wire = Wire(response_format={"type": "json_schema", "json_schema": form})
         elif mode == "function_calling":
             description = "Give the answer in this form."
-            function: dict[str, Any] = {"name": name, "description": description, "parameters": strict or self._schema}
+            function: dict[str, Any] = {
+                "name": name,
+                "description": description,
+                "parameters": strict or tightened(self._schema),
+            }
             if strict:
                 function["strict"] = True
             wire = Wire(tools=[{"type": "function", "function": function}], tool_choice="required")
@@ -174,6 +191,10 @@ class _Conversation:
             if mode == "json_mode":
                 wire = Wire(response_format={"type": "json_object"})
         return Exchange(self.request(), messages, wire, mode, refusable=refusable)
+
+    def can_be_tightened(self) -> bool:
+        """Whether the schema holds a bound that some servers cannot decode by."""
+        return tightened(self._schema) != self._schema
 
     def read(self, reply: AIMessage, output: type[T]) -> T:
         """The answer in `reply`. Raises `FormProblem`."""

@@ -34,11 +34,12 @@ TRANSIENT: tuple[FaultKind, ...] = ("rate_limit", "server_error", "drop", "drop_
 
 @dataclass(frozen=True)
 class Fault:
-    """One fault. `retry_after` is sent as a header, in seconds; `status` overrides the status of its kind."""
+    """One fault. `retry_after` is sent as a header, in seconds; `status` and `text` override those of its kind."""
 
     kind: FaultKind
     retry_after: float | None = None
     status: int | None = None
+    text: str = ""
 
 
 @dataclass

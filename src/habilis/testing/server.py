@@ -154,7 +154,9 @@ class _Handler(BaseHTTPRequestHandler):
         if kind == "drop":
             return self._drop()
         if fault and (fault.status or kind in STATUS):
-            return self._refuse(seen, fault.status or STATUS[fault.kind], f"scripted {kind}", fault.retry_after)
+            return self._refuse(
+                seen, fault.status or STATUS[fault.kind], fault.text or f"scripted {kind}", fault.retry_after
+            )
         tools = seen.body.get("tools") or []
         message = scripted.answer(read_messages(seen.body["messages"]), tools, seen.body.get("response_format"))
         if seen.mode == "function_calling" and not message.tool_calls:
