@@ -90,7 +90,7 @@ async def test_a_command_works_in_an_empty_folder_that_is_gone_afterwards(tmp_pa
     folder, *names = (await CommandWriter([str(path)], scratch=tmp_path).write("s", "u")).split()
     assert folder.startswith(str(tmp_path))
     assert names == ["['litter']"]
-    assert not os.path.exists(folder)  # noqa: ASYNC240, PTH110
+    assert not os.path.exists(folder)  # noqa: PTH110
 
 
 @pytest.mark.parametrize(
