@@ -147,6 +147,7 @@ def test_long_lists_of_problems_stay_readable() -> None:
 
 
 def test_near_names_ignore_case_and_punctuation() -> None:
+    assert near_names("functions.read_rows", ["read_rows", "write_rows"]) == ["read_rows"]
     assert near_names("Read-Rows", ["read_rows", "write_rows"])[0] == "read_rows"
 
 

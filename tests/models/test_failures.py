@@ -38,6 +38,7 @@ def test_waits_grow_to_a_limit_and_differ_between_requests() -> None:
         (ServerSaid(429, "slow down"), "retry"),
         (ServerSaid(None, "provider returned error"), "retry"),
         (ServerSaid(400, "maximum context length is 8192 tokens"), "definitive"),
+        (ServerSaid(400, "the request exceeds the available context size"), "definitive"),
         (ServerSaid(400, "response_format is not supported"), "refused"),
         (ServerSaid(401, "no"), "definitive"),
         (ServerSaid(400, "triggered our content management policy"), "filtered"),

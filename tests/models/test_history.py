@@ -78,6 +78,13 @@ def test_results_move_behind_their_calls_and_missing_ones_are_answered() -> None
     assert [m.content for m in fixed] == ["", NO_RESULT, "two", "go on"]
 
 
+def test_names_that_no_provider_takes_are_rewritten() -> None:
+    wild = AIMessage("", tool_calls=[{"name": n, "args": {}, "id": n} for n in ("functions.add it", "", "x" * 99)])
+    fixed = repair_history([wild])[0]
+    assert isinstance(fixed, AIMessage)
+    assert [call["name"] for call in fixed.tool_calls] == ["functions_add_it", "unnamed", "x" * 64]
+
+
 def test_a_result_without_a_call_is_kept_as_a_note() -> None:
     (note,) = repair_history([result("gone", "42")])
     assert isinstance(note, HumanMessage)

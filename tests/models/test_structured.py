@@ -8,9 +8,11 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from habilis.config import ModelsSettings
+from habilis.config import ModelsSettings, RoleSettings
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.models.chat import Models
+from habilis.models.client import Client
+from habilis.models.structured import Conversation
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.testing import Fault, FaultKind, ScriptedModel, SeenRequest, when
@@ -187,3 +189,12 @@ async def test_a_users_model_that_translates_tools_is_asked_by_a_call(bench: Any
     )
     assert (await ask(models)).status == "RETRY"
     assert own.asked[0][1]["choice"] == "any"
+
+
+def test_only_openai_itself_is_sent_strict_schemas() -> None:
+    for where, strict in (("https://api.openai.com/v1", True), ("http://127.0.0.1:1/v1", None)):
+        client = Client(ScriptedModel(script=[]), "m", where, RoleSettings())
+        asked = Conversation("basic", list(ASK), Review, "review").exchange(client, "json_schema", refusable=True)
+        form = (asked.wire.response_format or {})["json_schema"]
+        assert form.get("strict") is strict
+        assert ("maxLength" in str(form["schema"])) is (strict is None)

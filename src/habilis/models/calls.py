@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -154,6 +155,9 @@ def _unknown_tool(name: str, by_name: Mapping[str, ToolSpec]) -> str | None:
 def near_names(name: str, known: Iterable[str], limit: int = 3) -> list[str]:
     """The names of `known` that `name` may be a slip of, nearest first, compared without case and punctuation."""
     plain = {_plain(other): other for other in sorted(known)}
+    last = _plain(re.split(r"[./:]", name)[-1])  # models like to write functions.name
+    if last in plain:
+        return [plain[last]]
     return [plain[match] for match in difflib.get_close_matches(_plain(name), plain, limit, 0.6)]
 
 

@@ -6,6 +6,7 @@ Statuses after RFC 9110 §15; Retry-After after RFC 9110 §10.2.3, in seconds or
 from __future__ import annotations
 
 import json
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
 RETRIED = frozenset({408, 409, 425, 429})
+_TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too many tokens", re.IGNORECASE)
 MAX_WAIT_S = 120.0
 """No server can make a task wait longer than this before one retry."""
 
@@ -83,7 +85,7 @@ def _by_status(status: int, text: str, error: Exception) -> Failure:
         return Failure("definitive", said, status)
     if status in RETRIED or status >= 500:
         return Failure("retry", said, status, retry_after(_headers(error)))
-    if status in (400, 422) and code != "context_length_exceeded" and "context length" not in text:
+    if status in (400, 422) and code != "context_length_exceeded" and not _TOO_LONG.search(text):
         return Failure("refused", said, status)
     return Failure("definitive", said, status)
 
@@ -95,7 +97,7 @@ def advice(failure: Failure, role: str, key_env: str | None, has_key: bool) -> s
         return f"check the key in {key_env}" if has_key else f"no key is set: put it into the variable {key_env}"
     if status == 404:
         return f"check models.{role}.model and models.{role}.base_url"
-    if "context" in text and failure.what == "definitive":
+    if _TOO_LONG.search(text) and failure.what == "definitive":
         return f"the request is longer than the model's context: set models.{role}.token_limit"
     if status == 429:
         return "the account has no credit left" if failure.what == "definitive" else "try again later"

@@ -16,6 +16,8 @@ from habilis.models.arguments import ArgumentsUnreadable, read_arguments
 from habilis.models.calls import UNREADABLE, UNREADABLE_AT, calls_in_order
 
 NO_RESULT = "No result: this call was not run."
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 _BLANK = re.compile(r"[\s\u200b\u2060\ufeff]*")
 _THINKING = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 
@@ -61,8 +63,9 @@ def repair_history(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """`messages` in a shape that no provider refuses; a history that is in order comes back as it is.
 
     Results stand right behind their calls, in the order of the calls. A call without a result gets one that says so;
-    a result without a call becomes a user's note (A33); calls with unreadable arguments are rewritten so that every
-    server can read them; a doubled id within one reply is told apart; blank replies without calls are left out.
+    a result without a call becomes a user's note (A33). Calls with unreadable arguments, or names that no provider
+    takes, are rewritten so that every server can read them; a doubled id within one reply is told apart; blank
+    replies without calls are left out.
     """
     prepared = [_readable(message) if isinstance(message, AIMessage) else message for message in messages]
     results, orphans = _assigned(prepared)
@@ -81,7 +84,8 @@ def repair_history(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
 
 
 def _readable(message: AIMessage) -> AIMessage:
-    if not message.invalid_tool_calls:
+    named = all(_NAME.fullmatch(call["name"]) for call in message.tool_calls)
+    if not message.invalid_tool_calls and named:
         return message
     calls: list[Any] = []
     for call_id, name, raw in calls_in_order(message):
@@ -89,7 +93,8 @@ def _readable(message: AIMessage) -> AIMessage:
             args = read_arguments(raw, cut=True)
         except ArgumentsUnreadable:
             args = {UNREADABLE: raw}
-        calls.append({"name": name or "unnamed", "args": args, "id": call_id, "type": "tool_call"})
+        name = _NOT_IN_NAME.sub("_", name)[:64] or "unnamed"
+        calls.append({"name": name, "args": args, "id": call_id, "type": "tool_call"})
     extra = {k: v for k, v in message.additional_kwargs.items() if k not in ("tool_calls", UNREADABLE_AT)}
     return message.model_copy(update={"tool_calls": calls, "invalid_tool_calls": [], "additional_kwargs": extra})
 

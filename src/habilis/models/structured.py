@@ -81,7 +81,7 @@ class StructuredAsker:
         problem = ""
         replies = 0
         while mode is None or mode not in tried:
-            conversation = _Conversation(role, repair_history(messages), output, purpose)
+            conversation = Conversation(role, repair_history(messages), output, purpose)
             tight = False
             for _ in range(CORRECTIONS + 1):
                 try:
@@ -110,7 +110,7 @@ class StructuredAsker:
         raise ModelReplyUnusable(f"{name} gave no usable {purpose} in {replies} replies; the last: {problem}")
 
     async def _once(
-        self, conversation: _Conversation, mode: Mode | None, refused: Sequence[str] | None
+        self, conversation: Conversation, mode: Mode | None, refused: Sequence[str] | None
     ) -> tuple[AIMessage, Mode]:
         """One request, in `mode` if it goes out and in whatever mode it was recorded if it is replayed.
 
@@ -152,7 +152,7 @@ class StructuredAsker:
             self._modes.learn(client, mode)
 
 
-class _Conversation:
+class Conversation:
     """One question with the corrections that it took so far."""
 
     def __init__(self, role: Role, messages: list[BaseMessage], output: type[BaseModel], purpose: str) -> None:
