@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from habilis.core.errors import UserError
-from habilis.tools import taskfiles
 from hypothesis import given
 from hypothesis import strategies as st
+
+from habilis.core.errors import UserError
+from habilis.tools import taskfiles
 
 
 @pytest.fixture
