@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -106,6 +107,11 @@ def _logging(debug: bool) -> Iterator[None]:
     logging.getLogger("habilis").setLevel(logging.DEBUG if debug else logging.WARNING)
     for name in ("aiosqlite", "asyncio", "httpcore", "httpx", "openai", "markdown_it"):
         logging.getLogger(name).setLevel(logging.INFO if debug else logging.ERROR)
+    if not debug and threading.excepthook is threading.__excepthook__:
+        # A library's thread that is cut off when a run is stopped at once has nothing to tell a person.
+        threading.excepthook = lambda failure: logging.getLogger(__name__).debug(
+            "a thread ended: %s", failure.exc_value
+        )
     try:
         with warnings.catch_warnings():
             if not debug and not sys.warnoptions:
