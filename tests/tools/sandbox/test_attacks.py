@@ -259,6 +259,20 @@ async def test_a_daemon_does_not_outlive_its_call(
     assert processes_with(mark) == []
 
 
+async def test_a_chain_of_forks_is_caught(level: str, host_with: MakeHost, tool: MakeTool, workspace: Path) -> None:
+    body = """
+    import os
+    while True:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+    """
+    outcome = await host_with(level).call(tool(body, name="chain"), {}, workspace=workspace, timeout_s=20)
+    assert kind_of(outcome) == "crashed"
+    assert processes_with(str(workspace)) == []
+    await still_works(host_with(level), tool, workspace)
+
+
 @pytest.mark.parametrize("how", ["timeout", "cancel"])
 async def test_nothing_is_left_after_a_timeout_or_a_cancellation(
     level: str, host_with: MakeHost, tool: MakeTool, workspace: Path, how: str
@@ -306,12 +320,14 @@ host = ToolHost(SandboxSettings(), sandbox=make({level!r}))
 asyncio.run(host.call(Runnable("t", Path({str(tool(body).module)!r})), {{}}, workspace=Path({str(workspace)!r})))
 """
     process = subprocess.Popen([sys.executable, "-c", script])
-    ends = time.monotonic() + 20
-    while not (workspace / "started").exists() and time.monotonic() < ends:
-        await asyncio.sleep(0.02)
-    assert processes_with(mark)
-    process.kill()
-    process.wait()
+    ends = time.monotonic() + 30
+    try:
+        while not (workspace / "started").exists() and time.monotonic() < ends:
+            await asyncio.sleep(0.02)
+        assert processes_with(mark)
+    finally:
+        process.kill()
+        process.wait()
     while (processes_with(mark) or processes_with(str(workspace))) and time.monotonic() < ends:
         await asyncio.sleep(0.02)
     assert processes_with(mark) == []
