@@ -229,3 +229,14 @@ async def test_a_history_over_the_limit_is_folded_and_the_task_stays(stage: Stag
     calls = {c["id"] for m in messages if isinstance(m, AIMessage) for c in m.tool_calls}
     assert calls == {m.tool_call_id for m in messages if isinstance(m, ToolMessage)}
     assert stage.sink.of("summarised")
+
+
+async def test_half_a_sentence_is_no_answer(stage: Stage) -> None:
+    stage.add("double", DOUBLE)
+    cut = AIMessage("The average of the", response_metadata={"finish_reason": "length"})
+    script = Script([calling(call("double", {"x": 1}, "a")), cut, cut, "It is 2."], PLAN)
+    result = await stage.play(script)
+    assert "cut off" in str(script.of("steps")[-1][0][-1].content)
+    assert "a" in tool_texts(script)
+    assert result.status == "answered"
+    assert "It is 2." in str(script.of("answers")[0][0][-1].content)

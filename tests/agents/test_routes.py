@@ -9,6 +9,7 @@ from habilis.config import LimitsSettings
 CALL = AIMessage("", tool_calls=[{"id": "1", "name": "t", "args": {}}])
 TEXT = AIMessage("The answer is 4.")
 EMPTY = AIMessage("  ")
+CUT = AIMessage("The answer", response_metadata={"finish_reason": "length"})
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,8 @@ EMPTY = AIMessage("  ")
         (TEXT, False, False, "__end__"),
         (TEXT, False, True, "enhance"),
         (EMPTY, False, False, "roll_back"),
+        (CUT, False, False, "roll_back"),
+        (CUT, True, False, "__end__"),
         (EMPTY, False, True, "roll_back"),
         (TEXT, True, True, "__end__"),
         (EMPTY, True, False, "__end__"),

@@ -27,6 +27,7 @@ from habilis.tools.presets import ASK_USER, FINISH_TASK
 from habilis.tools.workshop import Workshop
 
 NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
+CUT = "Your last reply was cut off at its length limit. Answer again, shorter."
 NOBODY = "Nobody is there to answer. Go on with what you know, and say what you assumed."
 
 AfterAct = Literal["call_tools", "roll_back", "enhance", "__end__"]
@@ -46,7 +47,7 @@ def after_act(reply: AIMessage, *, last: bool, care_due: bool) -> AfterAct:
         return "__end__"
     if reply.tool_calls:
         return "call_tools"
-    if is_empty_reply(reply):
+    if is_empty_reply(reply) or is_cut(reply):
         return "roll_back"
     return "enhance" if care_due else "__end__"
 
@@ -66,6 +67,11 @@ def after_care(state: Mapping[str, Any]) -> Literal["summarise", "act", "__end__
     if state.get("stop"):
         return "__end__"
     return "summarise" if state.get("too_long") else "act"
+
+
+def is_cut(reply: AIMessage) -> bool:
+    """Whether the server broke the reply off at its length limit: half a sentence is no answer."""
+    return reply.response_metadata.get("finish_reason") == "length"
 
 
 @step
@@ -104,8 +110,8 @@ async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, posit
     messages: list[BaseMessage] = [SystemMessage(shop.system_prompt), *state["messages"]]
     if last:
         messages.append(HumanMessage(shop.prompts.render("last_round", rounds=state["rounds"]).system))
-    elif state.get("empty_run"):
-        messages.append(HumanMessage(NUDGE))
+    elif state["empty_run"]:
+        messages.append(HumanMessage(CUT if state["was_cut"] else NUDGE))
     taken = {raw["call_id"] for raw in state["calls"]}
     purpose = "answer without tools" if last else f"step {position}"
     corrections = shop.settings.limits.correction_retries
@@ -238,21 +244,26 @@ async def summarise(state: ExecutorState, runtime: Runtime[Workshop]) -> Command
 async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act", "__end__"]]:
     """Answer an empty reply (Y24, Y27): drop it and nudge; at the next one take the step before it back as well.
 
-    Results of calls that write are never taken back: the model must know what was done.
+    Results of calls that write are never taken back: the model must know what was done. A reply that was cut off is
+    dropped alike, but takes nothing with it: the way to it was good.
     """
     shop = runtime.context
     empty_run, empty_total = state["empty_run"] + 1, state["empty_total"] + 1
     messages, rounds_back = state["messages"][:-1], 0
-    if empty_run > 1:
+    reply = state["messages"][-1]
+    was_cut = isinstance(reply, AIMessage) and is_cut(reply) and not is_empty_reply(reply)
+    if empty_run > 1 and not was_cut:
         kept = {raw["call_id"] for raw in state["calls"] if raw["effects"] == "writes"}
         messages, rounds_back = roll_back(messages, kept)
     dropped = len(state["messages"]) - len(messages)
-    shop.emit(RolledBack(reason=f"empty reply {empty_total}", dropped=dropped))
+    what = "reply cut off" if was_cut else "empty reply"
+    shop.emit(RolledBack(reason=f"{what}, number {empty_total}", dropped=dropped))
     update: ExecutorState = {
         "messages": messages,
         "rounds": state["rounds"] - rounds_back,
         "empty_run": empty_run,
         "empty_total": empty_total,
+        "was_cut": was_cut,
     }
     if empty_total > shop.settings.limits.max_empty_replies:
         return Command(update={**update, "stop": "empty_replies"}, goto="__end__")

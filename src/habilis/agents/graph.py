@@ -62,6 +62,7 @@ async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Lite
         "rounds": 0,
         "empty_run": 0,
         "empty_total": 0,
+        "was_cut": False,
         "failed_run": 0,
         "too_long": False,
         "ending": "",

@@ -53,7 +53,8 @@ class TaskState(TypedDict, total=False):
 class ExecutorState(TypedDict, total=False):
     """State of the executor's sub-graph: one execution.
 
-    `rounds` counts tool rounds; `empty_run` and `empty_total` empty replies, in a row and in all; `failed_run` rounds
+    `rounds` counts tool rounds; `empty_run` and `empty_total` empty or cut replies, in a row and in all
+    (`was_cut`: the last of them was cut off); `failed_run` rounds
     in a row in which every call failed. `ending` is set when only the answer without tools is left to be asked for,
     `stop` when the execution is over. `enhancements` names, by tool, the kinds of failure that were tried to mend.
     """
@@ -65,6 +66,7 @@ class ExecutorState(TypedDict, total=False):
     rounds: int
     empty_run: int
     empty_total: int
+    was_cut: bool
     failed_run: int
     too_long: bool
     ending: Stop

@@ -170,7 +170,8 @@ class Models:
     def _replay(self, entry: Entry) -> tuple[AIMessage, str]:
         from habilis.models.wire import reply_from
 
-        self._ledger.add(entry.role, entry.usage)
+        if self.tape.replay_only:  # else it counts as paid already
+            self._ledger.add(entry.role, entry.usage)
         if entry.model:
             self._replayed_names[entry.role] = entry.model
         role: Any = entry.role

@@ -97,6 +97,8 @@ class Tape:
         self._answers: dict[str, str] = {}
         self._paid: dict[str, Usage] = {}
         self._whole_bytes: int | None = self._load()
+        for entry in () if replay_only else self._entries:
+            self._paid[entry.role] = self._paid.get(entry.role, Usage()) + entry.usage
         if replay_only and not self._entries:
             raise UserError(f"{path} holds no recorded model call to replay")
 
@@ -149,14 +151,16 @@ class Tape:
         with self._lock:
             self._position = min(position, len(self._entries))
             self._taken = set(range(self._position))
-            self._counts, self._paid = {}, {}
+            self._counts = {}
             for entry in self._entries[: self._position]:
                 place = (entry.role, entry.key)
                 self._counts[place] = max(self._counts.get(place, 0), entry.n)
-                self._paid[entry.role] = self._paid.get(entry.role, Usage()) + entry.usage
 
     def paid(self) -> dict[str, Usage]:
-        """Usage by role of what lies before the position that the task was resumed at."""
+        """Usage by role of all that the tape held when it was opened: paid, whether it is asked for again or not.
+
+        A tool that was built just before a kill stands; nobody asks its writer again, and its price still counts.
+        """
         return dict(self._paid)
 
     # --- tools
