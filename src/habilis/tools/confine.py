@@ -180,7 +180,7 @@ def supervise(scratch: "str | None") -> int:
     while status is None and signal.sigwait(blocked) == signal.SIGCHLD:
         status = reap(child)
     sweep(child if status is None else None)
-    if scratch and os.getppid() != parent:  # the host is dead and cannot tidy up
+    if scratch and (status is None or os.getppid() != parent):  # the host may be dead and cannot tidy up
         import shutil
 
         shutil.rmtree(scratch, ignore_errors=True)

@@ -55,7 +55,7 @@ def confined(job: SandboxJob, policy: Mapping[str, Any]) -> list[str]:
 @asynccontextmanager
 async def private_tmp(job: SandboxJob, owner: int | None) -> AsyncIterator[tuple[SandboxJob, Path]]:
     """`job` with a temporary folder of its own, for back ends that cannot mount one; gone afterwards."""
-    folder = Path(await asyncio.to_thread(tempfile.mkdtemp, prefix="habilis-tmp-"))
+    folder = Path(tempfile.mkdtemp(prefix="habilis-tmp-"))
     try:
         if owner is not None:
             os.chown(folder, owner, owner)
