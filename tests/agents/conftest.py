@@ -110,10 +110,13 @@ class Stage:
         library.mkdir(exist_ok=True)
         (library / f"{name}.py").write_text(source, encoding="utf-8")
 
-    def team(self, script: Callable[..., Any], *settings: str, **options: Any) -> Team:
+    def clients(self, script: Callable[..., Any]) -> Callable[..., ScriptedModel]:
         model = ScriptedModel(script=script)
+        return lambda *_: model
+
+    def team(self, script: Callable[..., Any], *settings: str, **options: Any) -> Team:
         loaded = load_settings(overrides=[f"runs_dir={self.root}", *settings])
-        return Team(loaded, library=self.root / "library", sinks=[self.sink], clients=lambda *_: model, **options)
+        return Team(loaded, library=self.root / "library", sinks=[self.sink], clients=self.clients(script), **options)
 
     async def play(self, script: Script, *settings: str, question: str = "What is it?", **options: Any) -> TaskResult:
         return await self.team(script, *settings, **options).run(question, run_dir=self.root / "run", base=self.root)

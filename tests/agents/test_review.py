@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
+from habilis import Team
 from habilis.core.errors import BudgetReached, ModelUnreachable
 
 from .conftest import Script, Stage, call, calling, tool_source
@@ -134,3 +135,36 @@ async def test_a_tool_that_never_proved_itself_is_archived_with_a_reason_not_del
     assert source.strip() in "".join(
         path.read_text(encoding="utf-8") for path in (stage.root / "run").rglob("*halve*.py")
     )
+
+
+async def test_calls_of_an_execution_that_was_broken_off_are_in_the_result(stage: Stage) -> None:
+    stage.add("double", DOUBLE)
+    steps = [calling(call("double", {"x": 1}, "a")), BudgetReached("token budget reached")]
+    result = await stage.play(Script(steps, PLAN))
+    assert result.status == "budget"
+    assert [call.call_id for call in result.invocations] == ["a"]
+    assert (result.rounds, result.tools_used) == (1, ("double",))
+
+
+async def test_a_cancelled_task_leaves_its_result_and_can_go_on(stage: Stage) -> None:
+    import asyncio
+
+    stage.add("double", DOUBLE)
+    script = Script([calling(call("double", {"x": 1}, "a")), "It is 2."], PLAN)
+
+    class Cancel:
+        def emit(self, event: Any) -> None:
+            if event.kind == "tool_call_started":
+                running.cancel()
+
+    watched = Team(
+        stage.team(script).settings, library=stage.root / "library", sinks=[Cancel()], clients=stage.clients(script)
+    )
+    running = asyncio.ensure_future(watched.run("q", run_dir=stage.root / "run", base=stage.root))
+    with pytest.raises(asyncio.CancelledError):
+        await running
+    stored = (stage.root / "run" / "tasks" / "task" / "result.json").read_text(encoding="utf-8")
+    assert '"interrupted"' in stored
+    result = await stage.team(script).resume(stage.root / "run")
+    assert result.status == "answered"
+    assert len(script.of("plans")) == 1

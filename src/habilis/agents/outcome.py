@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from habilis.agents.drive import End
 from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
 from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable
@@ -42,18 +43,10 @@ def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -
     return "answered", None
 
 
-def make_result(
-    state: TaskState,
-    shop: Workshop,
-    *,
-    error: BaseException | None,
-    question_asked: str | None,
-    level: str,
-    seconds: float,
-    run_dir: Path,
-) -> TaskResult:
+def make_result(end: End, shop: Workshop, *, seconds: float, run_dir: Path) -> TaskResult:
     """The task's result as it stands in `result.json`."""
-    status, reason = status_of(state, error, waiting=question_asked is not None)
+    state = end.state
+    status, reason = status_of(state, end.error, waiting=end.question is not None)
     answer = Answer.model_validate(state["answer"]) if state.get("answer") else None
     if answer is None:
         best = best_text(state)
@@ -66,9 +59,9 @@ def make_result(
         final_answer=answer.final_answer,
         reasoning_summary=answer.reasoning_summary,
         error=reason,
-        question_asked=question_asked,
+        question_asked=end.question,
         files=tuple(_files_made(calls, shop.workspace)),
-        sandbox_level=level,
+        sandbox_level=end.level,
         model=shop.models.name("basic"),
         attempts=state.get("attempt", 0),
         rounds=state.get("rounds", 0),

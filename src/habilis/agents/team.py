@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import logging
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from habilis.agents.graph import TaskGraph, build_graph, initial_state
+from habilis.agents.drive import Asker, drive
 from habilis.agents.outcome import make_result, set_aside_unproven
-from habilis.agents.state import TaskState, unpacked
+from habilis.agents.state import unpacked
 from habilis.config import Settings, load_settings
-from habilis.core.errors import BudgetReached, ReplayMismatch, UserError
+from habilis.core.errors import UserError
 from habilis.core.events import Event, Notice, TaskEnded, TaskStarted
 from habilis.core.ports import EventSink
 from habilis.core.types import Role, Task, TaskResult
@@ -33,23 +32,17 @@ from habilis.tools.writers import make_writer
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     from habilis.config import RoleSettings
 
-log = logging.getLogger(__name__)
-
 Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
-Asker = Callable[[str], Awaitable[str | None]]
-"""Answers a question to the user; None leaves it open, and the task waits."""
 
 
 class Team:
     """Runs tasks. One team can run many, each with its own folder, tape and tool host.
 
     `library` is the public library (default: `library` in the runs folder). `clients` makes the chat model of a role
-    instead of the configured one. `asker` answers a tool developer's question to the user; without one such a task
+    instead of the configured one. `asker` puts a question to the user; without one such a task
     ends as `waiting` and goes on with `resume(…, answer=…)`.
     """
 
@@ -151,28 +144,15 @@ class Team:
         started = time.monotonic()
         folder.set_state("running")
         sink = JsonlSink(folder.events)
-        emit = Events([sink, *self._sinks])
-        shop = self._workshop(task, folder, emit, replay)
+        shop = self._workshop(task, folder, Events([sink, *self._sinks]), replay)
         self._open.append(shop)
-        end = _End()
         try:
-            level = await shop.host.level()
-            await shop.library.describe_missing(shop.host)
             shop.emit(_opening_event(task, shop, resumed))
-            taskfiles.link_into(shop.workspace, task.files)
-            end = await self._graph_run(shop, folder, fresh=not resumed, answer=answer)
+            end = await drive(shop, folder, fresh=not resumed, answer=answer, asker=self._asker)
             if end.finished:
-                set_aside_unproven(shop, [unpacked(raw, shop.tape) for raw in end.state.get("calls", [])])
-            result = make_result(
-                end.state,
-                shop,
-                error=end.error,
-                question_asked=end.question,
-                level=level,
-                seconds=time.monotonic() - started,
-                run_dir=folder.run.path.resolve(),
-            )
-            folder.run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level)
+                set_aside_unproven(shop, [unpacked(raw, shop.tape) for raw in end.state["calls"]])
+            result = make_result(end, shop, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
+            folder.run.write_run(self.settings.model_dump(mode="json"), sandbox_level=end.level)
             folder.save_result(result)
             shop.emit(_closing_event(result))
         except UserError:
@@ -182,23 +162,19 @@ class Team:
             self._open.remove(shop)
             await shop.host.aclose()
             await shop.models.aclose()
+            shop.tape.close()
             sink.close()
         if isinstance(end.error, asyncio.CancelledError):
             raise end.error
         return result
 
     def _workshop(self, task: Task, folder: TaskDir, emit: Events, replay: Path | None) -> Workshop:
-        settings = self.settings
+        settings, limits = self.settings, self.settings.limits
         tape = Tape(folder.tape)
+        # In a replay the models' side is answered from the other run's tape; this run's own keeps its tool calls.
         voice = Tape(_only_task(RunDir.open(replay), None).tape, replay_only=True) if replay else tape
-        limits = settings.limits
-        models = Models(
-            settings.models,
-            tape=voice,
-            emit=emit,
-            budget=Budget(limits.max_tokens, limits.max_time_s),
-            clients=self._clients,
-        )
+        budget = Budget(limits.max_tokens, limits.max_time_s)
+        models = Models(settings.models, tape=voice, emit=emit, budget=budget, clients=self._clients)
         host = ToolHost(
             settings.sandbox,
             notice=lambda text: emit(Notice(level="warning", text=text)),
@@ -207,8 +183,6 @@ class Team:
         prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
         library = LayeredLibrary(Library(folder.tools), Library(self.library))
         writer = make_writer(settings.writer, models)
-        smith = Smith(host, library, writer, models, prompts, emit, settings.tools, task_id=task.id)
-        presets = Presets(models, prompts, task, folder.workspace, settings.tools)
         return Workshop(
             task=task,
             settings=settings,
@@ -216,64 +190,12 @@ class Team:
             models=models,
             host=host,
             library=library,
-            smith=smith,
-            presets=presets,
+            smith=Smith(host, library, writer, models, prompts, emit, settings.tools, task_id=task.id),
+            presets=Presets(models, prompts, task, folder.workspace, settings.tools),
             tape=tape,
             emit=emit,
             workspace=folder.workspace,
         )
-
-    async def _graph_run(self, shop: Workshop, folder: TaskDir, *, fresh: bool, answer: str | None) -> _End:
-        """Drive the graph to its end, an interruption, or a question that nobody here can answer."""
-        from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
-        from langgraph.types import Command
-
-        config: RunnableConfig = {"configurable": {"thread_id": shop.task.id}, "recursion_limit": 100_000}
-        limit = shop.settings.limits.max_time_s
-        async with AsyncSqliteSaver.from_conn_string(str(folder.checkpoints)) as saver:
-            if not fresh:
-                shop.models.tape.resume_at(await _place_on_tape(saver, config))
-            graph = build_graph(saver)
-            step: Any = initial_state() if fresh else await _where_it_stood(graph, config, answer)
-            question: str | None = None
-            error: BaseException | None = None
-            try:
-                async with asyncio.timeout(limit):
-                    while True:
-                        out = await graph.ainvoke(step, config, context=shop, durability="sync")
-                        question = _asked(out)
-                        if question is None or self._asker is None:
-                            break
-                        said = await self._asker(question)
-                        if said is None:
-                            break
-                        step = Command(resume=said)
-            except UserError as bad:
-                if not isinstance(bad, ReplayMismatch):
-                    raise
-                error = bad
-            except TimeoutError:
-                error = BudgetReached(f"the time budget of {limit:g} s is used up")
-            except (Exception, asyncio.CancelledError, BaseExceptionGroup) as caught:  # every outcome is a result
-                error = _root(caught)
-                log.debug("task %s ended early", shop.task.id, exc_info=caught)
-            state = cast(TaskState, (await graph.aget_state(config)).values)
-        return _End(state, error, question)
-
-
-class _End:
-    """Where a drive of the graph ended."""
-
-    def __init__(
-        self, state: TaskState | None = None, error: BaseException | None = None, question: str | None = None
-    ) -> None:
-        self.state: TaskState = state or initial_state()
-        self.error = error
-        self.question = question
-
-    @property
-    def finished(self) -> bool:
-        return self.error is None and self.question is None
 
 
 class _QueueSink:
@@ -282,37 +204,6 @@ class _QueueSink:
 
     def emit(self, event: Event) -> None:
         self._queue.put_nowait(event)
-
-
-async def _where_it_stood(graph: TaskGraph, config: RunnableConfig, answer: str | None) -> Any:
-    """What to send into a resumed graph: the user's answer, nothing (go on), or the start if no step was finished."""
-    from langgraph.types import Command
-
-    state = await graph.aget_state(config)
-    if not state.values:
-        return initial_state()
-    if answer is not None and state.interrupts:
-        return Command(resume=answer)
-    return None
-
-
-async def _place_on_tape(saver: AsyncSqliteSaver, config: RunnableConfig) -> int:
-    """How far the tape was used at the newest checkpoint, of the graph or of its executor."""
-    async for newest in saver.alist(config, limit=1):
-        return int(newest.checkpoint["channel_values"].get("tape", 0))
-    return 0
-
-
-def _asked(out: Any) -> str | None:
-    found = out.get("__interrupt__") if isinstance(out, dict) else None
-    return str(found[0].value.get("question", "")) if found else None
-
-
-def _root(error: BaseException) -> BaseException:
-    """The first real error inside groups of them (side-by-side work raises groups)."""
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
 
 
 def _task(question: str, files: Sequence[str | Path], base: Path, task_id: str | None) -> Task:
