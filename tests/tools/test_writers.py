@@ -9,6 +9,7 @@ import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from habilis.config import WriterSettings
-from habilis.core.errors import ModelUnreachable, UserError, WriterFailed
-from habilis.tools.writers import CodexWriter, CommandWriter, ModelWriter, extract_code, make_writer
+from habilis.core.errors import ModelUnreachable, ReplayMismatch, UserError, WriterFailed
+from habilis.models.tape import Tape
+from habilis.tools.writers import CommandWriter, ModelWriter, extract_code, make_writer
 
 REPLY = "Here:\n```python\nprint(1)\n```\n"
 
@@ -174,14 +176,36 @@ async def test_a_cancelled_task_ends_the_command(tmp_path: Path, note: Path) -> 
     assert await noted_is_gone(note)
 
 
-async def test_codex_is_asked_on_stdin_and_its_sandbox_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said_models: Any
-) -> None:
+def taped(folder: Path, *, replay_only: bool = False) -> Any:
+    """As much of the models as an external writer needs: the task's tape."""
+    return SimpleNamespace(tape=Tape(folder / "tape.jsonl", replay_only=replay_only))
+
+
+async def test_a_programs_reply_is_paid_once_and_its_failure_is_tried_again(tmp_path: Path, note: Path) -> None:
+    code = (
+        "path = os.environ['NOTE']\n"
+        "n = int(open(path).read() or 0) if os.path.exists(path) else 0\n"
+        "open(path, 'w').write(str(n + 1))\n"
+        "sys.exit(1) if n == 0 else print(f'```python\\nversion = {n}\\n```')"
+    )
+    settings = WriterSettings(kind="command", command=(str(program(tmp_path, code)),))
+    writer = make_writer(settings, taped(tmp_path), tmp_path)
+    with pytest.raises(WriterFailed):
+        await writer.write("system", "user")
+    first = await writer.write("system", "user")
+    assert "version = 1" in first
+    again = make_writer(settings, taped(tmp_path), tmp_path)
+    assert await again.write("system", "user") == first
+    assert note.read_text() == "2"
+    with pytest.raises(ReplayMismatch):
+        await make_writer(settings, taped(tmp_path, replay_only=True), tmp_path).write("system", "another")
+
+
+async def test_codex_is_asked_on_stdin_and_its_sandbox_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "prompt = sys.stdin.read()\nprint('```python\\n#', sys.argv[1:], repr(prompt), '\\n```')"
     program(tmp_path, code, "codex")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    writer = make_writer(WriterSettings(kind="codex", timeout_s=30), said_models(), tmp_path)
-    assert isinstance(writer, CodexWriter)
+    writer = make_writer(WriterSettings(kind="codex", timeout_s=30), taped(tmp_path), tmp_path)
     reply = extract_code(await writer.write("system", "user"))
     assert "'exec'" in reply
     assert "'--sandbox', 'read-only'" in reply

@@ -182,7 +182,7 @@ class Team:
         )
         prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
         library = LayeredLibrary(Library(folder.tools), Library(self.library))
-        writer = make_writer(settings.writer, models)
+        writer = make_writer(settings.writer, models, folder.path)
         return Workshop(
             task=task,
             settings=settings,

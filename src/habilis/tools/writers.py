@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 
 from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
+from habilis.core.types import Usage
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
     from habilis.models.chat import Models
+    from habilis.models.tape import Tape
 
 MAX_REPLY_BYTES = 4 << 20
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
@@ -114,24 +116,51 @@ class CodexWriter(CommandWriter):
         super().__init__(command, timeout_s=timeout_s, name="codex", scratch=scratch)
 
 
+class TapedWriter:
+    """A program's replies on the task's tape (H23): a finished one is not asked for again after a kill, nor in a replay.
+
+    Failures are not kept: a program that timed out may do better the next time.
+    """
+
+    def __init__(self, writer: CodeWriter, tape: Tape) -> None:
+        self.name = writer.name
+        self._writer, self._tape = writer, tape
+
+    async def write(self, system: str, user: str) -> str:
+        from habilis.models.tape import Request
+
+        messages = ({"type": "system", "content": system}, {"type": "human", "content": user})
+        slot = self._tape.slot(Request("builder", f"write tool by {self.name}", messages))
+        if slot.entry is not None and slot.entry.reply is not None:
+            return str(slot.entry.reply["content"])
+        try:
+            reply = await self._writer.write(system, user)
+        except BaseException:
+            self._tape.release(slot)
+            raise
+        self._tape.record_reply(slot, {"content": reply}, Usage(), model=self.name)
+        return reply
+
+
 def make_writer(settings: WriterSettings, models: Models, scratch: Path | None = None) -> CodeWriter:
-    """The writer that settings ask for; external ones work below `scratch`.
+    """The writer that settings ask for; external ones work below `scratch` and have their replies taped.
 
     Raises `UserError` when its program is not there.
     """
+    if settings.kind == "model":
+        return ModelWriter(models)
+    command = ("codex",) if settings.kind == "codex" else settings.command
+    if not command:
+        raise UserError("writer.kind is command, but writer.command is empty")
+    program = shutil.which(command[0])
+    if program is None:
+        key = "writer.kind is codex, but" if settings.kind == "codex" else "writer.command:"
+        raise UserError(f"{key} there is no program {command[0]} on the PATH")
     if settings.kind == "codex":
-        program = shutil.which("codex")
-        if program is None:
-            raise UserError("writer.kind is codex, but there is no program codex on the PATH")
-        return CodexWriter(program, timeout_s=settings.timeout_s, scratch=scratch)
-    if settings.kind == "command":
-        if not settings.command:
-            raise UserError("writer.kind is command, but writer.command is empty")
-        program = shutil.which(settings.command[0])
-        if program is None:
-            raise UserError(f"writer.command: there is no program {settings.command[0]}")
-        return CommandWriter((program, *settings.command[1:]), timeout_s=settings.timeout_s, scratch=scratch)
-    return ModelWriter(models)
+        writer: CommandWriter = CodexWriter(program, timeout_s=settings.timeout_s, scratch=scratch)
+    else:
+        writer = CommandWriter((program, *command[1:]), timeout_s=settings.timeout_s, scratch=scratch)
+    return TapedWriter(writer, models.tape)
 
 
 @dataclass(frozen=True)
