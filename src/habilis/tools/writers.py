@@ -117,7 +117,7 @@ class CodexWriter(CommandWriter):
 
 
 class TapedWriter:
-    """A program's replies on the task's tape (H23): a finished one is not asked for again after a kill, nor in a replay.
+    """A program's replies on the task's tape (H23): none is asked for again after a kill, nor in a replay.
 
     Failures are not kept: a program that timed out may do better the next time.
     """
