@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -323,6 +324,7 @@ def _hold(descriptor: int) -> bool:
     return False
 
 
+@cache
 def versions() -> dict[str, str]:
     """Versions of what a run's outcome may depend on."""
     import platform
