@@ -82,9 +82,10 @@ def _mended_before(
     standing = {call_id for message in messages for call_id in call_ids(message)}
     found: dict[str, list[Invocation]] = {}
     for call in calls:
+        if call.verdict != "failure" or call.call_id not in standing:
+            continue  # asked before the library, which looks at files: this runs over the whole log every round
         tool = shop.library.get(call.tool)
-        mended = tool is not None and f"{call.tool}@{call.version}" in tool.origin.parents
-        if mended and call.verdict == "failure" and call.call_id in standing:
+        if tool is not None and f"{call.tool}@{call.version}" in tool.origin.parents:
             found.setdefault(call.tool, []).append(call)
     return found
 
@@ -95,8 +96,10 @@ def _failing(
     """By tool, the failures of its present version whose kind was not tried yet, within the limit of enhancements."""
     found: dict[str, list[Invocation]] = {}
     for call in calls:
+        if call.verdict != "failure":
+            continue
         tool = shop.library.get(call.tool)
-        if call.verdict != "failure" or tool is None or tool.version != call.version:
+        if tool is None or tool.version != call.version:
             continue
         kinds = tried.get(call.tool, ())
         if verdicts.failure_kind(call) in kinds or len(kinds) >= shop.settings.limits.max_enhancements:
