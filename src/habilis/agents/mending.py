@@ -29,10 +29,18 @@ class Mended:
 
 def is_due(state: Mapping[str, Any], shop: Workshop) -> bool:
     """Whether there is anything to look at: a call without verdict, or a failure that may still be mended."""
-    calls = [Invocation.model_validate(raw) for raw in state["calls"] if raw["attempt"] == state["attempt"]]
-    if any(call.verdict is None and shop.library.get(call.tool) for call in calls):
+    open_calls = [
+        Invocation.model_validate(raw)
+        for raw in state["calls"]
+        if raw["verdict"] in (None, "failure") and raw["attempt"] == state["attempt"]
+    ]
+    if not open_calls:
+        return False
+    if any(call.verdict is None and shop.library.get(call.tool) for call in open_calls):
         return True
-    return bool(_failing(calls, state["enhancements"], shop) or _mended_before(calls, state["messages"], shop))
+    return bool(
+        _failing(open_calls, state["enhancements"], shop) or _mended_before(open_calls, state["messages"], shop)
+    )
 
 
 async def mend(state: ExecutorState, shop: Workshop) -> Mended:

@@ -196,7 +196,7 @@ def _uv(settings: Settings) -> Finding:
 
 def _library(path: Path) -> Finding:
     if not path.exists():
-        return Finding("library", "ok", f"{path}: not there yet, the first tools will make it")
+        return Finding("library", "ok", f"{path}: not there; without one, tools are written for each task")
     if not path.is_dir():
         return Finding("library", "problem", f"{path} is no folder", "name another with --library")
     from habilis.tools.library import Library
