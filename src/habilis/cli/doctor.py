@@ -204,8 +204,8 @@ def _library(path: Path) -> Finding:
     try:
         library = Library(path)
         count, broken = len(library.names()), library.broken()
-    except OSError as error:
-        return Finding("library", "problem", f"{path}: {error.strerror}", "name another with --library")
+    except (OSError, UserError) as error:
+        return Finding("library", "problem", f"{path}: {error}", "name another with --library")
     text = f"{path}: {count} tool{'' if count == 1 else 's'}"
     if not broken:
         return Finding("library", "ok", text)
