@@ -30,6 +30,8 @@ MAX_QUESTION_BYTES = 1 << 20
 
 def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     """Answer the question of `args`; returns the exit code. Raises `UserError` for bad usage."""
+    from habilis.tools.library import Library
+
     if args.resume:
         if args.replay or args.question or args.file:
             raise UserError("--resume goes on with a task as it was asked: leave the question, --file and --replay out")
@@ -41,6 +43,8 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     question = _question(args, replayed)
     for name in args.file:
         _check_file(name)
+    if args.library:
+        Library(Path(args.library))  # raises for what is none, before a folder is made
     make_team = team_factory or _team()  # its imports take a while; a run that is killed in them leaves no folder
     folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=_label(question))
     before = {task.id for task in folder.tasks()}
