@@ -327,6 +327,19 @@ async def test_a_library_that_cannot_be_written_is_used_all_the_same(
     assert not (library.path / "count_rows.json").exists()
 
 
+async def test_files_that_are_no_tools_are_reported_and_passed_over(
+    library: Library, source_of: Source, in_process_host: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    add(library, source_of())
+    (library.path / "torn.py").write_bytes(b"\xff\x00(")
+    (library.path / "piped.py").write_text(source_of("piped"))
+    os.mkfifo(library.path / "piped.json")
+    await library.describe_missing(in_process_host)
+    assert library.names() == ["count_rows"]
+    assert {file.file for file in library.broken()} == {"torn.py", "piped.py"}
+    assert all(any(name in line for line in caplog.messages) for name in ("torn.py", "piped.py"))
+
+
 async def test_a_tool_taken_away_while_it_is_described_ends_nothing(
     library: Library, source_of: Source, in_process_host: Any
 ) -> None:

@@ -124,7 +124,7 @@ class Library:
         known = self._seen.get(file)
         if known and known[0] == stamp:
             return known[1]
-        entry = self._read(file, size=stamp[2], mode=stamp[3])
+        entry = self._read(file, stamp)
         self._seen[file] = (stamp, entry)
         return entry
 
@@ -143,12 +143,12 @@ class Library:
                     return None
         return stamp
 
-    def _read(self, file: str, *, size: int, mode: int) -> Tool | Broken:
-        name = file.removesuffix(".py")
+    def _read(self, file: str, stamp: tuple[int, ...]) -> Tool | Broken:
+        name, size, modes = file.removesuffix(".py"), stamp[2], stamp[3::4]
         if not is_plain(name):
             return Broken(file, "its name cannot be a tool's")
-        if not stat.S_ISREG(mode):
-            return Broken(file, "it is not a plain file")
+        if not all(stat.S_ISREG(mode) for mode in modes):  # opening a pipe would wait for ever
+            return Broken(file, "it or its manifest is not a plain file")
         if size > MAX_SOURCE_BYTES:
             return Broken(file, "it is longer than 1 MiB")
         try:
@@ -254,7 +254,7 @@ class Library:
     async def describe_missing(self, host: ToolHost) -> list[Tool]:
         """Ask `host` for the schemas of tools that lie here without a manifest of theirs; each is asked once.
 
-        What cannot be described stays among `broken`, with the reason. A library that cannot be written is used all
+        What cannot be described stays among `broken`, with the reason, and all of these are logged. A library that cannot be written is used all
         the same; its tools are asked again next time.
         """
         at_once = asyncio.Semaphore(4)
@@ -265,6 +265,8 @@ class Library:
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(b.file)) for b in self.broken() if b.reason == UNDESCRIBED]
+        for broken in self.broken():
+            log.warning("%s in library %s is passed over: %s", broken.file, self.path, broken.reason)
         return [tool for task in tasks if (tool := task.result()) is not None]
 
     async def _describe(self, file: str, host: ToolHost) -> Tool | None:
