@@ -254,8 +254,8 @@ class Library:
     async def describe_missing(self, host: ToolHost) -> list[Tool]:
         """Ask `host` for the schemas of tools that lie here without a manifest of theirs; each is asked once.
 
-        What cannot be described stays among `broken`, with the reason, and all of these are logged. A library that cannot be written is used all
-        the same; its tools are asked again next time.
+        What cannot be described stays among `broken`, with the reason; all of these are logged. A library that cannot
+        be written is used all the same; its tools are asked again next time.
         """
         at_once = asyncio.Semaphore(4)
 
