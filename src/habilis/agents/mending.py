@@ -62,7 +62,9 @@ async def mend(state: ExecutorState, shop: Workshop) -> Mended:
     for name, calls in _mended_before(current, messages, shop).items():
         failing[name], outcomes[name] = calls, True
     for name, better in outcomes.items():
-        tried.setdefault(name, []).extend(dict.fromkeys(verdicts.failure_kind(call) for call in failing[name]))
+        # one entry for each enhancement, whatever number of kinds it was to mend
+        kinds = dict.fromkeys(verdicts.failure_kind(call) for call in failing[name])
+        tried.setdefault(name, []).append("\n".join(kinds))
         if better:
             failed = [c for c in current if c.tool == name and c.verdict == "failure"]
             messages = drop_calls(messages, {call.call_id for call in failed})
@@ -109,8 +111,9 @@ def _failing(
         tool = shop.library.get(call.tool)
         if tool is None or tool.version != call.version:
             continue
-        kinds = tried.get(call.tool, ())
-        if verdicts.failure_kind(call) in kinds or len(kinds) >= shop.settings.limits.max_enhancements:
+        looks = tried.get(call.tool, ())
+        kinds = {kind for look in looks for kind in look.split("\n")}
+        if verdicts.failure_kind(call) in kinds or len(looks) >= shop.settings.limits.max_enhancements:
             continue
         found.setdefault(call.tool, []).append(call)
     return found
