@@ -243,6 +243,8 @@ def _check_file(name: str) -> None:
             path.open("rb").close()
         elif path.is_dir():
             next(path.iterdir(), None)
+        else:
+            raise UserError(f"--file {name}: a pipe or device; write what it gives into a file first")
     except OSError as error:
         raise UserError(f"--file {name}: {error.strerror}") from None
     except ValueError:
