@@ -7,6 +7,7 @@ a value that the front matter does not list.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,11 @@ from habilis.core.types import Role
 if TYPE_CHECKING:
     from jinja2 import Template
 
+_OUR_TAGS = re.compile(
+    r"<(?=/?(?:question|files|missing_files|candidates|failure_report|build_failures|missing_capabilities|guidance"
+    r"|answer|invocations|findings|tool_request|tool_code|failures|failure|calls|records|previous_summary|work"
+    r"|tool_result|remarks)\b)"
+)
 DIVIDER = "\n=== user ===\n"
 
 
@@ -95,11 +101,19 @@ def load_prompt(path: Path) -> Prompt:
     if not divider:
         raise UserError(f"prompt file {path}: no line '{DIVIDER.strip()}'")
     role, output, inputs = _front_matter(path, head)
-    env = jinja2.Environment(undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)
+    env = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False, finalize=_inert
+    )
     try:
         return Prompt(path.stem, role, output, inputs, env.from_string(system), env.from_string(user))
     except jinja2.TemplateSyntaxError as error:
         raise UserError(f"prompt file {path}: {error}") from None
+
+
+def _inert(value: Any) -> Any:
+    """`value` with the tags that our prompts are built of made harmless: what a user, a file or a tool says must not
+    end its own section or open another."""
+    return _OUR_TAGS.sub("‹", value) if isinstance(value, str) and "<" in value else value
 
 
 def _front_matter(path: Path, head: str) -> tuple[Role, str, tuple[str, ...]]:

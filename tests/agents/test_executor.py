@@ -1,5 +1,7 @@
 """The executor's loop: what a user would lose if a round, a result or an end went wrong."""
 
+import contextlib
+import sqlite3
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -240,3 +242,12 @@ async def test_half_a_sentence_is_no_answer(stage: Stage) -> None:
     assert "a" in tool_texts(script)
     assert result.status == "answered"
     assert "It is 2." in str(script.of("answers")[0][0][-1].content)
+
+
+async def test_checkpoints_do_not_grow_with_the_square_of_the_rounds(stage: Stage) -> None:
+    stage.add("double", DOUBLE)
+    steps = [calling(call("double", {"x": n}, f"c{n}")) for n in range(12)]
+    await stage.play(Script([*steps, "Done."], PLAN), "limits.max_rounds=20")
+    with contextlib.closing(sqlite3.connect(stage.root / "run" / "tasks" / "task" / "checkpoints.sqlite")) as database:
+        by_graph = database.execute("SELECT count(*) FROM checkpoints GROUP BY checkpoint_ns").fetchall()
+    assert by_graph == [(1,), (1,)]

@@ -127,3 +127,11 @@ async def test_two_kinds_of_failure_in_one_look_are_one_enhancement_and_there_ar
     await stage.play(script, "limits.enhance_interval=1")
     assert len(stage.sink.of("tool_enhanced")) == 2
     assert len(script.of("codes")) == 2, "a third enhancement is over the limit"
+
+
+async def test_the_last_round_is_looked_at_as_well(stage: Stage) -> None:
+    stage.add("parse", PICKY)
+    steps = [calling(call("parse", {"x": "1,000"}, "bad")), "It failed."]
+    script = Script(steps, PLAN, codes=[code(BETTER)], fixed=FIXED)
+    await stage.play(script, "limits.max_rounds=1")
+    assert len(stage.sink.of("tool_enhanced")) == 1

@@ -168,3 +168,13 @@ async def test_a_cancelled_task_leaves_its_result_and_can_go_on(stage: Stage) ->
     result = await stage.team(script).resume(stage.root / "run")
     assert result.status == "answered"
     assert len(script.of("plans")) == 1
+
+
+async def test_a_resumed_task_keeps_the_library_it_was_started_with(stage: Stage) -> None:
+    stage.add("double", DOUBLE)
+    steps = [BudgetReached("token budget reached"), calling(call("double", {"x": 21}, "a")), "It is 42."]
+    script = Script(steps, PLAN)
+    await stage.play(script)
+    team = Team(stage.team(script).settings, sinks=[stage.sink], clients=stage.clients(script))
+    result = await team.resume(stage.root / "run")
+    assert result.tools_used == ("double",)

@@ -1,5 +1,6 @@
 """A user's file must reach the tools under the name that the user wrote, and no other file may."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -99,3 +100,12 @@ def test_prompts_show_the_first_lines_of_texts_and_nothing_of_binaries(home: Pat
 def test_no_question_is_too_odd(question: str) -> None:
     files, _ = taskfiles.gather(question, [], Path("/nonexistent-folder"))
     assert isinstance(files, tuple)
+
+
+def test_a_pipe_is_not_waited_for_and_an_odd_folder_is_no_crash(home: Path) -> None:
+    os.mkfifo(home / "pipe.csv")
+    (home / "odd").mkdir()
+    (home / "odd" / "two\nlines.txt").write_text("x", encoding="utf-8")
+    files, _ = taskfiles.gather("Read pipe.csv and odd/", [], home)
+    assert [file.named for file in files] == ["odd"]
+    assert taskfiles.view(files)[0]["begins"] == "    two\\nlines.txt"

@@ -65,11 +65,12 @@ async def _run_graph(
     shop: Workshop, folder: TaskDir, end: End, *, fresh: bool, answer: str | None, asker: Asker | None
 ) -> None:
     """The graph over its checkpoints; `end` holds the state reached, however this is left."""
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
     from langgraph.types import Command
 
+    from habilis.agents.checkpoints import NewestCheckpoints
+
     config: RunnableConfig = {"configurable": {"thread_id": shop.task.id}, "recursion_limit": STEPS}
-    async with AsyncSqliteSaver.from_conn_string(str(folder.checkpoints)) as saver:
+    async with NewestCheckpoints.from_conn_string(str(folder.checkpoints)) as saver:
         if not fresh:
             shop.models.tape.resume_at((await _newest(saver, config)).get("tape", 0))
         graph = build_graph(saver)

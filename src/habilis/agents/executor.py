@@ -44,7 +44,7 @@ def is_last_round(state: Mapping[str, Any], limits: LimitsSettings) -> bool:
 def after_act(reply: AIMessage, *, last: bool, care_due: bool) -> AfterAct:
     """Where a reply leads: to its calls, to a roll-back when it is empty, to a look at failing tools, or out."""
     if last:
-        return "__end__"
+        return "enhance" if care_due else "__end__"
     if reply.tool_calls:
         return "call_tools"
     if is_empty_reply(reply) or is_cut(reply):

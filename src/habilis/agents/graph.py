@@ -89,7 +89,7 @@ async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Lite
         "messages": messages,
         "calls": end["calls"],
         "rounds": state["rounds"] + end["rounds"],
-        "round_limit_reached": state["round_limit_reached"] or 0 <= limit <= end["rounds"],
+        "round_limit_reached": state["round_limit_reached"] or 0 < limit <= end["rounds"],
         "position": end["position"],
         "enhancements": end["enhancements"],
     }

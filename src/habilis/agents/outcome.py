@@ -8,8 +8,8 @@ from pathlib import Path
 from habilis.agents.drive import End
 from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
-from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable
-from habilis.core.events import ToolArchived
+from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable, ReplayMismatch
+from habilis.core.events import Notice, ToolArchived
 from habilis.core.types import Answer, Invocation, Status, TaskResult
 from habilis.tools.workshop import Workshop
 
@@ -32,6 +32,8 @@ def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -
             return "interrupted", str(error) or "stopped by the user"
         case ModelReplyUnusable():
             return "gave_up", str(error)
+        case ReplayMismatch() | OSError():
+            return "crashed", str(error)
         case _:
             return "crashed", f"{type(error).__name__}: {error}"
     if waiting:
@@ -89,7 +91,11 @@ def set_aside_unproven(shop: Workshop, calls: list[Invocation]) -> None:
             continue
         called = any(call.tool == name for call in calls)
         reason = "no call of it succeeded" if called else "it was never called"
-        path = shop.library.private.archive(name, reason)
+        try:
+            path = shop.library.private.archive(name, reason)
+        except OSError as error:  # it stays where it is: better kept twice than lost
+            shop.emit(Notice(level="warning", text=f"{name} could not be set aside: {error.strerror or error}"))
+            continue
         shop.emit(ToolArchived(tool=name, reason=reason, path=str(path)))
 
 

@@ -56,7 +56,8 @@ class ExecutorState(TypedDict, total=False):
     `rounds` counts tool rounds; `empty_run` and `empty_total` empty or cut replies, in a row and in all
     (`was_cut`: the last of them was cut off); `failed_run` rounds
     in a row in which every call failed. `ending` is set when only the answer without tools is left to be asked for,
-    `stop` when the execution is over. `enhancements` names, by tool, the kinds of failure that were tried to mend.
+    `stop` when the execution is over. `enhancements` holds, by tool, one entry for each look that
+    tried to mend it: the kinds of failure seen, one a line.
     """
 
     attempt: int

@@ -56,11 +56,16 @@ class Team:
         asker: Asker | None = None,
     ) -> None:
         self.settings = settings or load_settings()
-        self.library = library or Path(self.settings.runs_dir) / "library"
+        self._library = library
         self._sinks = tuple(sinks)
         self._clients = clients
         self._asker = asker
         self._open: list[Workshop] = []
+
+    @property
+    def library(self) -> Path:
+        """Folder of the public library."""
+        return (self._library or Path(self.settings.runs_dir) / "library").absolute()
 
     async def run(
         self,
@@ -89,13 +94,13 @@ class Team:
                     f"{folder.path} holds a task already; continue it with --resume, or take another --run-dir"
                 )
             folder.save_task(task, {"library": str(self.library)})
-            return await self._work(task, folder, resumed=False, replay=replay)
+            return await self._work(task, folder, self.library, resumed=False, replay=replay)
 
     async def resume(self, run_dir: Path, task_id: str | None = None, answer: str | None = None) -> TaskResult:
         """Go on with a task where it stopped: killed, interrupted, out of budget, unreachable, or waiting.
 
         No finished model call is made again. A finished task's result is returned as it is. `answer` is what the user
-        says to the question that a waiting task asked.
+        says to the question that a waiting task asked. Without a library of this team the task keeps its own.
         """
         run = RunDir.open(run_dir)
         folder = _only_task(run, task_id)
@@ -108,7 +113,8 @@ class Team:
                 return before
             if before is not None and before.status == "waiting" and answer is None and self._asker is None:
                 return before
-            return await self._work(stored[0], folder, resumed=True, answer=answer)
+            library = self._library or Path(stored[1].get("library") or self.library)
+            return await self._work(stored[0], folder, library, resumed=True, answer=answer)
 
     def run_sync(self, question: str | Task, **options: Any) -> TaskResult:
         """`run` for callers without an event loop."""
@@ -139,12 +145,19 @@ class Team:
             shop.stopping = True
 
     async def _work(
-        self, task: Task, folder: TaskDir, *, resumed: bool, answer: str | None = None, replay: Path | None = None
+        self,
+        task: Task,
+        folder: TaskDir,
+        library: Path,
+        *,
+        resumed: bool,
+        answer: str | None = None,
+        replay: Path | None = None,
     ) -> TaskResult:
         started = time.monotonic()
-        folder.set_state("running")
         sink = JsonlSink(folder.events)
-        shop = self._workshop(task, folder, Events([sink, *self._sinks]), replay)
+        shop = self._workshop(task, folder, library, Events([sink, *self._sinks]), replay)
+        folder.set_state("running")
         self._open.append(shop)
         try:
             shop.emit(_opening_event(task, shop, resumed))
@@ -152,8 +165,7 @@ class Team:
             if end.finished:
                 set_aside_unproven(shop, [unpacked(raw, shop.tape) for raw in end.state["calls"]])
             result = make_result(end, shop, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
-            folder.run.write_run(self.settings.model_dump(mode="json"), sandbox_level=end.level)
-            folder.save_result(result)
+            result = self._saved(result, folder, end.level)
             shop.emit(_closing_event(result))
         except UserError:
             folder.set_state("failed")
@@ -168,7 +180,17 @@ class Team:
             raise end.error
         return result
 
-    def _workshop(self, task: Task, folder: TaskDir, emit: Events, replay: Path | None) -> Workshop:
+    def _saved(self, result: TaskResult, folder: TaskDir, level: str) -> TaskResult:
+        """`result`, written down; where the disk refuses that, it says so itself, and the task can be resumed."""
+        try:
+            folder.run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level)
+            folder.save_result(result)
+        except OSError as error:
+            told = f"the result could not be written to {folder.result}: {error.strerror or error}"
+            return result.model_copy(update={"error": f"{result.error}; {told}" if result.error else told})
+        return result
+
+    def _workshop(self, task: Task, folder: TaskDir, public: Path, emit: Events, replay: Path | None) -> Workshop:
         settings, limits = self.settings, self.settings.limits
         tape = Tape(folder.tape)
         # In a replay the models' side is answered from the other run's tape; this run's own keeps its tool calls.
@@ -181,7 +203,7 @@ class Team:
             allow_packages=settings.tools.allow_packages,
         )
         prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
-        library = LayeredLibrary(Library(folder.tools), Library(self.library))
+        library = LayeredLibrary(Library(folder.tools), Library(public))
         writer = make_writer(settings.writer, models, folder.path)
         return Workshop(
             task=task,

@@ -209,7 +209,7 @@ class Models:
             error = str(unreachable)
             self.tape.record_refusal(slot, error, spent.total, model=client.name, mode=exchange.mode, final=True)
             raise
-        except BudgetReached as reached:
+        except (BudgetReached, OSError) as reached:  # OSError: the tape could not be written
             error = str(reached)
             raise
         finally:

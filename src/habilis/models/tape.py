@@ -249,9 +249,14 @@ class Tape:
         text = "".join(
             json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines
         )
+        before = os.fstat(self._file).st_size
         view = memoryview(text.encode("utf-8", "surrogatepass"))
-        while view:
-            view = view[os.write(self._file, view) :]
+        try:
+            while view:
+                view = view[os.write(self._file, view) :]
+        except OSError:
+            os.ftruncate(self._file, before)  # half a line would be glued to the next one
+            raise
         if not self._sync_due:
             self._sync_due = True
             self._syncer.submit(self._sync)
@@ -289,8 +294,9 @@ class Tape:
             try:
                 line = json.loads(raw.decode("utf-8", "surrogatepass"))
                 self._take_in(line)
-            except (ValueError, KeyError, TypeError) as error:
-                raise UserError(f"{self.path} is damaged at line {number}: {error}") from None
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+                what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+                raise UserError(f"{self.path} is damaged at line {number}: {what}") from None
         return sum(len(raw) + 1 for raw in whole)
 
     def _take_in(self, line: Plain) -> None:

@@ -415,6 +415,7 @@ def said(error: BaseException) -> str:
         text = str(error)
     except Exception:  # a tool's own exception class may not even print
         text = "(its text cannot be shown)"
+    text = text.encode("utf-8", "replace").decode("utf-8")  # a lone surrogate would not get out
     return text if len(text) <= MESSAGE_CHARACTERS else text[:MESSAGE_CHARACTERS] + " …"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -37,7 +38,7 @@ def gather(
     for name in _names_in(question):
         try:
             path = _absolute(name, base)
-            exists = path.exists()
+            exists = path.is_file() or path.is_dir()  # a pipe or a device has no content to show
         except (OSError, ValueError, RuntimeError):
             continue
         inside = within is None or path.is_relative_to(within.resolve())
@@ -70,17 +71,23 @@ def link_into(workspace: Path, files: Iterable[TaskFile]) -> None:
 def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
     """What prompts show of each file: name, absolute path, first lines of a text or first names of a folder."""
     return [
-        {"named": file.named, "path": file.path, "is_dir": file.is_dir, "begins": _begins(Path(file.path))}
+        {
+            "named": plain(file.named),
+            "path": plain(file.path),
+            "is_dir": file.is_dir,
+            "begins": _begins(Path(file.path)),
+        }
         for file in files
     ]
 
 
 def _begins(path: Path) -> str:
-    if path.is_dir():
-        names = sorted(entry.name + ("/" if entry.is_dir() else "") for entry in path.iterdir())
-        shown = names[:10]
-        return "\n".join(f"    {name}" for name in shown) + (f"\n    … {len(names)} entries" if len(names) > 10 else "")
+    """The first lines or names; nothing of what cannot be read or is no regular file (a pipe would be waited for)."""
     try:
+        if path.is_dir():
+            return _names_below(path)
+        if not path.is_file():
+            return ""
         with path.open("rb") as stream:
             head = stream.read(4 * BEGINS_LINES * BEGINS_WIDTH)
     except OSError:
@@ -89,6 +96,18 @@ def _begins(path: Path) -> str:
         return ""
     lines = head.decode("utf-8-sig", errors="replace").splitlines()[:BEGINS_LINES]
     return "\n".join(f"    {line[:BEGINS_WIDTH]}{'…' if len(line) > BEGINS_WIDTH else ''}" for line in lines)
+
+
+def _names_below(folder: Path) -> str:
+    with os.scandir(folder) as entries:
+        names = sorted(plain(entry.name) + ("/" if entry.is_dir() else "") for entry in entries)
+    shown = "\n".join(f"    {name}" for name in names[:10])
+    return f"{shown}\n    … {len(names)} entries" if len(names) > 10 else shown
+
+
+def plain(name: str) -> str:
+    """`name` in one line and without what no text can hold, for a prompt."""
+    return name.encode("utf-8", "replace").decode("utf-8").replace("\n", "\\n").replace("\r", "\\r")
 
 
 def _names_in(question: str) -> list[str]:
