@@ -80,7 +80,7 @@ class Environments:
         wanted = () if in_base(wanted) else wanted
         self._packages.check(wanted)
         known = self._ready.get(wanted)
-        if known is None or not all([self._cache.use(path.name) for path in known.paths]):
+        if known is None or not all(self._cache.use(path.name) for path in known.paths):
             known = self._ready[wanted] = await self._made(wanted)
         return known
 

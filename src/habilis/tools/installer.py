@@ -1,4 +1,4 @@
-"""uv, which resolves and installs packages for tools: wheels only, so that no code of theirs runs outside the sandbox."""
+"""uv, which resolves and installs packages for tools: wheels only, so that none of their code runs unconfined."""
 
 from __future__ import annotations
 

@@ -11,10 +11,16 @@ from typing import Literal
 FORM = "write a name with an optional version range, such as 'numpy>=2'"
 WITHOUT = "or do without: use the standard library and Pydantic alone, dependencies = []"
 _REASON_CHARACTERS = 400
-_NO_WHEEL = re.compile(r"Because ([\w.-]+?)(?:==\S+)? has no (?:usable wheels|wheels)|Wheels are required for `([\w.-]+)`")
+_NO_WHEEL = re.compile(
+    r"Because ([\w.-]+?)(?:==\S+)? has no (?:usable wheels|wheels)|Wheels are required for `([\w.-]+)`"
+)
 _UNKNOWN = re.compile(r"Because ([\w.-]+) was not found in")
-_NO_VERSION = re.compile(r"(?:only|versions? of) ([\w.-]+?)(?:[<>=!~].*?)? (?:is|are) available|no version of ([\w.-]+)")
-_UNREACHABLE = re.compile(r"Failed to fetch|error sending request|timed out|Connection refused|dns error", re.IGNORECASE)
+_NO_VERSION = re.compile(
+    r"(?:only|versions? of) ([\w.-]+?)(?:[<>=!~].*?)? (?:is|are) available|no version of ([\w.-]+)"
+)
+_UNREACHABLE = re.compile(
+    r"Failed to fetch|error sending request|timed out|Connection refused|dns error", re.IGNORECASE
+)
 
 
 class EnvironmentFailed(Exception):
@@ -80,7 +86,9 @@ def explained(said: str, wanted: Sequence[str], *, offline: bool) -> str:
         what = f"{source} has no wheel of it for Python {version} on this machine, and nothing is built from source"
         return f"package {name} cannot be had: {what}; choose another version or package, {WITHOUT} ({reason})"
     if _UNREACHABLE.search(said):
-        return f"{together} cannot be had: {source} cannot be reached; do without packages, dependencies = [] ({reason})"
+        return (
+            f"{together} cannot be had: {source} cannot be reached; do without packages, dependencies = [] ({reason})"
+        )
     if found := _NO_VERSION.search(said):
         name = found[1] or found[2]
         return f"package {name} cannot be had in a version that fits {together}; widen the version range ({reason})"
