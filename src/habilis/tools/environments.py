@@ -21,10 +21,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from habilis.config import ToolsSettings, cache_dir
-from habilis.tools.envcache import MARK as MARK
-from habilis.tools.envcache import EnvironmentCache, beside, locked, remove
+from habilis.tools.envcache import MARK, EnvironmentCache, beside, locked, remove
 from habilis.tools.installer import Installer
-from habilis.tools.installer import uv_program as uv_program
 from habilis.tools.interpreter import python
 from habilis.tools.packages import EnvironmentFailed as EnvironmentFailed
 from habilis.tools.packages import PackagePolicy, checked
