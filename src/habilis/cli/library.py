@@ -233,7 +233,9 @@ def _from_library(name: str, library: Library) -> Chosen:
     if broken is not None:
         raise UserError(f"tool {name} of {library.path} cannot be used: {broken.reason}")
     near = difflib.get_close_matches(name, library.names(), 3, 0.5)
-    hint = f"did you mean {', '.join(near)}?" if near else f"it has {len(library.names())} tools, none of a near name"
+    count = len(library.names())
+    few = f"it has {count} tool{'' if count == 1 else 's'}, none of a near name"
+    hint = f"did you mean {', '.join(near)}?" if near else few
     raise UserError(f"no tool {name} in {library.path}; {hint}")
 
 

@@ -65,7 +65,7 @@ class EnvironmentCache:
             if name not in self._held and (target / MARK).is_file():
                 try:
                     descriptor = try_lock(beside(target, "use"), fcntl.LOCK_SH)
-                except PermissionError:  # somebody else's cache, which this process can only read
+                except OSError:  # a cache that this process can only read
                     return True
                 if descriptor is None:
                     return False

@@ -204,7 +204,7 @@ def _is_locked(path: Path) -> bool:
         return False
     try:
         descriptor = try_lock(path, fcntl.LOCK_EX)
-    except PermissionError:  # somebody else's
+    except OSError:  # a cache that this process can only read
         return True
     if descriptor is None:
         return True
