@@ -108,3 +108,22 @@ async def test_verdicts_that_rules_leave_open_are_asked_for_by_call_id(stage: St
     result = await stage.play(script)
     assert [(i.call_id, i.verdict) for i in result.invocations] == [("one", "input_error"), ("two", "input_error")]
     assert stage.sink.of("tool_given_up") == []
+
+
+async def test_two_kinds_of_failure_in_one_look_are_one_enhancement_and_there_are_two_in_a_task(stage: Stage) -> None:
+    body = "if input.x < 0:\n    raise ValueError('negative')\nif input.x > 9:\n    raise TypeError('large')\n"
+    first = tool_source("parse", f"{body}if input.x == 5:\n    raise OSError('five')\nreturn OutputModel(result=1)")
+    second = tool_source("parse", "if input.x == 5:\n    raise OSError('five')\nreturn OutputModel(result=1)")
+    third = tool_source("parse", "if input.x == 6:\n    raise OSError('six')\nreturn OutputModel(result=1)")
+    stage.add("parse", first)
+    steps = [
+        calling(call("parse", {"x": -1}, "a"), call("parse", {"x": 10}, "b")),
+        calling(call("parse", {"x": 5}, "c")),
+        calling(call("parse", {"x": 6}, "d")),
+        "Done.",
+    ]
+    fixed = ({"results": [{"record": f"r{n}", "fixed": True, "reason": "a number"} for n in (1, 2, 3)]},)
+    script = Script(steps, PLAN, codes=[code(second), code(third), code(BETTER)], fixed=fixed)
+    await stage.play(script, "limits.enhance_interval=1")
+    assert len(stage.sink.of("tool_enhanced")) == 2
+    assert len(script.of("codes")) == 2, "a third enhancement is over the limit"

@@ -85,6 +85,43 @@ def test_schemas_of_other_systems_are_understood() -> None:
     assert [(f.name, f.type) for f in reply.returns] == [("total", "number")]
 
 
+@pytest.mark.parametrize(
+    ("schema", "names"),
+    [
+        ({"type": "object"}, []),
+        ({"type": "object", "properties": {}, "title": "In"}, []),
+        ({"type": "object", "path": {"type": "string"}, "required": ["path"]}, ["path"]),
+        ({"type": "string", "path": "string"}, ["type", "path"]),
+    ],
+)
+def test_a_tool_without_parameters_is_not_asked_for_the_schemas_own_words(
+    schema: dict[str, object], names: list[str]
+) -> None:
+    assert [field["name"] for field in fields_of(schema)] == names
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ("path", "path"),
+        ("file path", "file_path"),
+        ("2nd", "field_2nd"),
+        ("_x", "x"),
+        ("class", "class_"),
+        ("", "value"),
+        ("größe", "größe"),
+        ("model_config", "model_config_"),
+    ],
+)
+def test_fields_are_asked_for_by_names_that_a_tool_can_have(said: str, field: str) -> None:
+    assert FieldReply(name=said).name == field
+
+
+@given(st.text(max_size=60))
+def test_any_name_of_a_field_becomes_an_identifier(name: str) -> None:
+    assert FieldReply(name=name).name.isidentifier()
+
+
 def test_flat_fields_and_schemas_say_the_same() -> None:
     fields = [FieldReply(name="xs", type="array_of_numbers", description="d"), FieldReply(name="o", required=False)]
     again = [FieldReply(**field) for field in fields_of(schema_of(fields))]

@@ -40,7 +40,7 @@ class DoubleTeam:
         self.called = {"question": question, **options}
         task = RunDir.at(options["run_dir"]).task(options["task_id"] or "task")
         asked = question if isinstance(question, Task) else Task(id=task.id, question=question)
-        task.save_task(asked)
+        task.save_task(asked, {"library": str(self.library or "runs/library")})
         if self.raises:
             raise self.raises
         return self._end(task, asked.question)
@@ -131,7 +131,7 @@ def test_the_words_of_the_command_line_reach_the_team(team: type[DoubleTeam], tm
     assert made.called["files"] == ["a.csv", str(tmp_path)]
     assert made.called["task_id"] == "t1"
     assert made.called["run_dir"].parent == Path("kept")
-    assert made.library == Path("lib")
+    assert made.library == tmp_path / "lib"
     assert made.asker is None
     limits = made.settings.limits
     assert (limits.max_tokens, limits.max_time_s, limits.max_rounds) == (5000, 120.0, 3)
@@ -202,6 +202,18 @@ def test_resume_takes_the_newest_unfinished_task_with_the_settings_it_was_starte
     assert (limits.max_rounds, limits.max_attempts) == (7, 4)
     assert team.made[-1].called["run_dir"].name == run_names()[0]
     assert main(["run", "--resume"], team_factory=team) == 2
+
+
+def test_a_task_goes_on_with_the_library_that_it_was_started_with(team: type[DoubleTeam], tmp_path: Path) -> None:
+    team.status = "interrupted"
+    assert main(["run", "q", "--run-dir", "a", "--library", "mine"], team_factory=team) == 130
+    assert main(["runs", "resume", "a"], team_factory=team) == 130
+    assert team.made[-1].library == tmp_path / "mine"
+    assert main(["runs", "resume", "a", "--library", "other"], team_factory=team) == 130
+    assert team.made[-1].library == tmp_path / "other"
+    assert main(["run", "q", "--run-dir", "b"], team_factory=team) == 130
+    assert main(["runs", "resume", "b"], team_factory=team) == 130
+    assert team.made[-1].library is None
 
 
 def test_a_waiting_task_shows_its_question_and_takes_the_answer(

@@ -97,12 +97,32 @@ def test_what_is_no_tool_is_refused_with_what_to_change(source: str, reason: str
         ("'examples': [{'files': {}}]", "arguments"),
         ("'examples': [{'arguments': {}, 'files': {'../a': 'x'}}]", "relative name"),
         ("'examples': [{'arguments': {}, 'files': {'/etc/a': 'x'}}]", "relative name"),
+        ("'examples': [{'arguments': {}, 'files': {'.': 'x'}}]", "relative name"),
+        (f"'examples': [{{'arguments': {{}}, 'files': {{'{'é' * 150}': 'x'}}}}]", "relative name"),
+        ("'examples': [{'arguments': {}, 'files': {'a': 'x', 'a/b': 'y'}}]", "folder of other files"),
         ("'examples': [{'arguments': {'a': b'x'}}]", "JSON"),
+        ("'examples': [{'arguments': {'a': 1e999}}]", "finite"),
+        (f"'examples': [{{'arguments': {{'a': 0x{'f' * 4000}}}}}]", "thousand digits"),
+        ("'examples': [{'arguments': {'a': '\\ud800'}}]", "surrogate"),
+        ("'examples': [{'arguments': {}, 'files': {'a.csv': '\\udcff'}}]", "surrogate"),
+        ("'capabilities': {'network': ['\\ud800']}", "surrogate"),
+        ("'description': 'half \\ud800'", "surrogate"),
     ],
 )
 def test_a_wrong_key_of_the_meta_data_is_named(source_of: Source, meta: str, reason: str) -> None:
     with pytest.raises(ContractError, match=reason):
         read_contract(source_of(meta=meta))
+
+
+def test_a_docstring_that_cannot_be_stored_is_refused_like_a_description(source_of: Source) -> None:
+    source = source_of(meta="'dependencies': []").replace("'description': 'Do count_rows.', ", "")
+    assert read_contract(f'"""Counts."""\n{source}').description == "Counts."
+    with pytest.raises(ContractError, match="surrogate"):
+        read_contract(f'"""Counts \\ud800."""\n{source}')
+
+
+def test_a_description_without_end_does_not_fill_every_prompt(source_of: Source) -> None:
+    assert len(read_contract(source_of(meta=f"'description': {'word ' * 9999!r}")).description) <= 1_001
 
 
 @pytest.mark.parametrize(

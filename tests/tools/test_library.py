@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from habilis.core.errors import UserError
 from habilis.core.types import CallOutcome, Invocation
 from habilis.tools.contract import read_contract
 from habilis.tools.host import Description
@@ -313,6 +314,47 @@ async def test_a_dropped_file_that_cannot_be_loaded_says_why_and_is_asked_once(
     assert "no such thing" in library.broken()[0].reason
     assert await library.describe_missing(in_process_host) == []
     assert in_process_host.described == ["bad"]
+
+
+async def test_a_library_that_cannot_be_written_is_used_all_the_same(
+    library: Library, source_of: Source, in_process_host: Any
+) -> None:
+    library.path.mkdir(parents=True)
+    (library.path / "count_rows.py").write_text(source_of())
+    (library.path / ".lock").mkdir()  # nobody can open it for writing, not even root
+    assert [tool.name for tool in await library.describe_missing(in_process_host)] == ["count_rows"]
+    assert library.names() == ["count_rows"]
+    assert not (library.path / "count_rows.json").exists()
+
+
+async def test_files_that_are_no_tools_are_reported_and_passed_over(
+    library: Library, source_of: Source, in_process_host: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    add(library, source_of())
+    (library.path / "torn.py").write_bytes(b"\xff\x00(")
+    (library.path / "piped.py").write_text(source_of("piped"))
+    os.mkfifo(library.path / "piped.json")
+    await library.describe_missing(in_process_host)
+    assert library.names() == ["count_rows"]
+    assert {file.file for file in library.broken()} == {"torn.py", "piped.py"}
+    assert all(any(name in line for line in caplog.messages) for name in ("torn.py", "piped.py"))
+
+
+async def test_a_tool_taken_away_while_it_is_described_ends_nothing(
+    library: Library, source_of: Source, in_process_host: Any
+) -> None:
+    for name in ("one", "two"):
+        library.path.mkdir(parents=True, exist_ok=True)
+        (library.path / f"{name}.py").write_text(source_of(name))
+    assert len(library.broken()) == 2
+    (library.path / "one.py").unlink()
+    assert [tool.name for tool in await library.describe_missing(in_process_host)] == ["two"]
+
+
+def test_a_file_does_not_pass_for_an_empty_library(tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("a,b\n")
+    with pytest.raises(UserError, match="no folder"):
+        Library(tmp_path / "sales.csv")
 
 
 async def test_an_edited_tool_is_described_anew(library: Library, source_of: Source, in_process_host: Any) -> None:

@@ -80,6 +80,8 @@ async def test_nothing_but_pictures_of_the_task_leaves_the_machine(desk: Desk, t
         (".", "denied"),
         ("notes.png", "invalid_arguments"),
         ("none.png", "invalid_arguments"),
+        ("x" * 5_000, "invalid_arguments"),
+        ("a\0b.png", "invalid_arguments"),
     ):
         outcome = await desk.look(name, image_media_type="image/png")
         assert outcome.error is not None, name

@@ -29,10 +29,18 @@ class Mended:
 
 def is_due(state: Mapping[str, Any], shop: Workshop) -> bool:
     """Whether there is anything to look at: a call without verdict, or a failure that may still be mended."""
-    calls = [Invocation.model_validate(raw) for raw in state["calls"] if raw["attempt"] == state["attempt"]]
-    if any(call.verdict is None and shop.library.get(call.tool) for call in calls):
+    open_calls = [
+        Invocation.model_validate(raw)
+        for raw in state["calls"]
+        if raw["verdict"] in (None, "failure") and raw["attempt"] == state["attempt"]
+    ]
+    if not open_calls:
+        return False
+    if any(call.verdict is None and shop.library.get(call.tool) for call in open_calls):
         return True
-    return bool(_failing(calls, state["enhancements"], shop) or _mended_before(calls, state["messages"], shop))
+    return bool(
+        _failing(open_calls, state["enhancements"], shop) or _mended_before(open_calls, state["messages"], shop)
+    )
 
 
 async def mend(state: ExecutorState, shop: Workshop) -> Mended:
@@ -54,7 +62,9 @@ async def mend(state: ExecutorState, shop: Workshop) -> Mended:
     for name, calls in _mended_before(current, messages, shop).items():
         failing[name], outcomes[name] = calls, True
     for name, better in outcomes.items():
-        tried.setdefault(name, []).extend(dict.fromkeys(verdicts.failure_kind(call) for call in failing[name]))
+        # one entry for each enhancement, whatever number of kinds it was to mend
+        kinds = dict.fromkeys(verdicts.failure_kind(call) for call in failing[name])
+        tried.setdefault(name, []).append("\n".join(kinds))
         if better:
             failed = [c for c in current if c.tool == name and c.verdict == "failure"]
             messages = drop_calls(messages, {call.call_id for call in failed})
@@ -82,9 +92,10 @@ def _mended_before(
     standing = {call_id for message in messages for call_id in call_ids(message)}
     found: dict[str, list[Invocation]] = {}
     for call in calls:
+        if call.verdict != "failure" or call.call_id not in standing:
+            continue  # asked before the library, which looks at files: this runs over the whole log every round
         tool = shop.library.get(call.tool)
-        mended = tool is not None and f"{call.tool}@{call.version}" in tool.origin.parents
-        if mended and call.verdict == "failure" and call.call_id in standing:
+        if tool is not None and f"{call.tool}@{call.version}" in tool.origin.parents:
             found.setdefault(call.tool, []).append(call)
     return found
 
@@ -95,11 +106,14 @@ def _failing(
     """By tool, the failures of its present version whose kind was not tried yet, within the limit of enhancements."""
     found: dict[str, list[Invocation]] = {}
     for call in calls:
-        tool = shop.library.get(call.tool)
-        if call.verdict != "failure" or tool is None or tool.version != call.version:
+        if call.verdict != "failure":
             continue
-        kinds = tried.get(call.tool, ())
-        if verdicts.failure_kind(call) in kinds or len(kinds) >= shop.settings.limits.max_enhancements:
+        tool = shop.library.get(call.tool)
+        if tool is None or tool.version != call.version:
+            continue
+        looks = tried.get(call.tool, ())
+        kinds = {kind for look in looks for kind in look.split("\n")}
+        if verdicts.failure_kind(call) in kinds or len(looks) >= shop.settings.limits.max_enhancements:
             continue
         found.setdefault(call.tool, []).append(call)
     return found

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import keyword
+import re
+import unicodedata
 from collections.abc import Collection, Sequence
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, field_validator, model_validator
 
 from habilis.core.types import JsonSchema, Plan, ToolRequest
 
@@ -15,6 +18,7 @@ _SCHEMAS: dict[str, JsonSchema] = {
     "array_of_strings": {"type": "array", "items": {"type": "string"}},
     "array_of_numbers": {"type": "array", "items": {"type": "number"}},
 }
+_KEYWORDS = ("type", "title", "description", "properties", "additionalProperties", "$schema", "$defs", "definitions")
 MAX_PARAMETERS = 5
 
 
@@ -25,6 +29,15 @@ class FieldReply(BaseModel):
     type: FieldType = "string"
     description: str = Field(default="", max_length=200)
     required: bool = True
+
+    @field_validator("name")
+    @classmethod
+    def _as_identifier(cls, name: str) -> str:
+        """Fields become attributes of a Pydantic class: `file path` is asked for as `file_path`."""
+        plain = re.sub(r"\W+", "_", unicodedata.normalize("NFKC", name)).strip("_") or "value"
+        if not plain.isidentifier():
+            plain = f"field_{re.sub(r'[^a-zA-Z0-9_]+', '_', plain)}"
+        return f"{plain}_" if keyword.iskeyword(plain) or plain == "model_config" else plain
 
 
 class ToolRequestReply(BaseModel):
@@ -55,9 +68,12 @@ class PlanReply(BaseModel):
 
 def fields_of(schema: JsonSchema) -> list[dict[str, Any]]:
     """The properties of an object schema, or of a plain mapping of names to types, as flat fields."""
-    properties = schema.get("properties")
-    properties = properties if isinstance(properties, dict) else schema
-    required = schema.get("required")
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, dict):
+        words = _KEYWORDS if schema.get("type") == "object" else ()  # an object schema that names no property
+        properties = {name: said for name, said in schema.items() if name not in words}
+        if isinstance(required, list):
+            properties.pop("required", None)
     fields = []
     for name, said in properties.items():
         said = said if isinstance(said, dict) else {"type": str(said)}

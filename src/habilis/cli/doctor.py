@@ -200,7 +200,7 @@ def _uv(settings: Settings) -> Finding:
 
 def _library(path: Path) -> Finding:
     if not path.exists():
-        return Finding("library", "ok", f"{path}: not there yet, the first tools will make it")
+        return Finding("library", "ok", f"{path}: not there; without one, tools are written for each task")
     if not path.is_dir():
         return Finding("library", "problem", f"{path} is no folder", "name another with --library")
     from habilis.tools.library import Library
@@ -208,8 +208,8 @@ def _library(path: Path) -> Finding:
     try:
         library = Library(path)
         count, broken = len(library.names()), library.broken()
-    except OSError as error:
-        return Finding("library", "problem", f"{path}: {error.strerror}", "name another with --library")
+    except (OSError, UserError) as error:
+        return Finding("library", "problem", f"{path}: {error}", "name another with --library")
     text = f"{path}: {count} tool{'' if count == 1 else 's'}"
     if not broken:
         return Finding("library", "ok", text)

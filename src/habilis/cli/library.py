@@ -254,7 +254,8 @@ def _run(work: Coroutine[Any, Any, list[Called]]) -> list[Called]:
         task = asyncio.create_task(work)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, task.cancel)
+            if signal.getsignal(number) != signal.SIG_IGN:
+                loop.add_signal_handler(number, task.cancel)
         return await task
 
     try:

@@ -64,6 +64,9 @@ def _unknown(extra: Sequence[str], args: argparse.Namespace, parser: Parser) -> 
     if first is None:
         hint = "; put the question in quotes" if args.command == "run" else ""
         return f"unexpected argument {extra[0]!r}{hint}"
+    if first.split("=")[0] in parser.known_options():
+        words = " ".join(filter(None, ["habilis", args.command, getattr(args, "verb", None)]))
+        return f"{words} has no option {first.split('=')[0]}; see --help"
     near = _nearest(first.split("=")[0], [o for o in parser.known_options() if o.startswith("--")])
     dashed = "if it is the question, write -- before it" if args.command == "run" else "see --help"
     return f"unknown option {first}; {near or dashed}"

@@ -30,6 +30,8 @@ MAX_QUESTION_BYTES = 1 << 20
 
 def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     """Answer the question of `args`; returns the exit code. Raises `UserError` for bad usage."""
+    from habilis.tools.library import Library
+
     if args.resume:
         if args.replay or args.question or args.file:
             raise UserError("--resume goes on with a task as it was asked: leave the question, --file and --replay out")
@@ -41,6 +43,8 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     question = _question(args, replayed)
     for name in args.file:
         check_file(name)
+    if args.library:
+        Library(Path(args.library))  # raises for what is none, before a folder is made
     make_team = team_factory or _team()  # its imports take a while; a run that is killed in them leaves no folder
     folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=_label(question))
     before = {task.id for task in folder.tasks()}
@@ -77,6 +81,8 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
         raise UserError(f"task {task.id} of run {task.run.name} asks nothing; resume it without --answer")
     if answer is not None and not answer.strip():
         raise UserError("the answer is empty")
+    if args.library is None:
+        args.library = _library_of(task)
     session = Session(args, loaded, team_factory or _team(), task.run)
     waiting = task.load_result() if task.read_state() == "waiting" else None
     if waiting is not None and answer is None and session.asker is None:
@@ -117,7 +123,10 @@ class Session:
         at_terminal = sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
         self.asker = TerminalAsker(self._sink) if at_terminal else None
         sinks = [sink for sink in (self._sink, self._seen) if sink is not None]
-        library = Path(args.library) if args.library else None
+        # absolute: a run remembers it, and may be resumed from another folder
+        library = Path(args.library).absolute() if args.library else None
+        if library is not None and not library.exists():
+            self._say(f"there is no library {args.library} yet; starting without tools")
         self._team = team_factory(loaded.settings, library=library, sinks=sinks, asker=self.asker)
 
     def drive(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> int:
@@ -235,6 +244,8 @@ def check_file(name: str) -> None:
             path.open("rb").close()
         elif path.is_dir():
             next(path.iterdir(), None)
+        else:
+            raise UserError(f"--file {name}: a pipe or device; write what it gives into a file first")
     except OSError as error:
         raise UserError(f"--file {name}: {error.strerror}") from None
     except ValueError:
@@ -257,6 +268,13 @@ def _task_of(run: RunDir, task_id: str | None) -> TaskDir:
         if len(choice) == 1:
             return choice[0]
     raise UserError(f"run {run.name} has {len(tasks)} tasks; choose one with --task-id")
+
+
+def _library_of(task: TaskDir) -> str | None:
+    """The library that `task` was started with, if it was named then; a relative one is the default of its place."""
+    stored = task.load_task()
+    library = stored[1].get("library") if stored else None
+    return library if isinstance(library, str) and Path(library).is_absolute() else None
 
 
 def _chosen(loaded: Loaded) -> dict[str, Any]:

@@ -7,6 +7,7 @@ A tool is one Python module with a literal `__TOOL_META__`, Pydantic classes `In
 from __future__ import annotations
 
 import ast
+import math
 import re
 import sys
 import warnings
@@ -26,6 +27,10 @@ from habilis.tools.names import safe_name as safe_name
 META = "__TOOL_META__"
 MAX_SOURCE_BYTES = 1 << 20
 MAX_EXAMPLE_BYTES = 1 << 20
+MAX_DESCRIPTION_CHARS = 1_000
+"""Longer ones are cut: a description stands in every plan and every request that offers the tool (H01)."""
+MAX_NAME_BYTES = 200
+MAX_INTEGER_BITS = 3_400
 
 
 class ContractError(HabilisError):
@@ -134,7 +139,29 @@ def _meta(tree: ast.Module) -> dict[str, Any]:
         raise ContractError(f"{META} must be a literal: plain strings, numbers, lists and dicts, no calls.") from None
     if not isinstance(meta, dict):
         raise ContractError(f"{META} must be a dict, not {type(meta).__name__}.")
+    _check_storable(meta)
     return meta
+
+
+def _check_storable(value: Any) -> None:
+    """Raises `ContractError` for what cannot be written as JSON and read back: a manifest holds all of the meta data.
+
+    Lone surrogates are no text in UTF-8, `1e999` is no number in JSON (RFC 8259), and Python itself prints no integer
+    of more than a few thousand digits.
+    """
+    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
+        raise ContractError(f"{META} holds half of a surrogate pair in {value[:40]!a}; write the character itself.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ContractError(f"{META} holds {value}, which JSON cannot; use a finite number.")
+    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+        raise ContractError(f"{META} holds an integer of more than a thousand digits; use a smaller one.")
+    if isinstance(value, dict):
+        for key, item in value.items():
+            _check_storable(key)
+            _check_storable(item)
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        for item in value:
+            _check_storable(item)
 
 
 def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -200,7 +227,9 @@ def _description(meta: dict[str, Any], tree: ast.Module) -> str:
     described = meta.get("description") or ast.get_docstring(tree)
     if not isinstance(described, str) or not described.strip():
         raise ContractError(f'{META}["description"] must say in a sentence what the tool does.')
-    return " ".join(described.split())
+    _check_storable(described)
+    words = " ".join(described.split())
+    return words if len(words) <= MAX_DESCRIPTION_CHARS else f"{words[:MAX_DESCRIPTION_CHARS].rstrip()}…"
 
 
 def _effects(meta: dict[str, Any], tree: ast.Module) -> Effects:
@@ -236,8 +265,11 @@ def _examples(meta: dict[str, Any]) -> tuple[Example, ...]:
 def _check_example_files(files: dict[str, str]) -> None:
     for name in files:
         parts = name.replace("\\", "/").split("/")
-        if name.startswith(("/", "~")) or "" in parts or ".." in parts or not name.isprintable() or len(name) > 200:
-            raise ContractError(f"Example file {name!r} must have a plain relative name, such as 'small.csv'.")
+        odd = {"", ".", ".."} & set(parts) or not name.isprintable() or len(name.encode()) > MAX_NAME_BYTES
+        if odd or name.startswith(("/", "~")):
+            raise ContractError(f"Example file {name[:80]!r} must have a plain relative name, such as 'small.csv'.")
+        if any(other.startswith(f"{name}/") for other in files):
+            raise ContractError(f"Example file {name!r} cannot be a folder of other files as well.")
     if sum(len(text) for text in files.values()) > MAX_EXAMPLE_BYTES:
         raise ContractError("The files of an example are larger than 1 MiB; a few lines are enough.")
 

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -96,7 +97,7 @@ class Presets:
         from langchain_core.messages import HumanMessage, SystemMessage
 
         path = self._path(image_path)
-        if not path.exists():
+        if not _exists(path):
             message = f"there is no file {image_path}; give the path as the task lists it"
             return _failed("invalid_arguments", message, missing_file=image_path)
         try:
@@ -126,6 +127,11 @@ class Presets:
     def _path(self, image_path: str) -> Path:
         named = next((file.path for file in self._task.files if image_path in (file.named, file.path)), image_path)
         return self._workspace / named
+
+
+def _exists(path: Path) -> bool:
+    """Whether there is such a file. `Path.exists` raises for names that no file can have, a very long one say."""
+    return os.path.exists(path)  # noqa: PTH110
 
 
 def _media_type(content: bytes) -> str | None:

@@ -99,14 +99,18 @@ class Workshop:
         return found + [card for card in cards if card.name not in known] if len(cards) <= k else found
 
     def effects(self, name: str) -> Effects:
-        """What a call of tool `name` may do; an unknown tool does nothing."""
+        """What a call of tool `name` may do; a preset looks, an unknown tool does nothing."""
+        if self.presets.has(name):
+            return "reads"
         tool = self.library.get(name)
         return tool.effects if tool is not None else "pure"
 
     def version(self, name: str) -> str:
-        """Digest of the source that a call of `name` would run now; presets have their own name for it."""
+        """Digest of the source that a call of `name` would run now; `preset` for presets, empty for unknown names."""
+        if self.presets.has(name):
+            return "preset"
         tool = self.library.get(name)
-        return tool.version if tool is not None else ("preset" if self.presets.has(name) else "")
+        return tool.version if tool is not None else ""
 
     async def invoke(self, call: Call, *, attempt: int, ordinal: int) -> Invocation:
         """Run one call of a tool or preset and write down what came of it. Never raises for a tool's failure.

@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 import os
 import stat
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from habilis.core.errors import UserError
 from habilis.core.types import CallError, Invocation, ToolCard
 from habilis.rundir import atomic_write
 from habilis.tools.contract import MAX_SOURCE_BYTES, Contract, ContractError, read_contract
@@ -35,6 +37,8 @@ from habilis.tools.records import RecordedCall, RecordStore, recorded
 if TYPE_CHECKING:
     from habilis.tools.host import Description, ToolHost
 
+
+log = logging.getLogger(__name__)
 
 UNDESCRIBED = "its schemas are not known yet; it is described when it is next used"
 
@@ -48,9 +52,16 @@ class Broken:
 
 
 class Library:
-    """The tools in the folder `path`. The folder is made at the first write. Many processes may share it."""
+    """The tools in the folder `path`. The folder is made at the first write. Many processes may share it.
+
+    Raises `UserError` for a path that is no folder or cannot be read: it must not pass for an empty library.
+    """
 
     def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_dir():
+            raise UserError(f"the library {path} is no folder")
+        if path.exists() and not os.access(path, os.R_OK | os.X_OK):
+            raise UserError(f"the library {path} cannot be read")
         self.path = path.resolve()
         self._root = str(self.path)
         self.store = RecordStore(self.path / "records")
@@ -113,7 +124,7 @@ class Library:
         known = self._seen.get(file)
         if known and known[0] == stamp:
             return known[1]
-        entry = self._read(file, size=stamp[2], mode=stamp[3])
+        entry = self._read(file, stamp)
         self._seen[file] = (stamp, entry)
         return entry
 
@@ -132,12 +143,12 @@ class Library:
                     return None
         return stamp
 
-    def _read(self, file: str, *, size: int, mode: int) -> Tool | Broken:
-        name = file.removesuffix(".py")
+    def _read(self, file: str, stamp: tuple[int, ...]) -> Tool | Broken:
+        name, size, modes = file.removesuffix(".py"), stamp[2], stamp[3::4]
         if not is_plain(name):
             return Broken(file, "its name cannot be a tool's")
-        if not stat.S_ISREG(mode):
-            return Broken(file, "it is not a plain file")
+        if not all(stat.S_ISREG(mode) for mode in modes):  # opening a pipe would wait for ever
+            return Broken(file, "it or its manifest is not a plain file")
         if size > MAX_SOURCE_BYTES:
             return Broken(file, "it is longer than 1 MiB")
         try:
@@ -243,7 +254,8 @@ class Library:
     async def describe_missing(self, host: ToolHost) -> list[Tool]:
         """Ask `host` for the schemas of tools that lie here without a manifest of theirs; each is asked once.
 
-        What cannot be described stays among `broken`, with the reason.
+        What cannot be described stays among `broken`, with the reason; all of these are logged. A library that cannot
+        be written is used all the same; its tools are asked again next time.
         """
         at_once = asyncio.Semaphore(4)
 
@@ -253,21 +265,31 @@ class Library:
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(b.file)) for b in self.broken() if b.reason == UNDESCRIBED]
+        for broken in self.broken():
+            log.warning("%s in library %s is passed over: %s", broken.file, self.path, broken.reason)
         return [tool for task in tasks if (tool := task.result()) is not None]
 
     async def _describe(self, file: str, host: ToolHost) -> Tool | None:
         from habilis.tools.host import Runnable
 
         name, path = file.removesuffix(".py"), self.path / file
-        source = path.read_bytes().decode("utf-8")
-        contract = read_contract(source)
+        stamp = self._stamp(file) or ()
+        try:
+            source = path.read_bytes().decode("utf-8")
+            contract = read_contract(source)
+        except (OSError, UnicodeDecodeError, ContractError):  # taken away or changed since we looked
+            return None
         description = await host.describe(Runnable(name, path, contract.requirements))
         if isinstance(description, CallError):
             self._seen[file] = (self._stamp(file) or (), Broken(file, description.message))
             return None
         manifest = Manifest.of(source, description, contract, name=name, origin=Origin(how="adopted"))
-        with writer_lock(self.path):
-            atomic_write(self._manifest_path(name), _dump(manifest))
+        try:
+            with writer_lock(self.path):
+                atomic_write(self._manifest_path(name), _dump(manifest))
+        except OSError as error:
+            log.warning("library %s: what %s says of itself cannot be kept: %s", self.path, file, error.strerror)
+            self._seen[file] = (stamp, Tool(name=name, path=path, manifest=manifest))
         return self.get(name)
 
     def _is_taken(self, name: str) -> bool:

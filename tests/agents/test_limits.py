@@ -1,0 +1,87 @@
+"""Settings that bound a task: what is shown, what is bound, what ends it. Each does what it says."""
+
+from habilis.agents.graph import initial_state
+from habilis.agents.integrator import best_text
+
+from .conftest import Script, Stage, call, calling, tool_source
+
+ADD = tool_source("add", "return OutputModel(result=input.x + 1)", effects="reads")
+
+
+def _plan(*names: str) -> dict[str, object]:
+    return {
+        "tool_requests": [
+            {"name": name, "description": "Does it.", "parameters": [{"name": "x", "type": "integer"}]}
+            for name in names
+        ]
+    }
+
+
+async def test_a_plan_sees_the_nearest_tools_alone_however_large_the_library_is(stage: Stage) -> None:
+    for number in range(30):
+        stage.add(f"make_tea_{number}", tool_source(f"make_tea_{number}", "return OutputModel(result=1)"))
+    stage.add("count_words", tool_source("count_words", "return OutputModel(result=1)", description="Counts words."))
+    script = Script(["Done: 1."])
+    await stage.play(script, "retrieval.candidates=5", question="Count the words, and make tea.")
+    prompt = str(script.of("plans")[0][0][-1].content)
+    shown = [line for line in prompt.splitlines() if line.startswith("- ")]
+    assert len(shown) == 5
+    assert any("count_words(x)" in line for line in shown)
+
+
+async def test_no_more_tools_are_bound_than_the_limit_and_the_plans_own_come_first(stage: Stage) -> None:
+    names = [f"tool_{number}" for number in range(8)]
+    for name in names:
+        stage.add(name, tool_source(name, "return OutputModel(result=1)"))
+    script = Script(["Done: 1."], plans=[{"required_tool_names": names}])
+    await stage.play(script, "limits.max_bound_tools=5")
+    bound = [tool["function"]["name"] for tool in script.of("steps")[0][1]]
+    assert len(bound) == 5
+    assert bound[0] == "tool_0"
+    assert "ask_user" in bound
+
+
+async def test_a_failed_build_ends_the_task_where_settings_say_so(stage: Stage) -> None:
+    script = Script(["Done: 1."], plans=[_plan("add")], codes=["no code at all"])
+    result = await stage.play(script, "tools.on_build_failure=stop")
+    assert script.of("steps") == []
+    assert result.status == "gave_up"
+    assert "add could not be built" in (result.error or "")
+
+
+async def test_the_same_call_of_a_tool_that_reads_is_run_again_with_a_warning(stage: Stage) -> None:
+    body = "n = len(open('log', 'a+').readlines())\nreturn OutputModel(result=n)"
+    stage.add("look", tool_source("look", body, effects="writes"))
+    steps = [calling(call("look", {"x": 1}, "one")), calling(call("look", {"x": 1}, "two")), "Done: 1."]
+    result = await stage.play(Script(steps, plans=[{"required_tool_names": ["look"]}]))
+    assert [event.reused for event in stage.sink.of("tool_call_ended")] == [False, False]
+    assert "Warning" in result.invocations[1].text
+
+
+async def test_rounds_without_a_limit_go_on_past_the_default(stage: Stage) -> None:
+    stage.add("add", ADD)
+    steps = [calling(*(call("add", {"x": 100 * n + m}) for m in range(1))) for n in range(12)]
+    result = await stage.play(
+        Script([*steps, "Done: 1."], plans=[{"required_tool_names": ["add"]}]), "limits.max_rounds=-1"
+    )
+    assert (result.rounds, result.round_limit_reached) == (12, False)
+
+
+async def test_long_findings_are_cut_to_the_models_limit_and_never_emptied(stage: Stage) -> None:
+    script = Script(["The answer is 42. " + "And so on. " * 5_000])
+    result = await stage.play(script, "models.basic.token_limit=2000")
+    assert result.status == "answered"
+    prompt = str(script.of("answers")[0][0][-1].content)
+    assert "The answer is 42." in prompt
+    assert len(prompt) < 12_000
+
+
+def test_the_best_text_is_the_last_answer_then_an_earlier_one_then_the_summary() -> None:
+    state = initial_state()
+    assert best_text(state) == ""
+    state["summary"] = "summary"
+    assert best_text(state) == "summary"
+    state["earlier"] = ["first", "second"]
+    assert best_text(state) == "second"
+    state["pending"] = "last"
+    assert best_text(state) == "last"
