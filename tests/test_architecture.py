@@ -40,7 +40,10 @@ INSIDE_THE_SANDBOX: dict[str, set[str]] = {
 """Programs that run inside the sandbox, with what each may import besides the standard library."""
 
 MAX_LINES = 400
-LONG_FILES = {"habilis.tools.guest": "goes into the sandbox alone, as one file"}
+LONG_FILES = {
+    "habilis.tools.guest": "goes into the sandbox alone, as one file",
+    "habilis.config": "every setting with its default and its meaning, and how they come together",
+}
 """Files over MAX_LINES, each with the reason."""
 PROSE_CHARS = 300
 SENTENCE_END = re.compile(r"[a-z\])`'\"][.!?](\s|$)")

@@ -18,7 +18,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 
 from habilis.core.errors import UserError
@@ -142,11 +142,24 @@ class ToolsSettings(Frozen):
     on_build_failure: Literal["continue", "stop"] = Field(
         "continue", description="stop: end the task when a tool could not be built"
     )
-    allow_packages: bool = Field(True, description="tools may depend on packages from the configured index")
+    packages: Literal["any", "listed", "none"] = Field(
+        "any", description="packages that tools may name as dependencies; listed: those of package_list"
+    )
+    package_list: tuple[str, ...] = Field((), description="names of packages; what they need themselves comes along")
+    wheelhouse: str | None = Field(None, description="folder of wheels to take packages from; no index is asked then")
     summarise_results: bool = Field(
         True, description="let the summarise role extract from an over-long result before it is cut"
     )
     finish_task: bool = Field(False, description="offer finish_task; a plain answer stays the primary way to end")
+
+    @field_validator("package_list")
+    @classmethod
+    def _normal_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names in the normal form of PEP 503, sorted, each once."""
+        for name in names:
+            if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
+                raise ValueError(f"{name!r} is not the name of a package; versions do not belong here")
+        return tuple(sorted({re.sub(r"[-_.]+", "-", name).lower() for name in names}))
 
 
 class WriterSettings(Frozen):
@@ -205,8 +218,9 @@ def load_with_origins(
     rows += _from_overrides(overrides)
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for dotted, value, origin in rows:
-        _check_key(dotted, origin)
+    for row in rows:
+        _check_key(row[0], row[2])
+        dotted, value, origin = _in_todays_words(row)
         _put(merged, dotted, value)
         origins[dotted] = origin
     try:
@@ -266,6 +280,23 @@ def shipped(kind: Literal["prompts", "configs"]) -> Path:
 
 Row = tuple[str, Any, str]
 """Dotted key, value, origin."""
+
+
+_FORMER_NAMES: dict[str, tuple[str, dict[Any, Any]]] = {
+    "tools.allow_packages": ("tools.packages", {True: "any", False: "none"}),
+}
+"""Settings by names that they once had: the name of today, and what each value is called today."""
+
+
+def _in_todays_words(row: Row) -> Row:
+    dotted, value, origin = row
+    if dotted not in _FORMER_NAMES:
+        return row
+    name, words = _FORMER_NAMES[dotted]
+    word = next((word for former, word in words.items() if former is value), None)
+    if word is None:
+        raise UserError(f"{origin}: {dotted} is called {name} now, and {value!r} is none of its former values")
+    return name, word, origin
 
 
 def _from_environment(environ: Mapping[str, str]) -> list[Row]:
@@ -361,7 +392,7 @@ def _is_open(dotted: str) -> bool:
 
 def _check_key(dotted: str, origin: str) -> None:
     known = _fields()
-    if dotted in known or any(_inside(dotted, k) for k in known if _is_open(k)):
+    if dotted in known or dotted in _FORMER_NAMES or any(_inside(dotted, k) for k in known if _is_open(k)):
         return
     if any(_inside(k, dotted) for k in known):
         raise UserError(f"{origin}: {dotted} is a group of settings, give one of its keys")

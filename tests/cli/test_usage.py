@@ -67,6 +67,10 @@ CASES: list[tuple[list[str | bytes], str]] = [
     (["runs", "clean"], "say what to clean"),
     (["runs", "clean", "--older-than", "old"], "--older-than old: expected a time"),
     (["runs", "clean", "--max-size", "big"], "--max-size big: expected a size"),
+    (["library"], "VERB"),
+    (["library", "cal"], "did you mean call?"),
+    (["library", "call", "x"], "no library at"),
+    (["library", "env", "prune", "--older-than", "old"], "--older-than old: expected a time"),
     (["config", "init", "bad.yaml"], "bad.yaml exists"),
     (["config", "init", "full"], "full is a folder"),
     (["config", "show", "-c", "list.yaml"], "mapping"),
@@ -122,7 +126,7 @@ def test_a_traceback_is_for_those_who_ask(folder: Path) -> None:
 
 
 def test_help_and_version_cost_no_heavy_import(tmp_path: Path) -> None:
-    for words in (["--help"], ["run", "--help"], ["--version"], ["rnu"]):
+    for words in (["--help"], ["run", "--help"], ["library", "call", "--help"], ["--version"], ["rnu"]):
         script = (
             "import sys; from habilis.cli import main; code = main(sys.argv[1:])\n"
             "heavy = {'pydantic', 'yaml', 'rich', 'langchain_core', 'langgraph', 'asyncio'} & set(sys.modules)\n"

@@ -23,6 +23,7 @@ from habilis.models.usage import Budget
 from habilis.prompts import Prompts
 from habilis.rundir import JsonlSink, RunDir, TaskDir, safe_id
 from habilis.tools import taskfiles
+from habilis.tools.environments import Environments
 from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library
 from habilis.tools.presets import Presets
@@ -200,7 +201,7 @@ class Team:
         host = ToolHost(
             settings.sandbox,
             notice=lambda text: emit(Notice(level="warning", text=text)),
-            allow_packages=settings.tools.allow_packages,
+            environments=Environments.of(settings.tools),
         )
         prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
         library = LayeredLibrary(Library(folder.tools), Library(public))

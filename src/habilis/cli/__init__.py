@@ -74,6 +74,8 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
         verbs: dict[str, Callable[[Any], int]] = {"list": runs.list_, "show": runs.show, "clean": runs.clean}
         return verbs[args.verb](args)
+    if args.command == "library":
+        return _library(args)
     if args.command == "config":
         from habilis.cli import settings
 
@@ -81,6 +83,16 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
     from habilis.cli.doctor import doctor
 
     return doctor(args)
+
+
+def _library(args: Any) -> int:
+    if args.verb == "env":
+        from habilis.cli import environments
+
+        return {"list": environments.list_, "prune": environments.prune}[args.env_verb](args)
+    from habilis.cli.library import call
+
+    return call(args)
 
 
 def _fail(text: str, code: int, debug: bool) -> int:

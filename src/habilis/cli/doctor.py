@@ -184,13 +184,17 @@ def _tokens(settings: Settings) -> Finding:
 
 
 def _uv(settings: Settings) -> Finding:
-    from habilis.tools.environments import EnvironmentFailed, uv_program
+    from habilis.tools.installer import uv_program
+    from habilis.tools.packages import EnvironmentFailed
 
+    wheelhouse = settings.tools.wheelhouse
+    if wheelhouse and settings.tools.packages != "none" and not Path(wheelhouse).expanduser().is_dir():
+        return Finding("uv", "problem", f"the folder of wheels {wheelhouse} is not there", "mend tools.wheelhouse")
     try:
         return Finding("uv", "ok", f"{uv_program()} makes environments for tools with dependencies")
     except EnvironmentFailed:
-        if not settings.tools.allow_packages:
-            return Finding("uv", "note", "not found; tools.allow_packages is off anyway")
+        if settings.tools.packages == "none":
+            return Finding("uv", "note", "not found; tools.packages is none anyway")
         return Finding("uv", "warning", "not found: tools with dependencies cannot be built", "pip install uv")
 
 

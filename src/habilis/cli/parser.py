@@ -13,6 +13,10 @@ from habilis.core.errors import UserError
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
 · 3 model unreachable · 4 budget used up · 130 interrupted"""
 
+CALL_HELP = """One tool with several --args, several tools with one, or as many --args as tools: the calls run in order
+through one host, in one temporary working folder."""
+CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line with the nearest word that it knows."""
@@ -44,6 +48,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
+    if extra and getattr(args, "tools", None) is not None:  # call NAME --args JSON NAME --args JSON
+        args.tools += [word for word in extra if not word.startswith("-")]
+        extra = [word for word in extra if word.startswith("-")]
     if extra:
         raise UserError(_unknown(extra, args, parser))
     if args.command is None:
@@ -83,6 +90,7 @@ def build() -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
     _add_runs(commands)
+    _add_library(commands)
     _add_config(commands)
     doctor = commands.add_parser("doctor", help="say what works here and what to do about the rest")
     _settings_options(doctor)
@@ -134,6 +142,41 @@ def _add_runs(commands: Any) -> None:
     clean.add_argument("--dry-run", action="store_true", help="only say what would go")
     clean.add_argument("--force", action="store_true", help="unfinished tasks too (never running ones)")
     clean.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _add_library(commands: Any) -> None:
+    library = commands.add_parser("library", help="call tools by hand; list and prune their environments")
+    verbs = library.add_subparsers(dest="verb", metavar="VERB", required=True)
+    call = verbs.add_parser("call", help="run tools as an agent would", description=CALL_HELP, epilog=CALL_EXIT_CODES)
+    call.add_argument("tools", nargs="+", metavar="NAME_OR_FILE", help="name of a tool in the library, or a .py file")
+    call.add_argument(
+        "--args",
+        action="append",
+        default=[],
+        metavar="JSON",
+        help="arguments of one call as a JSON object (repeatable); - reads standard input, @FILE a file, "
+        "either one object or one on each line",
+    )
+    call.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
+    call.add_argument(
+        "--grant", action="append", default=[], metavar="K=V,…", help="allow tools more: network=HOST,… (repeatable)"
+    )
+    call.add_argument("--timeout", metavar="S", help="seconds that one call may take (default: the tool's, or setting)")
+    call.add_argument("--keep", metavar="DIR", help="new folder for the files that the tools make")
+    call.add_argument("--json", action="store_true", help="one JSON document")
+    _settings_options(call)
+    _folder_options(call)
+    env = verbs.add_parser("env", help="list and prune the packages installed for tools")
+    env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
+    listing = env_verbs.add_parser("list", help="environments, the last used first")
+    prune = env_verbs.add_parser("prune", help="remove those nobody uses, and what killed builds left")
+    prune.add_argument("--older-than", metavar="AGE", help="environments not used for this long, for example 30d")
+    prune.add_argument("--max-size", metavar="SIZE", help="the longest unused, until all fit, for example 2GB")
+    prune.add_argument("--dry-run", action="store_true", help="only say what would go")
+    prune.add_argument("--yes", action="store_true", help="do not ask")
+    for verb in (listing, prune):
+        verb.add_argument("--json", action="store_true", help="one JSON document")
+        verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
 
 
 def _add_config(commands: Any) -> None:

@@ -42,7 +42,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     replayed = _task_of(find_run(runs, args.replay), args.task_id) if args.replay else None
     question = _question(args, replayed)
     for name in args.file:
-        _check_file(name)
+        check_file(name)
     if args.library:
         Library(Path(args.library))  # raises for what is none, before a folder is made
     make_team = team_factory or _team()  # its imports take a while; a run that is killed in them leaves no folder
@@ -234,7 +234,8 @@ def _stdin(what: str) -> str:
         raise UserError(f"the {what} on standard input is not UTF-8 (byte {error.start})") from None
 
 
-def _check_file(name: str) -> None:
+def check_file(name: str) -> None:
+    """Raises `UserError` when the file or folder that --file names is not there or cannot be read."""
     path = Path(name)
     try:
         if not path.exists():

@@ -2,43 +2,36 @@
 
 The base environment is copied from the running installation, so it needs no network and no installer. Others are
 resolved and installed by uv, wheels only, so that no code of a package runs before it is in the sandbox; they stand in
-front of the base on a tool's path, and hold Pydantic to the base's version. Everything is built aside, marked, and
-switched in by one rename under a file lock; what bears its mark is never looked at again.
+front of the base on a tool's path, and hold Pydantic to the base's version. A requirement set is resolved once: the
+lock with versions and hashes is kept, and sets with the same lock share one environment, which holds a copy of it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import compileall
-import fcntl
 import hashlib
 import importlib.metadata
-import os
-import re
 import shutil
-import subprocess
 import sys
-import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
-from habilis.config import cache_dir, environment
+from habilis.config import ToolsSettings, cache_dir
+from habilis.tools.envcache import MARK, EnvironmentCache, beside, locked, remove
+from habilis.tools.installer import Installer
 from habilis.tools.interpreter import python
+from habilis.tools.packages import EnvironmentFailed as EnvironmentFailed
+from habilis.tools.packages import PackagePolicy, checked
 
 BASE_PACKAGES = ("pydantic", "pydantic-core", "typing-extensions", "annotated-types", "typing-inspection")
 HELD_PACKAGES = ("pydantic", "pydantic-core")
-MARK = ".ready"
-INSTALL_S = 600.0
-_POLL_S = 0.05
-_REASON_CHARACTERS = 500
-
-
-class EnvironmentFailed(Exception):
-    """No environment can be had for a requirement set. The text tells the tool's writer what to do."""
+LOCK, LOCK_COPY, LEADS_TO = "lock.txt", ".lock.txt", "environment"
+_LOCK_FORM = "2"
+"""Locks before it had no hashes."""
 
 
 @dataclass(frozen=True)
@@ -53,23 +46,41 @@ class Environment:
 class Environments:
     """Environments below `folder`, shared by all processes of a machine.
 
-    `find_links`: take wheels from this folder alone; no index is asked.
+    `find_links`: take wheels from this folder alone; no index is asked. `packages` says which a tool may name. What
+    this object has handed out is not pruned while it lives.
     """
 
-    def __init__(self, folder: Path | None = None, *, find_links: Path | None = None) -> None:
-        self._folder = folder or cache_dir() / "environments"
+    def __init__(
+        self,
+        folder: Path | None = None,
+        *,
+        find_links: Path | None = None,
+        packages: PackagePolicy | None = None,
+    ) -> None:
+        self._cache = EnvironmentCache(folder or environments_folder())
         self._find_links = find_links
+        self._packages = packages or PackagePolicy()
         self._ready: dict[tuple[str, ...], Environment] = {}
 
+    @classmethod
+    def of(cls, settings: ToolsSettings, folder: Path | None = None) -> Environments:
+        """The environments that `settings` allow."""
+        wheelhouse = Path(settings.wheelhouse).expanduser().absolute() if settings.wheelhouse else None
+        policy = PackagePolicy(settings.packages, settings.package_list)
+        return cls(folder, find_links=wheelhouse, packages=policy)
+
     async def ready(self, requirements: Sequence[str]) -> Environment:
-        """The environment for `requirements` (PEP 508), built if need be.
+        """The environment for `requirements` (PEP 508), built if need be; notes that it was used just now.
 
         Raises `EnvironmentFailed` when a requirement is refused or cannot be had. Cancellation stops the installer.
         """
         wanted = checked(requirements)
-        if wanted not in self._ready:
-            self._ready[wanted] = await self._made(wanted)
-        return self._ready[wanted]
+        wanted = () if in_base(wanted) else wanted
+        self._packages.check(wanted)
+        known = self._ready.get(wanted)
+        if known is None or not all(self._cache.use(path.name) for path in known.paths):
+            known = self._ready[wanted] = await self._made(wanted)
+        return known
 
     async def _made(self, wanted: tuple[str, ...]) -> Environment:
         stop = threading.Event()
@@ -84,168 +95,90 @@ class Environments:
             raise EnvironmentFailed(f"the environment cannot be written: {error.strerror or error}") from error
 
     def _make(self, wanted: tuple[str, ...], stop: threading.Event) -> Environment:
-        versions = [f"{name}=={importlib.metadata.version(name)}" for name in BASE_PACKAGES]
-        base = self._folder / f"base-{digest_of(*versions)}"
-        ensure(base, copy_base, stop)
+        base = self._cache.ensure(base_name(), copy_base, stop)
         if not wanted:
             return Environment(python(), (base,), base.name)
-        installer = Installer(self._find_links, stop)
-        held = [version for version in versions if version.partition("==")[0] in HELD_PACKAGES]
-        source = str(self._find_links or "")
-        lock = self._folder / f"lock-{digest_of(source, *held, *wanted)}"
-        ensure(lock, lambda aside: installer.resolve(wanted, held, aside / "lock.txt"), stop)
-        pins = (lock / "lock.txt").read_text(encoding="utf-8")
-        packages = self._folder / f"set-{digest_of(pins)}"
-        ensure(packages, lambda aside: installer.install(lock / "lock.txt", aside), stop)
+        building = _Building(self._cache, Installer(self._find_links, stop), wanted, stop, str(self._find_links or ""))
+        packages = building.packages()
         return Environment(python(), (packages, base), packages.name)
 
 
-class Installer:
-    """uv, wheels only, called so that no setting of a tool can change what it does."""
+class _Building:
+    """From a requirement set to its environment: lock, then packages."""
 
-    def __init__(self, find_links: Path | None, stop: threading.Event) -> None:
-        self._find_links, self._stop = find_links, stop
+    def __init__(
+        self, cache: EnvironmentCache, installer: Installer, wanted: tuple[str, ...], stop: threading.Event, source: str
+    ) -> None:
+        self._cache, self._installer, self._wanted, self._stop = cache, installer, wanted, stop
+        self._held = [v for v in base_versions() if v.partition("==")[0] in HELD_PACKAGES]
+        self._lock = f"lock-{digest_of(_LOCK_FORM, source, *self._held, *wanted)}"
 
-    def resolve(self, wanted: Sequence[str], held: Sequence[str], target: Path) -> None:
-        """Write the exact versions for `wanted` to `target`, `held` versions kept. Raises `EnvironmentFailed`."""
-        needs, limits = target.with_suffix(".in"), target.with_suffix(".held")
-        needs.write_text("\n".join(wanted) + "\n", encoding="utf-8")
-        limits.write_text("\n".join(held) + "\n", encoding="utf-8")
-        options = ["--quiet", "--no-header", "--no-annotate", "--constraint", str(limits), "--output-file", str(target)]
-        self._run("compile", *options, str(needs))
-
-    def install(self, lock: Path, target: Path) -> None:
-        """Install what `lock` names into the folder `target`, byte-compiled. Raises `EnvironmentFailed`."""
-        options = ["--quiet", "--no-deps", "--compile-bytecode", "--target", str(target)]
-        self._run("install", *options, "--requirements", str(lock))
-
-    def _run(self, verb: str, *arguments: str) -> None:
-        sources = ["--no-index", "--find-links", str(self._find_links)] if self._find_links else []
-        command = [uv_program(), "pip", verb, "--only-binary", ":all:", "--python", str(python()), *sources]
-        variables = {**environment(), "NO_COLOR": "1", "UV_PYTHON_DOWNLOADS": "never"}
-        with (
-            tempfile.TemporaryDirectory(prefix="habilis-uv-") as folder,
-            subprocess.Popen(
-                [*command, *arguments],
-                cwd=folder,
-                env=variables,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                encoding="utf-8",
-                errors="replace",
-                start_new_session=True,
-            ) as process,
-        ):
-            said = self._wait(process)
-        if process.returncode != 0:
-            raise EnvironmentFailed(f"the packages cannot be had: {short_reason(said)}")
-
-    def _wait(self, process: subprocess.Popen[str]) -> str:
-        ends = time.monotonic() + INSTALL_S
-        while True:
-            try:
-                return process.communicate(timeout=_POLL_S)[1]
-            except subprocess.TimeoutExpired:
-                if self._stop.is_set() or time.monotonic() > ends:
-                    process.kill()
-                    process.wait()
-                    raise EnvironmentFailed(f"the packages could not be had within {INSTALL_S:.0f} s") from None
-
-
-def uv_program() -> str:
-    """The uv program: the one of the `uv` package, else the system's. Raises `EnvironmentFailed` without any."""
-    try:
-        import uv
-
-        return str(uv.find_uv_bin())
-    except (ImportError, FileNotFoundError):
-        found = shutil.which("uv")
-        if found is None:
-            raise EnvironmentFailed("uv is not installed, so a tool can have no packages") from None
-        return found
-
-
-def short_reason(said: str) -> str:
-    """uv's message as one line of bounded length, without its drawing characters."""
-    plain = re.sub(r"[×╰─▶│├]+", " ", said)
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", plain)
-    text = " ".join(plain.removeprefix("error:").split())
-    return text if len(text) <= _REASON_CHARACTERS else text[:_REASON_CHARACTERS] + " …"
-
-
-def checked(requirements: Sequence[str]) -> tuple[str, ...]:
-    """`requirements` in their one normal form, sorted. Raises `EnvironmentFailed` for flags, URLs and paths."""
-    if not requirements:
-        return ()
-    from packaging.requirements import InvalidRequirement, Requirement
-    from packaging.utils import canonicalize_name
-
-    found = set()
-    for text in requirements:
+    def packages(self) -> Path:
+        """The folder of packages. A lock that can no longer be installed is made anew, once."""
+        old = self._locked_before()
         try:
-            parsed = Requirement(text)
-        except InvalidRequirement:
-            raise EnvironmentFailed(f"dependency {text!r} is not a package requirement; {_FORM}") from None
-        if parsed.url:
-            raise EnvironmentFailed(f"dependency {text!r} is a URL or a path, which is refused; {_FORM}")
-        parsed.name = canonicalize_name(parsed.name)
-        if parsed.marker is None or parsed.marker.evaluate():
-            found.add(str(parsed))
-    return tuple(sorted(found))
+            return self._installed()
+        except EnvironmentFailed:
+            if not old or self._stop.is_set():
+                raise
+            target = self._cache.folder / self._lock
+            with locked(beside(target, "lock"), self._stop):
+                if target.exists():
+                    remove(target)
+            return self._installed()
+
+    def _locked_before(self) -> bool:
+        return (self._cache.folder / self._lock / MARK).is_file()
+
+    def _installed(self) -> Path:
+        lock = self._cache.ensure(self._lock, self._resolve, self._stop)
+        try:
+            name = (lock / LEADS_TO).read_text(encoding="utf-8")
+            return self._cache.ensure(name, lambda aside: self._install(lock / LOCK, aside), self._stop)
+        finally:
+            self._cache.let_go(lock.name)
+
+    def _resolve(self, aside: Path) -> None:
+        self._installer.resolve(self._wanted, self._held, aside / LOCK)
+        pins = (aside / LOCK).read_text(encoding="utf-8")
+        (aside / LEADS_TO).write_text(f"set-{digest_of(pins)}", encoding="utf-8")
+
+    def _install(self, lock: Path, aside: Path) -> None:
+        self._installer.install(self._wanted, lock, aside)
+        shutil.copyfile(lock, aside / LOCK_COPY)
 
 
-_FORM = "write a name with an optional version range, such as 'numpy>=2'"
+def environments_folder() -> Path:
+    """Where environments are kept."""
+    return cache_dir() / "environments"
 
 
-def ensure(target: Path, fill: Callable[[Path], None], stop: threading.Event) -> None:
-    """Have the folder `target`, filled by `fill` if it is not there yet."""
-    if (target / MARK).is_file():
-        return
-    with locked(target.with_name(f"{target.name}.lock"), stop):
-        if not (target / MARK).is_file():
-            build(target, fill)
+@lru_cache(maxsize=1)
+def base_versions() -> tuple[str, ...]:
+    """The packages of the base environment, with the versions of the running installation."""
+    return tuple(f"{name}=={importlib.metadata.version(name)}" for name in BASE_PACKAGES)
+
+
+def in_base(wanted: Sequence[str]) -> bool:
+    """Whether the base environment alone meets the requirements `wanted`."""
+    if not wanted:
+        return True
+    from packaging.requirements import Requirement
+
+    versions = dict(version.split("==") for version in base_versions())
+    asked = [Requirement(text) for text in wanted]
+    return all(r.name in versions and not r.extras and r.specifier.contains(versions[r.name]) for r in asked)
+
+
+def base_name() -> str:
+    """The name of the base environment of this installation."""
+    return f"base-{digest_of(*base_versions())}"
 
 
 def digest_of(*parts: str) -> str:
     """Sixteen hex digits over `parts` and the interpreter that they are for."""
     text = "\n".join((sys.version, str(python()), *parts))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def build(target: Path, fill: Callable[[Path], None]) -> None:
-    """Fill a folder aside, compile it, mark it, rename it to `target`."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
-    try:
-        fill(aside)
-        (aside / MARK).touch()
-        for where, folders, names in os.walk(aside):
-            for entry in (".", *folders, *names):
-                path = Path(where, entry)
-                if not path.is_symlink():
-                    path.chmod(0o755 if path.is_dir() else 0o644)
-        if target.exists():  # an earlier build was cut short
-            shutil.rmtree(target)
-        aside.rename(target)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-@contextmanager
-def locked(path: Path, stop: threading.Event) -> Iterator[None]:
-    """Hold the lock file `path` against all other processes and threads; gives up when `stop` is set."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as opened:
-        while True:
-            try:
-                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if stop.wait(_POLL_S):
-                    raise EnvironmentFailed("stopped") from None
-        yield
 
 
 def copy_base(target: Path) -> None:

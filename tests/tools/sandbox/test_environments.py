@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -11,11 +14,25 @@ from pathlib import Path
 
 import pytest
 
-from habilis.config import SandboxSettings
-from habilis.tools.environments import MARK, EnvironmentFailed, Environments, checked
+from habilis.config import SandboxSettings, ToolsSettings
+from habilis.tools.envcache import MARK
+from habilis.tools.environments import LOCK_COPY, Environments, base_name
 from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.packages import EnvironmentFailed, checked
+from habilis.tools.pruning import leftovers
 
 pytestmark = pytest.mark.sandbox
+
+
+def make_wheel(folder: Path, name: str, version: str, needs: str = "", *, tag: str = "py3-none-any") -> None:
+    module = name.replace("-", "_")
+    about = f"{module}-{version}.dist-info"
+    lines = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    with zipfile.ZipFile(folder / f"{module}-{version}-{tag}.whl", "w") as wheel:
+        wheel.writestr(f"{module}/__init__.py", f"VERSION = {version!r}\n")
+        wheel.writestr(f"{about}/METADATA", lines + (f"Requires-Dist: {needs}\n" if needs else ""))
+        wheel.writestr(f"{about}/WHEEL", f"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: {tag}\n")
+        wheel.writestr(f"{about}/RECORD", "")
 
 
 @pytest.fixture(scope="module")
@@ -23,13 +40,9 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of wheels: alpha 1.0 and 2.0, and beta, which needs alpha<2."""
     folder = tmp_path_factory.mktemp("wheels")
     for name, version, needs in (("alpha", "1.0", ""), ("alpha", "2.0", ""), ("beta", "1.0", "alpha<2")):
-        about = f"{name}-{version}.dist-info"
-        lines = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-        with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as wheel:
-            wheel.writestr(f"{name}/__init__.py", f"VERSION = {version!r}\n")
-            wheel.writestr(f"{about}/METADATA", lines + (f"Requires-Dist: {needs}\n" if needs else ""))
-            wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-            wheel.writestr(f"{about}/RECORD", "")
+        make_wheel(folder, name, version, needs)
+    make_wheel(folder, "delta", "1.0", "not-there")
+    make_wheel(folder, "windows-only", "1.0", tag="cp311-cp311-win_amd64")
     (folder / "gamma-1.0.tar.gz").write_bytes(b"never built")
     return folder
 
@@ -92,7 +105,7 @@ async def test_a_dependency_comes_along(environments: Environments) -> None:
     assert list(found.paths[0].rglob("alpha/__pycache__/*.pyc"))
 
 
-@pytest.mark.parametrize("wanted", [["no-such-package"], ["beta", "alpha>=2"], ["gamma"], ["pydantic<1"]])
+@pytest.mark.parametrize("wanted", [["no-such-package"], ["beta", "alpha>=2"], ["gamma"], ["pydantic<1"], ["alpha>2"]])
 async def test_what_cannot_be_had_is_said_in_a_line(environments: Environments, wanted: list[str]) -> None:
     with pytest.raises(EnvironmentFailed) as caught:
         await environments.ready(wanted)
@@ -100,6 +113,153 @@ async def test_what_cannot_be_had_is_said_in_a_line(environments: Environments, 
     assert wanted[0].partition("<")[0] in said
     assert "\n" not in said
     assert len(said) < 700
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why", "instead"),
+    [
+        (["sklearn"], "package sklearn cannot be had: .* has none of that name", "choose one that is there"),
+        (["delta"], "package not-there, which delta needs, cannot be had", r"dependencies = \[\]"),
+        (["gamma"], "package gamma cannot be had: .* nothing is built from source", "another version or package"),
+        (["windows-only"], "no wheel of it for Python 3", "choose another"),
+        (["alpha>2"], "package alpha cannot be had in a version that fits alpha>2", r"only alpha<=2\.0 is available"),
+        (["alpha>=2", "beta"], "alpha>=2, beta cannot be had together", "widen a version range or drop one"),
+    ],
+)
+async def test_the_writer_is_told_which_package_why_and_what_instead(
+    environments: Environments, wanted: list[str], why: str, instead: str
+) -> None:
+    with pytest.raises(EnvironmentFailed, match=why) as caught:
+        await environments.ready(wanted)
+    assert re.search(instead, str(caught.value))
+
+
+async def test_an_index_out_of_reach_is_said_without_its_password(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("UV_INDEX_URL", "http://user:topsecret@127.0.0.1:9/simple")
+    monkeypatch.setenv("UV_HTTP_RETRIES", "0")
+    with pytest.raises(EnvironmentFailed, match=r"numpy cannot be had: the package index cannot be reached") as caught:
+        await Environments(tmp_path / "environments").ready(["numpy"])
+    assert "topsecret" not in str(caught.value)
+
+
+async def test_a_wheelhouse_that_is_not_there_costs_the_packages_alone(tmp_path: Path) -> None:
+    environments = Environments.of(ToolsSettings(wheelhouse=str(tmp_path / "gone")), tmp_path / "environments")
+    assert (await environments.ready([])).paths
+    with pytest.raises(EnvironmentFailed, match="folder of wheels that the settings name, gone, is not there"):
+        await environments.ready(["alpha"])
+
+
+async def test_listed_packages_come_with_what_they_need_and_no_others(tmp_path: Path, wheels: Path) -> None:
+    settings = ToolsSettings(packages="listed", package_list=("Beta",), wheelhouse=str(wheels))
+    environments = Environments.of(settings, tmp_path / "environments")
+    assert (await environments.ready(["beta>=1"])).paths
+    with pytest.raises(EnvironmentFailed, match=r"package alpha is refused: .* list; use .* beta"):
+        await environments.ready(["alpha"])
+
+
+async def test_no_packages_means_the_base_with_what_is_in_it(tmp_path: Path) -> None:
+    environments = Environments.of(ToolsSettings(packages="none"), tmp_path / "environments")
+    assert await environments.ready(["typing_extensions>=4"]) == await environments.ready([])
+    with pytest.raises(EnvironmentFailed, match=r"package alpha is refused: this run allows no packages; .* = \[\]"):
+        await environments.ready(["alpha"])
+
+
+async def test_the_lock_lies_with_the_environment_and_holds_each_wheel_to_its_hash(
+    tmp_path: Path, wheels: Path
+) -> None:
+    own = tmp_path / "wheels"
+    shutil.copytree(wheels, own)
+    made = await Environments(tmp_path / "environments", find_links=own).ready(["beta"])
+    lock = (made.paths[0] / LOCK_COPY).read_text()
+    assert re.findall(r"^[a-z]+==[\d.]+", lock, re.MULTILINE) == ["alpha==1.0", "beta==1.0"]
+    assert lock.count("--hash=sha256:") == 2
+    make_wheel(own, "alpha", "1.0", "beta")  # the same version with another content
+    again = await Environments(tmp_path / "environments", find_links=own).ready(["beta", "alpha"])
+    assert again.paths[0] != made.paths[0]
+
+
+async def test_a_lock_whose_wheels_are_gone_is_made_anew(tmp_path: Path, wheels: Path) -> None:
+    own, folder = tmp_path / "wheels", tmp_path / "environments"
+    shutil.copytree(wheels, own)
+    first = await Environments(folder, find_links=own).ready(["alpha"])
+    shutil.rmtree(first.paths[0])
+    (own / "alpha-2.0-py3-none-any.whl").unlink()
+    again = await Environments(folder, find_links=own).ready(["alpha"])
+    assert (again.paths[0] / "alpha" / "__init__.py").read_text() == "VERSION = '1.0'\n"
+
+
+BUILDER = """
+import asyncio, logging, sys
+from pathlib import Path
+from habilis.tools.environments import Environments
+logging.basicConfig(level=logging.INFO, format="%(message)s")
+environments = Environments(Path(sys.argv[1]), find_links=Path(sys.argv[2]))
+print("ready to start", flush=True)
+sys.stdin.readline()
+print(asyncio.run(environments.ready(["beta"])).digest)
+"""
+
+
+def test_four_processes_build_an_environment_once(tmp_path: Path, wheels: Path) -> None:
+    folder = tmp_path / "environments"
+    builders = [start(BUILDER, folder, wheels) for _ in range(4)]
+    for builder in builders:
+        assert builder.stdout is not None
+        assert builder.stdout.readline() == "ready to start\n"
+    said = []
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        for out, err in pool.map(lambda builder: builder.communicate("go\n", timeout=120), builders):
+            said.append((out.strip(), [line.split(" built in")[0] for line in err.splitlines() if " built in" in line]))
+    assert len({digest for digest, _ in said}) == 1
+    built = sorted(name.split("-")[0] for _, names in said for name in names)
+    assert built == ["environment base", "environment lock", "environment set"], said
+
+
+HALF_BUILDER = """
+import sys, threading, time
+from pathlib import Path
+from habilis.tools.envcache import EnvironmentCache
+def fill(aside):
+    (aside / "half").write_text("of it")
+    print("half way", flush=True)
+    sys.stdin.readline()
+EnvironmentCache(Path(sys.argv[1])).ensure(sys.argv[2], fill, threading.Event())
+"""
+
+
+async def test_a_killed_build_leaves_nothing_half(tmp_path: Path, wheels: Path) -> None:
+    folder = tmp_path / "environments"
+    builder = start(HALF_BUILDER, folder, base_name())
+    assert builder.stdout is not None
+    assert builder.stdout.readline() == "half way\n"
+    assert leftovers(folder) == []  # it is at work
+    builder.kill()
+    builder.communicate()
+    assert not (folder / base_name()).exists()
+    assert [path.name.split(".")[0] for path in leftovers(folder) if path.is_dir()] == [base_name()]
+    found = await Environments(folder, find_links=wheels).ready([])
+    assert not (found.paths[0] / "half").exists()
+    assert (found.paths[0] / "pydantic" / "main.py").is_file()
+    assert leftovers(folder) == []
+
+
+def start(script: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+async def test_an_environment_that_was_removed_by_hand_is_made_again(environments: Environments) -> None:
+    made = await environments.ready(["alpha==1.0"])
+    shutil.rmtree(made.paths[0])
+    assert await environments.ready(["alpha==1.0"]) == made
+    assert (made.paths[0] / "alpha").is_dir()
 
 
 async def test_a_build_cut_short_is_made_again(environments: Environments) -> None:

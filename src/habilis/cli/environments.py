@@ -1,0 +1,101 @@
+"""`habilis library env list | prune`: the packages that were installed for tools, and the room that they take."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from habilis.cli.words import age_text, bytes_of, one_line, plain, seconds_of, size_text
+from habilis.core.errors import UserError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from habilis.tools.pruning import Going
+
+
+def list_(args: Namespace) -> int:
+    """Print the environments, the last used first, with packages, last use and size."""
+    from habilis.tools.pruning import kept
+
+    folder = _folder()
+    found = kept(folder)
+    if args.json:
+        rows = [
+            {
+                "name": one.name,
+                "path": str(one.path),
+                "packages": list(one.packages),
+                "requirements": list(one.asked),
+                "bytes": one.bytes,
+                "last_used": one.used,
+                "stays": one.stays or None,
+            }
+            for one in found
+        ]
+        print(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    if not found:
+        print(f"no environments in {plain(str(folder))}")
+        return 0
+    now = time.time()
+    print(f"{'ENVIRONMENT':<22}{'LAST USE':<10}{'SIZE':<9}{'':<8}PACKAGES")
+    for one in found:
+        age, size = age_text(max(0.0, now - one.used)), size_text(one.bytes)
+        print(f"{one.name:<22}{age:<10}{size:<9}{one.stays:<8}{one_line(', '.join(one.packages))}".rstrip())
+    total = size_text(sum(one.bytes for one in found))
+    print(f"{len(found)} environment{'' if len(found) == 1 else 's'}, {total}, in {plain(str(folder))}")
+    return 0
+
+
+def prune(args: Namespace) -> int:
+    """Remove environments by last use and size, and what killed builds left; asks first at a terminal."""
+    from habilis.tools.pruning import Rule, going, take_away
+
+    rule = Rule(
+        seconds_of(args.older_than, "--older-than") if args.older_than is not None else None,
+        bytes_of(args.max_size, "--max-size") if args.max_size is not None else None,
+    )
+    go = going(_folder(), rule, time.time())
+    whole = [one for one in go if one.why != "leftover" and not one.path.name.startswith("lock-")]
+    if whole and not args.dry_run and not args.yes and not _confirmed(whole):
+        return 1
+    done = go if args.dry_run else [one for one in go if take_away(one)]
+    freed = sum(one.bytes for one in done)
+    if args.json:
+        rows = [{"name": one.path.name, "bytes": one.bytes, "why": one.why} for one in done]
+        busy = [one.path.name for one in go if one not in done]
+        print(json.dumps({"dry_run": args.dry_run, "removed": rows, "bytes": freed, "in_use": busy}, indent=2))
+        return 0
+    word = "would remove" if args.dry_run else "removed"
+    for one in done:
+        print(plain(f"{word} {one.path.name} ({size_text(one.bytes)}, {_WHY[one.why]})"))
+    for one in go:
+        if one not in done:
+            print(plain(f"kept {one.path.name}: in use"), file=sys.stderr)
+    print(f"{'would free' if args.dry_run else 'freed'} {size_text(freed)}")
+    if not args.older_than and not args.max_size:
+        print("only leftovers of killed builds go by themselves; environments by --older-than 30d or --max-size 2GB")
+    return 0
+
+
+_WHY = {"age": "not used for that long", "size": "to fit the size", "leftover": "left by a build that was killed"}
+
+
+def _folder() -> Path:
+    from habilis.tools.environments import environments_folder
+
+    return environments_folder()
+
+
+def _confirmed(whole: list[Going]) -> bool:
+    many = f"{len(whole)} environment{'' if len(whole) == 1 else 's'}"
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        raise UserError(f"{many} would be removed; confirm with --yes, or look first with --dry-run")
+    for one in whole:
+        print(plain(f"  {one.path.name} ({size_text(one.bytes)})"), file=sys.stderr)
+    print(f"remove {many}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}

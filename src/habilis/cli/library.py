@@ -1,0 +1,333 @@
+"""`habilis library call`: tools run by hand, exactly as an agent runs them."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import json
+import os
+import shutil
+import signal
+import stat
+import sys
+import tempfile
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.cli.callargs import paired, read_arguments, read_grants
+from habilis.cli.run import check_file, load
+from habilis.cli.words import call_text, one_line, plain, seconds_of, size_text
+from habilis.config import Settings
+from habilis.core.errors import UserError
+from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from habilis.tools.host import Runnable, ToolHost
+    from habilis.tools.library import Library
+
+WIDE = 100
+"""Characters up to which an output is shown on one line."""
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A tool to call: what runs, the limit that it sets itself, what it declares. `described`: from a manifest."""
+
+    run: Runnable
+    version: str
+    effects: Effects
+    timeout_s: float | None = None
+    capabilities: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    described: bool = True
+
+
+@dataclass(frozen=True)
+class Called:
+    """One call and what came of it."""
+
+    tool: Chosen
+    arguments: dict[str, Any]
+    outcome: CallOutcome
+    not_granted: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether it gave no output, or one that says itself that the call did not succeed."""
+        output = self.outcome.output
+        return self.outcome.error is not None or (isinstance(output, dict) and bool(output.get("error")))
+
+    @property
+    def refused(self) -> list[str]:
+        """What the tool wanted and did not get."""
+        refused = [f"{what}: declared by the tool, not granted" for what in self.not_granted]
+        error = self.outcome.error
+        return refused + ([error.message] if error is not None and error.kind == "denied" else [])
+
+    def document(self) -> dict[str, Any]:
+        """The whole as JSON-plain data."""
+        outcome = self.outcome.model_dump(mode="json")
+        return {
+            "tool": self.tool.run.name,
+            "version": self.tool.version,
+            "effects": self.tool.effects,
+            "arguments": self.arguments,
+            "ok": not self.failed,
+            **outcome,
+            "refused": self.refused,
+        }
+
+
+def call(args: Namespace) -> int:
+    """Run the calls of `args` through one host, in order. 0 when every call succeeded, 1 when one failed.
+
+    Raises `UserError` for bad usage, before anything runs.
+    """
+    settings = load(args).settings
+    arguments = read_arguments(args.args)
+    grants = read_grants(args.grant)
+    timeout_s = seconds_of(args.timeout, "--timeout") if args.timeout is not None else None
+    if timeout_s is not None and timeout_s <= 0:
+        raise UserError(f"--timeout {args.timeout}: expected more than 0 seconds")
+    tools = choose(args.tools, Path(args.library) if args.library else Path(settings.runs_dir) / "library")
+    calls = paired(tools, arguments)
+    keep = _empty_folder(args.keep) if args.keep else None
+    files = _files(args.file)
+    with tempfile.TemporaryDirectory(prefix="habilis-call-", ignore_cleanup_errors=True) as folder:
+        workspace = Path(folder)
+        bench = Bench(Walls(settings, grants), workspace, files, timeout_s)
+        done = _run(bench.work(calls, _show_nothing if args.json else _print))
+        kept = _keep(workspace, keep) if keep else []
+    if args.json:
+        document = {"level": bench.level, "calls": [one.document() for one in done], "kept": kept}
+        print(json.dumps(document, ensure_ascii=False, indent=2))
+    else:
+        _print_end(done, keep, kept)
+    return 1 if any(one.failed for one in done) else 0
+
+
+class Walls:
+    """The host that runs the calls, and what it grants to their tools. The one place that knows about grants."""
+
+    def __init__(self, settings: Settings, grants: Mapping[str, Sequence[str]]) -> None:
+        if grants:
+            said = ", ".join(f"{kind} {', '.join(values)}" for kind, values in grants.items())
+            raise UserError(f"--grant: this build grants no network and nothing else to tools (asked for: {said})")
+        self._settings = settings
+
+    def host(self) -> ToolHost:
+        """A host as a task has one."""
+        from habilis.tools.environments import Environments
+        from habilis.tools.host import ToolHost
+
+        tools = Environments.of(self._settings.tools)
+        return ToolHost(self._settings.sandbox, notice=_warn, environments=tools)
+
+    def not_granted(self, tool: Chosen, files: Sequence[Path]) -> tuple[str, ...]:
+        """What `tool` declares and does not get: `network example.org`, `env TOKEN`, `read /etc`."""
+        given = {"env": set(self._settings.sandbox.env_allow), "read": {str(path) for path in files}}
+        wanted = [(kind, value) for kind, values in tool.capabilities.items() for value in values]
+        return tuple(f"{kind} {value}" for kind, value in wanted if value not in given.get(kind, ()))
+
+
+class Bench:
+    """A host, a working folder and files for a few calls."""
+
+    def __init__(self, walls: Walls, workspace: Path, files: Sequence[TaskFile], timeout_s: float | None) -> None:
+        from habilis.tools.taskfiles import link_into
+
+        self._walls, self._host, self._workspace, self._timeout_s = walls, walls.host(), workspace, timeout_s
+        self._files = [Path(file.path) for file in files]
+        self._broken: dict[Path, CallError | None] = {}
+        self.level = ""
+        link_into(workspace, files)
+
+    async def work(
+        self, calls: Sequence[tuple[Chosen, dict[str, Any]]], show: Callable[[Called], None]
+    ) -> list[Called]:
+        """Make the calls in order, showing each as it ends."""
+        done = []
+        try:
+            self.level = await self._host.level()
+            for tool, arguments in calls:
+                outcome = await self._call(tool, arguments)
+                done.append(Called(tool, arguments, outcome, self._walls.not_granted(tool, self._files)))
+                show(done[-1])
+        finally:
+            await self._host.aclose()
+        return done
+
+    async def _call(self, tool: Chosen, arguments: dict[str, Any]) -> CallOutcome:
+        if not tool.described and (error := await self._describe(tool.run)) is not None:
+            return CallOutcome(error=error, level=self.level)
+        return await self._host.call(
+            tool.run,
+            arguments,
+            workspace=self._workspace,
+            files=self._files,
+            timeout_s=self._timeout_s or tool.timeout_s,
+        )
+
+    async def _describe(self, tool: Runnable) -> CallError | None:
+        """Why a tool file cannot be loaded, None when it can; each file is asked once."""
+        if tool.module not in self._broken:
+            described = await self._host.describe(tool)
+            self._broken[tool.module] = described if isinstance(described, CallError) else None
+        return self._broken[tool.module]
+
+
+def choose(words: Sequence[str], folder: Path) -> list[Chosen]:
+    """The tools that `words` mean: files, or names in the library `folder`. Raises `UserError`."""
+    from habilis.tools.library import Library
+
+    library = Library(folder)
+    return [_from_file(Path(word)) if _means_file(word) else _from_library(word, library) for word in words]
+
+
+def _means_file(word: str) -> bool:
+    return word.endswith(".py") or "/" in word
+
+
+def _from_file(path: Path) -> Chosen:
+    from habilis.tools.contract import MAX_SOURCE_BYTES, ContractError, read_contract
+    from habilis.tools.host import Runnable
+    from habilis.tools.library.tool import digest_of
+
+    path = path.expanduser()
+    try:
+        if not path.is_file():
+            raise UserError(f"{path}: {'not a plain file' if path.exists() else 'no such file'}")
+        with path.open("rb") as stream:
+            source = stream.read(MAX_SOURCE_BYTES + 1)
+        contract = read_contract(source.decode("utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 (byte {error.start})") from None
+    except ContractError as error:
+        raise UserError(f"{path} is not a tool: {error}") from None
+    return Chosen(
+        Runnable(contract.name, path.resolve(), contract.requirements),
+        digest_of(source)[:16],
+        contract.effects,
+        contract.timeout_s,
+        contract.capabilities,
+        described=False,
+    )
+
+
+def _from_library(name: str, library: Library) -> Chosen:
+    from habilis.tools.library.folder import UNDESCRIBED
+
+    if not library.path.is_dir():
+        raise UserError(f"no library at {library.path}; name one with --library, or a tool's file")
+    tool = library.get(name)
+    if tool is not None:
+        return Chosen(tool.runnable, tool.version, tool.effects, tool.timeout_s, tool.manifest.capabilities)
+    broken = next((b for b in library.broken() if b.file == f"{name}.py"), None)
+    if broken is not None and broken.reason == UNDESCRIBED:
+        return _from_file(library.path / broken.file)
+    if broken is not None:
+        raise UserError(f"tool {name} of {library.path} cannot be used: {broken.reason}")
+    near = difflib.get_close_matches(name, library.names(), 3, 0.5)
+    count = len(library.names())
+    few = f"it has {count} tool{'' if count == 1 else 's'}, none of a near name"
+    hint = f"did you mean {', '.join(near)}?" if near else few
+    raise UserError(f"no tool {name} in {library.path}; {hint}")
+
+
+def _files(names: Sequence[str]) -> tuple[TaskFile, ...]:
+    from habilis.tools.taskfiles import gather
+
+    for name in names:
+        check_file(name)
+    return gather("", names, Path.cwd())[0]
+
+
+def _run(work: Coroutine[Any, Any, list[Called]]) -> list[Called]:
+    """Drive the calls to their end; a request to stop ends them, and their processes, at once."""
+
+    async def driven() -> list[Called]:
+        task = asyncio.create_task(work)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                loop.add_signal_handler(number, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(driven())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def _show_nothing(_: Called) -> None:
+    """For --json, which prints all at the end."""
+
+
+def _print(one: Called) -> None:
+    """What came of a call, for people."""
+    outcome = one.outcome
+    print(call_text(one.tool.run.name, one.arguments))
+    rows: list[tuple[str, str]] = []
+    if outcome.error is None:
+        rows.append(("output", _json_text(outcome.output)))
+    elif outcome.error.kind != "denied":
+        rows.append(("error", f"{outcome.error.kind}: {outcome.error.message}"))
+    rows += [("refused", text) for text in one.refused]
+    rows += [("printed", outcome.printed.rstrip())] if outcome.printed.strip() else []
+    rows += [("made", ", ".join(outcome.made))] if outcome.made else []
+    rows.append(("took", f"{outcome.seconds:.2f} s, sandbox: {outcome.level}"))
+    for label, text in rows:
+        for line in plain(text).split("\n"):
+            print(f"  {label:<8} {line}".rstrip())
+            label = ""
+    sys.stdout.flush()
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {plain(text)}", file=sys.stderr)
+
+
+def _json_text(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= WIDE else json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _print_end(done: Sequence[Called], keep: Path | None, kept: Sequence[str]) -> None:
+    if len(done) > 1:
+        failed = sum(one.failed for one in done)
+        print(f"{len(done)} calls, {failed or 'none'} failed")
+    if keep is not None:
+        size = size_text(sum((keep / name).lstat().st_size for name in kept))
+        print(f"kept in {plain(str(keep))}: {one_line(', '.join(kept)) or 'nothing was made'} ({size})")
+
+
+def _empty_folder(name: str) -> Path:
+    path = Path(name).expanduser()
+    if path.is_dir() and not any(path.iterdir()):
+        return path
+    if path.exists() or path.is_symlink():
+        raise UserError(f"--keep {name}: it is there already, and not an empty folder")
+    return path
+
+
+def _keep(workspace: Path, target: Path) -> list[str]:
+    """Copy the plain files that the tools left in `workspace`; links and anything odd stay behind."""
+    kept = []
+    for where, folders, names in os.walk(workspace):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(where, name)
+            if not stat.S_ISREG(path.lstat().st_mode):
+                continue
+            inside = path.relative_to(workspace)
+            copy = target / inside
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, copy, follow_symlinks=False)
+            kept.append(str(inside))
+    target.mkdir(parents=True, exist_ok=True)
+    return kept
