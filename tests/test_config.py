@@ -247,19 +247,6 @@ def test_names_of_packages_are_brought_into_one_form() -> None:
         load_settings(overrides=["tools.package_list=[numpy>=2]"])
 
 
-@pytest.mark.parametrize(("former", "now"), [("true", "any"), ("false", "none")])
-def test_a_file_with_the_former_name_of_a_setting_still_means_what_it_meant(
-    former: str, now: str, tmp_path: Path
-) -> None:
-    path = _file(tmp_path, f"tools: {{allow_packages: {former}}}")
-    loaded = load_with_origins([path], environ={})
-    assert loaded.settings.tools.packages == now
-    assert loaded.origins["tools.packages"] == f"file {path}"
-    assert load_settings(environ={"HABILIS_TOOLS__ALLOW_PACKAGES": former}).tools.packages == now
-    with pytest.raises(UserError, match=r"tools.allow_packages is called tools.packages now"):
-        load_settings(overrides=["tools.allow_packages=perhaps"])
-
-
 # ---- the shipped files
 
 SHIPPED = sorted(shipped("configs").glob("*.yaml"))

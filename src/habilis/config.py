@@ -218,9 +218,8 @@ def load_with_origins(
     rows += _from_overrides(overrides)
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
-    for row in rows:
-        _check_key(row[0], row[2])
-        dotted, value, origin = _in_todays_words(row)
+    for dotted, value, origin in rows:
+        _check_key(dotted, origin)
         _put(merged, dotted, value)
         origins[dotted] = origin
     try:
@@ -280,23 +279,6 @@ def shipped(kind: Literal["prompts", "configs"]) -> Path:
 
 Row = tuple[str, Any, str]
 """Dotted key, value, origin."""
-
-
-_FORMER_NAMES: dict[str, tuple[str, dict[Any, Any]]] = {
-    "tools.allow_packages": ("tools.packages", {True: "any", False: "none"}),
-}
-"""Settings by names that they once had: the name of today, and what each value is called today."""
-
-
-def _in_todays_words(row: Row) -> Row:
-    dotted, value, origin = row
-    if dotted not in _FORMER_NAMES:
-        return row
-    name, words = _FORMER_NAMES[dotted]
-    word = next((word for former, word in words.items() if former is value), None)
-    if word is None:
-        raise UserError(f"{origin}: {dotted} is called {name} now, and {value!r} is none of its former values")
-    return name, word, origin
 
 
 def _from_environment(environ: Mapping[str, str]) -> list[Row]:
@@ -392,7 +374,7 @@ def _is_open(dotted: str) -> bool:
 
 def _check_key(dotted: str, origin: str) -> None:
     known = _fields()
-    if dotted in known or dotted in _FORMER_NAMES or any(_inside(dotted, k) for k in known if _is_open(k)):
+    if dotted in known or any(_inside(dotted, k) for k in known if _is_open(k)):
         return
     if any(_inside(k, dotted) for k in known):
         raise UserError(f"{origin}: {dotted} is a group of settings, give one of its keys")
