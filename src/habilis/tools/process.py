@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
+from habilis.tools.walking import too_deep, walk
 
 PRINTED_TAIL = 4_000
 WATCH_S = 0.1
@@ -63,9 +64,9 @@ class Pipes:
         self.extra.append(unnamed_file(content))
         return self.extra[-1]
 
-    @property
-    def for_child(self) -> tuple[int, ...]:
-        return (self.request, self.reply, self.about, *self.extra)
+    def for_child(self, *, about: bool) -> tuple[int, ...]:
+        """What the child inherits; `about` is for a program that closes it before the tool runs."""
+        return (self.request, self.reply, *([self.about] if about else []), *self.extra)
 
     def close_childs(self) -> None:
         for end in (self.request, self.reply, self.printed, self.about, *self.extra):
@@ -113,7 +114,7 @@ async def run_confined(
             stderr=pipes.printed,
             env={**job.env, "HABILIS_IN": str(pipes.request), "HABILIS_OUT": str(pipes.reply)},
             cwd="/",
-            pass_fds=pipes.for_child,
+            pass_fds=pipes.for_child(about=not supervised),
             start_new_session=True,
         )
     except BaseException:
@@ -235,10 +236,12 @@ class _Run:
             self._stop.set_result(reason)
 
     def _hear_reply(self) -> None:
-        while (data := self._read(self._pipes.reply_out)) and not self._stop_is("output"):
+        # whatever else stopped the tool, a flood must neither fill our memory nor keep us here
+        while len(self.reply) <= self._limits.output_bytes and (data := self._read(self._pipes.reply_out)):
             self.reply += data
-            if len(self.reply) > self._limits.output_bytes:
-                self._stop_for("output")
+        if len(self.reply) > self._limits.output_bytes:
+            self._loop.remove_reader(self._pipes.reply_out)
+            self._stop_for("output")
 
     def _hear_printed(self) -> None:
         data = self._read(self._pipes.printed_out)
@@ -251,15 +254,12 @@ class _Run:
                 return
             data = self._read(self._pipes.printed_out)
 
-    def _stop_is(self, reason: str) -> bool:
-        return self._stop.done() and not self._stop.cancelled() and self._stop.result() == reason
-
     def _hear_about(self) -> None:
         data = self._read(self._pipes.about_out)
         if data is None:
             return
         self._about += data
-        if b"}" in data:
+        if b"}" in data and self._last is None:
             self._last = self._when_ended(json.loads(self._about)["child-pid"], self._alone)
         if data == b"" and self._last is None:  # it never came so far, or is gone already
             self._alone.set()
@@ -299,9 +299,14 @@ def free_space(folder: Path) -> int:
 
 
 def written_since(folder: Path, moment: float) -> int:
-    """Bytes of the files below `folder` that were changed after `moment` (seconds since the epoch)."""
+    """Bytes of the files below `folder` that were changed after `moment` (seconds since the epoch).
+
+    Folders too deep to be looked at count for more than any limit: they hide what they hold.
+    """
     total = 0
-    for where, _, names in os.walk(folder):
+    for where, folders, names in walk(folder):
+        if folders and too_deep(where, folder):
+            return sys.maxsize
         for name in names:
             with suppress(OSError):
                 found = os.lstat(os.path.join(where, name))  # noqa: PTH118 - hot loop
@@ -319,9 +324,19 @@ def tree_memory(root: int) -> int:
     while pending:
         pid = pending.pop()
         try:
-            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
-            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+            threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+            total += max(resident_pages(f"/proc/{pid}/task/{thread}") for thread in threads[:2]) * page
+            for thread in threads:
                 pending += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-        except (OSError, IndexError):
+        except (OSError, ValueError):
             continue
     return total
+
+
+def resident_pages(thread: str) -> int:
+    """Pages of the process of `thread`, a folder of /proc: none for one that has ended, such as a first thread that
+    left its others behind."""
+    try:
+        return int(Path(thread, "statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
