@@ -134,14 +134,14 @@ def attempts() -> Iterator[Any]:
                 yield pytest.param(attack, level, user, marks=marks, id=f"{level}-{user}-{attack.name}")
 
 
-@pytest.mark.parametrize(("attack", "level", "user"), attempts())
+@pytest.mark.parametrize(("attack", "level", "user"), tuple(attempts()))
 def test_an_attempt_fails_and_the_model_learns_why(ask: Ask, attack: Attack, level: str, user: str) -> None:
     if problem := missing(level):
         pytest.skip(f"{level}: {problem}")
     if user == "root" and not AS_ROOT:
         pytest.skip("only root can try it as root")
     answer = ask(user, level, attack.name)
-    assert answer["harms"] == [], f"{attack.harm}; told: {answer['told'][:500]}"
+    assert answer["harms"] == [], f"{attack.harm}: {answer['harms']}; told: {answer['told'][:500]}"
     assert re.match(attack.told, answer["told"]), f"{attack.harm}? told: {answer['told'][:800]}"
     if attack.silent:
         assert not re.search(attack.silent, answer["told"]), f"{attack.harm}; told: {answer['told'][:2000]}"

@@ -13,7 +13,7 @@ class Attack:
 
     `harm` says what must not have happened. What every attempt must leave as it was is looked at by `Scene.harms`;
     `silent` is what must not stand in the output besides. `told` is a regular expression that must match, from the
-    beginning, what the model is told: `kind: message` of the error, or `output: ` with its JSON.
+    beginning, what the model is told: `kind: message` of the error, or `output: ` with the JSON of its value.
 
     `known` are strict expected failures: level, or `level/user`, and the reason. `settings` are the sandbox's.
     """
@@ -38,4 +38,4 @@ NO_NETWORK = "denied: no network in the sandbox"
 NOT_PERMITTED = r"denied: the sandbox refused it.*Operation not permitted"
 OUT_OF_SIGHT = r"denied: (a tool sees its task's files|the sandbox refused it)"
 """A path that is not there (bubblewrap) or may not be opened (Landlock): the model reads the same advice."""
-NOTHING_FOUND = r'output: \{"value": (\[\]|\{\}|""|null)\}'
+NOTHING_FOUND = r'output: (\[\]|\{\}|""|null)$'

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from hostile.attack import NOT_PERMITTED, OUT_OF_SIGHT, Attack
 
-NEVER = r"(denied|crashed): .*(not permitted|Permission denied|No such process|ProcessLookupError|not implemented|Read-only|No such file)"
+NEVER = r"(denied|crashed): .*(not permitted|Permission denied|No such (process|file)|not implemented|Read-only)"
 DONE = "\nreturn OutputModel(value='done')"
 
 
 def calling(name: str, harm: str, source: str, told: str = NEVER) -> Attack:
-    return Attack(name, harm, told, source + DONE)
+    return Attack(name, harm, told, textwrap.dedent(source).strip("\n") + DONE)
 
 
 def refused(name: str, harm: str, source: str) -> Attack:
@@ -57,7 +59,11 @@ ATTACKS = (
     calling(
         "taking capabilities",
         "the tool has rights of root",
-        "header = (ctypes.c_uint32 * 2)(0x20080522, 0)\ndata = (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)\nworked(libc.capset(header, data))",
+        """
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        data = (ctypes.c_uint32 * 6)(*[0xFFFFFFFF] * 6)
+        worked(libc.capset(header, data))
+        """,
     ),
     calling("capabilities by inheritance", "started programs have rights", "worked(libc.prctl(47, 2, 21, 0, 0))"),
     Attack(
@@ -104,7 +110,11 @@ ATTACKS = (
     calling(
         "a user namespace by clone3",
         "flags in memory pass the filter",
-        "arguments = (ctypes.c_uint64 * 11)(0x10000000, 0, 0, 0, 17)\npid = syscall('clone3', ctypes.byref(arguments), 88)\nif pid == 0: os._exit(0)",
+        """
+        arguments = (ctypes.c_uint64 * 11)(0x10000000, 0, 0, 0, 17)
+        pid = syscall('clone3', ctypes.byref(arguments), 88)
+        if pid == 0: os._exit(0)
+        """,
         r"(denied|crashed): .*(not implemented|not permitted)",
     ),
     calling(
@@ -154,7 +164,11 @@ ATTACKS = (
     calling(
         "a signal by descriptor",
         "the host ends",
-        "handle = syscall('pidfd_open', s['victim'], 0)\nimport signal\nsignal.pidfd_send_signal(handle, 9)",
+        """
+        handle = syscall('pidfd_open', s['victim'], 0)
+        import signal
+        signal.pidfd_send_signal(handle, 9)
+        """,
     ),
     Attack(
         "a signal to everyone",
@@ -211,7 +225,11 @@ ATTACKS = (
         "a chain of forks",
         "a process that is always another one is never caught",
         r"crashed: its process ended without a result",
-        "while True:\n    if os.fork(): os._exit(0)\n    os.setsid()",
+        """
+        while True:
+            if os.fork(): os._exit(0)
+            os.setsid()
+        """,
     ),
     Attack(
         "a guard of its own",
@@ -244,13 +262,25 @@ ATTACKS = (
     calling(
         "typing into the terminal",
         "the user's shell runs what the tool typed",
-        "import fcntl, termios\nfor number in range(3):\n    fcntl.ioctl(number, termios.TIOCSTI, b'x')",
+        """
+        import fcntl, termios
+        for number in range(3):
+            fcntl.ioctl(number, termios.TIOCSTI, b'x')
+        """,
         NOT_PERMITTED,
     ),
     calling(
         "a filter of its own over ours",
         "the newer filter allows what ours refuses",
-        "import socket\ncode = (ctypes.c_uint64 * 1)(0x7FFF000000000006)\nclass Program(ctypes.Structure):\n    _fields_ = [('size', ctypes.c_ushort), ('code', ctypes.c_void_p)]\nfilled = Program(1, ctypes.addressof(code))\nsyscall('seccomp', 1, 0, ctypes.byref(filled))\nsocket.socket()",
+        """
+        import socket
+        code = (ctypes.c_uint64 * 1)(0x7FFF000000000006)
+        class Program(ctypes.Structure):
+            _fields_ = [('size', ctypes.c_ushort), ('code', ctypes.c_void_p)]
+        filled = Program(1, ctypes.addressof(code))
+        syscall('seccomp', 1, 0, ctypes.byref(filled))
+        socket.socket()
+        """,
         r"denied: no network",
     ),
     calling(

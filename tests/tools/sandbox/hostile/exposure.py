@@ -218,8 +218,8 @@ ATTACKS = (
         NOTHING_FOUND,
         """
         found = []
-        for path in ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/etc/hostname", "/sys/class/net/eth0/address",
-                     "/etc/resolv.conf", "/etc/hosts", "/var/lib/dbus/machine-id", "/proc/net/arp"):
+        for path in ("/etc/machine-id", "/sys/class/dmi/id/product_uuid", "/etc/hostname", "/etc/resolv.conf",
+                     "/sys/class/net/eth0/address", "/etc/hosts", "/var/lib/dbus/machine-id", "/proc/net/arp"):
             try:
                 found += [open(path).read()] if "arp" not in path else open(path).readlines()[1:]
             except OSError:

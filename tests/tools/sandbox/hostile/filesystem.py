@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from hostile.attack import OUT_OF_SIGHT, Attack
 
 REFUSED = (
@@ -12,7 +14,7 @@ INSIDE = "Landlock rules add up: a file that lies inside the workspace may be wr
 
 
 def writing(name: str, harm: str, source: str, **more: object) -> Attack:
-    return Attack(name, harm, REFUSED, source + DONE, **more)  # type: ignore[arg-type]
+    return Attack(name, harm, REFUSED, textwrap.dedent(source).strip("\n") + DONE, **more)  # type: ignore[arg-type]
 
 
 def appending(name: str, place: str, harm: str) -> Attack:
@@ -75,7 +77,10 @@ open(os.path.join(s["cache"], "planted.pyc"), "wb").write(b"x")""",
     writing(
         "a file without a name, linked outside",
         "a file appears outside",
-        "handle = os.open('.', os.O_TMPFILE | os.O_RDWR)\nos.link(f'/proc/self/fd/{handle}', s['home'] + '/new', follow_symlinks=True)",
+        """
+        handle = os.open('.', os.O_TMPFILE | os.O_RDWR)
+        os.link(f'/proc/self/fd/{handle}', s['home'] + '/new', follow_symlinks=True)
+        """,
     ),
     writing("a new file outside", "a file appears outside", "open(s['home'] + '/new', 'w')"),
     writing("a new folder outside", "a folder appears outside", "os.mkdir(s['home'] + '/new')"),
@@ -141,12 +146,21 @@ open(os.path.join(s["cache"], "planted.pyc"), "wb").write(b"x")""",
     writing(
         "a device of its own",
         "a node gives the disk to whoever opens it",
-        "import stat\nos.mknod('disk', 0o666 | stat.S_IFBLK, os.makedev(254, 0))\nopen('disk', 'rb').read(1)",
+        """
+        import stat
+        os.mknod('disk', 0o666 | stat.S_IFBLK, os.makedev(254, 0))
+        open('disk', 'rb').read(1)
+        """,
     ),
     writing(
         "the raw disk",
         "the disk is read past all files",
-        "for name in ('vda', 'sda', 'nvme0n1', 'mem'):\n    if os.path.exists('/dev/' + name):\n        open('/dev/' + name, 'rb').read(1)\nopen('/dev/vda', 'rb').read(1)",
+        """
+        for name in ('vda', 'sda', 'nvme0n1', 'mem'):
+            if os.path.exists('/dev/' + name):
+                open('/dev/' + name, 'rb').read(1)
+        open('/dev/vda', 'rb').read(1)
+        """,
     ),
     writing(
         "the kernel's settings",
@@ -184,7 +198,11 @@ open(os.path.join(s["cache"], "planted.pyc"), "wb").write(b"x")""",
         "a link left behind",
         "whoever reads the workspace later reads a foreign file",
         r"output: 1",
-        "os.symlink(s['ssh'], 'report.csv')\nos.symlink(s['home'], 'folder')\nreturn OutputModel(value=1)",
+        """
+        os.symlink(s['ssh'], 'report.csv')
+        os.symlink(s['home'], 'folder')
+        return OutputModel(value=1)
+        """,
     ),
     Attack(
         "a set-user-id program left behind",

@@ -147,7 +147,8 @@ ATTACKS = (
         """
         import subprocess
         try:
-            return OutputModel(value=subprocess.run(["bash", "-c", f"echo x > /dev/tcp/127.0.0.1/{s['port']}"]).returncode)
+            line = f"echo x > /dev/tcp/127.0.0.1/{s['port']}"
+            return OutputModel(value=subprocess.run(["bash", "-c", line]).returncode)
         except FileNotFoundError:
             return OutputModel(value="no bash")
         """,

@@ -33,7 +33,8 @@ ATTACKS = (
         "a guessed descriptor confuses the host",
         r"bad_output: the tool sent a reply that is none",
         """
-        junk = b'\\xff[[[[\\n[1]\\n{"child-pid": 1}\\n{"step": 5}\\n{"step": "call", "error": {"kind": "x"}, "opened": 5}\\n'
+        junk = b'\\xff[[[[\\n[1]\\n{"child-pid": 1}\\n{"step": 5}\\n'
+        junk += b'{"step": "call", "error": {"kind": "x"}, "opened": 5}\\n'
         for number in range(3, 256):
             try:
                 os.write(number, junk)
@@ -60,7 +61,7 @@ ATTACKS = (
     Attack(
         "a reply twice",
         "the second one replaces what was already recorded",
-        r'output: \{"value": "first"\}',
+        r'output: "first"',
         """
         for word in (b"first", b"second"):
             reply(b'{"step": "call", "result": {"value": "' + word + b'"}}\\n')
@@ -76,7 +77,7 @@ ATTACKS = (
     Attack(
         "a reply by a child",
         "a forked child answers in its parent's place",
-        r'output: \{"value": "parent"\}',
+        r'output: "parent"',
         """
         if os.fork() == 0:
             try:
@@ -169,10 +170,10 @@ ATTACKS = (
     returning(
         "NaN and infinity",
         "they are recorded",
-        r'output: \{"value": \[null, null, null\]\}',
+        r"output: \[null, null, null\]",
         "[float('nan'), float('inf'), -float('inf')]",
     ),
-    returning("half a character", "a lone surrogate is recorded", r'output: \{"value": "a\?b"\}', "'a\\ud800b'"),
+    returning("half a character", "a lone surrogate is recorded", r'output: "a\?b"', "'a\\ud800b'"),
     returning("a huge number", "it cannot be written down", BAD, "10 ** 100_000"),
     Attack(
         "a value nested without end",
@@ -195,7 +196,7 @@ ATTACKS = (
     Attack(
         "an object with tricks",
         "methods of the tool's run where the host reads",
-        r"output: \{\"value\": |bad_output|crashed",
+        r"output: |bad_output|crashed",
         """
         class Trick(dict):
             def __reduce__(self): return (os.system, ("touch pwned",))

@@ -103,7 +103,11 @@ ATTACKS = (
         "endless computing, warnings ignored",
         "a handler for the signal goes on",
         r"crashed: (killed by signal SIGKILL|stopped: it used)",
-        "import signal\nsignal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass",
+        """
+        import signal
+        signal.signal(signal.SIGXCPU, signal.SIG_IGN)
+        while True: pass
+        """,
         settings={"cpu_s": 1},
     ),
     Attack(
@@ -246,7 +250,11 @@ ATTACKS = (
         "raising its own limits",
         "a hard limit is lifted",
         r"(crashed|denied): ",
-        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (1 << 20, 1 << 20))\nreturn OutputModel(value=1)",
+        """
+        import resource
+        resource.setrlimit(resource.RLIMIT_NOFILE, (1 << 20, 1 << 20))
+        return OutputModel(value=1)
+        """,
         settings={"open_files": 64},
     ),
     Attack(
@@ -266,7 +274,11 @@ ATTACKS = (
         "a fork bomb that eats its errors",
         "it goes on for ever",
         r"timeout: stopped after 0.7 s",
-        "while True:\n    try: os.fork()\n    except OSError: pass",
+        """
+        while True:
+            try: os.fork()
+            except OSError: pass
+        """,
         settings={"processes": 8},
         timeout_s=0.7,
     ),
@@ -357,7 +369,13 @@ ATTACKS = (
         "memory locked for good",
         "memory cannot be swapped out",
         r"(crashed|denied): .*(allocate|not permitted|memory)",
-        "size = 64 << 20\nimport mmap\nroom = mmap.mmap(-1, size)\nworked(libc.mlock(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(room))), ctypes.c_size_t(size)))\nreturn OutputModel(value='locked')",
+        """
+        size = 64 << 20
+        import mmap
+        room = mmap.mmap(-1, size)
+        worked(libc.mlock(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(room))), ctypes.c_size_t(size)))
+        return OutputModel(value='locked')
+        """,
     ),
     Attack(
         "first in every queue",

@@ -15,13 +15,14 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from hostile.attack import Attack
+from hostile.scene import SECRET, Scene, adopt_orphans
+from hostile.table import ATTACKS
+
 from habilis.config import SandboxSettings
 from habilis.core.types import CallOutcome
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox import attacked, make
-from hostile.attack import Attack
-from hostile.scene import SECRET, Scene, adopt_orphans
-from hostile.table import ATTACKS
 
 HEAD = '''
 import ctypes, os, sys
@@ -51,7 +52,7 @@ def worked(got):
 
 def syscall(name, *arguments):
     number = NUMBERS[name][os.uname().machine != "x86_64"] if isinstance(name, str) else name
-    return worked(libc.syscall(ctypes.c_long(number), *[ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]))
+    return worked(libc.syscall(number, *[ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]))
 
 def reply_pipe():
     """The descriptor of the way back, found by trying."""
@@ -71,17 +72,14 @@ def reply(data):
 def run(input: InputModel) -> OutputModel:
     s = input.s
 '''
-FINE = (
-    "from pydantic import BaseModel\nclass InputModel(BaseModel): pass\nclass OutputModel(BaseModel):\n    value: int\n"
-)
-FINE += "def run(input): return OutputModel(value=1)\n"
 
 
 def told(outcome: CallOutcome) -> str:
     """What the model is told, on one line."""
     if outcome.error is not None:
         return " ".join(f"{outcome.error.kind}: {outcome.error.message}".split())
-    return f"output: {json.dumps(outcome.output)}"
+    only = isinstance(outcome.output, dict) and set(outcome.output) == {"value"}
+    return f"output: {json.dumps(outcome.output['value'] if only else outcome.output)}"
 
 
 async def attempt(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
@@ -102,12 +100,6 @@ async def attempt(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
         harms = scene.harms(outcome) + accidents
         if outcome.level != level:
             harms.append(f"held by {outcome.level!r}")
-        if attack.settings:  # limits: the next tool must find none of this one's load
-            (folder / "library" / "fine.py").write_text(FINE)
-            workspace = folder / "fine"
-            workspace.mkdir()
-            fine = await host.call(Runnable("fine", folder / "library" / "fine.py"), {}, workspace=workspace)
-            harms += [] if fine.output == {"value": 1} else [f"the host no longer works: {fine!r:.300}"]
         return {"told": told(outcome)[:20_000], "made": outcome.made, "harms": harms}
     finally:
         scene.close()

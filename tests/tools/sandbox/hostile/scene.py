@@ -62,17 +62,26 @@ class Scene:
         self._open()
         self.facts: dict[str, Any] = {
             **{name: str(path) for name, path in paths.items()},
-            **{"home": str(folder / "home"), "module": str(self.module), "given": str(self.given)},
-            **{"inside": str(self.inside), "workspace": str(self.workspace), "host": os.getpid()},
-            **{"victim": self.victim.pid, "port": self.port, "port6": self.port6, "unix": str(folder / "listener")},
-            **{"abstract": f"\0habilis-{os.getpid()}-{self.port}", "key": self.key, "shm": self.shared.name},
+            "home": str(folder / "home"),
+            "module": str(self.module),
+            "given": str(self.given),
+            "inside": str(self.inside),
+            "workspace": str(self.workspace),
+            "host": os.getpid(),
+            "victim": self.victim.pid,
+            "port": self.port,
+            "port6": self.port6,
+            "unix": str(folder / "listener"),
+            "abstract": f"\0habilis-{os.getpid()}-{self.port}",
+            "key": self.key,
+            "shm": self.shared.name,
             "cache": os.environ["HABILIS_CACHE_DIR"],
         }
         self._facts_ready()
 
     def _open(self) -> None:
         """What is not a file: a process with the secret on its command line, open descriptors, a key."""
-        self.victim = subprocess.Popen(["/bin/sh", "-c", f"sleep 300 # {SECRET}"], start_new_session=True)
+        self.victim = subprocess.Popen([SECRET, "300"], executable="/bin/sleep", start_new_session=True)
         self.secret_file = os.open(self.folder / "home" / "canary.txt", os.O_RDWR)
         os.set_inheritable(self.secret_file, True)
         self.shared = Path("/dev/shm") / f"habilis-{os.getpid()}"
@@ -135,7 +144,8 @@ class Scene:
             found.append("the task's file inside the workspace changed")
         for where, folders, names in os.walk(self.workspace):
             for name in (*folders, *names):
-                about = os.lstat(os.path.join(where, name))
+                path = Path(where, name)
+                about = path.lstat()
                 if not (stat.S_ISREG(about.st_mode) or stat.S_ISDIR(about.st_mode) or stat.S_ISLNK(about.st_mode)):
                     found.append(f"a special file was left: {name}")
                 if stat.S_ISREG(about.st_mode) and about.st_mode & (stat.S_ISUID | stat.S_ISGID):
@@ -143,9 +153,9 @@ class Scene:
                 if about.st_uid != os.getuid():
                     found.append(f"{name} was not given back")
                 if stat.S_ISREG(about.st_mode) and about.st_size < 1 << 20:
-                    with open(os.path.join(where, name), "rb") as opened:
-                        if SECRET.encode() in opened.read():
-                            found.append(f"the secret was copied into {name}")
+                    path.chmod(0o600)  # a tool may take our right to read its files
+                    if SECRET.encode() in path.read_bytes():
+                        found.append(f"the secret was copied into {name}")
         root = self.workspace.resolve()
         for name in links(self.workspace):
             if not (self.workspace / name).resolve().is_relative_to(root):
@@ -204,14 +214,20 @@ def marks_below(folder: Path, leave_out: Path | None = None) -> dict[str, Any]:
     """All that can be changed of each file: content, mode, owner, names, attributes, flags' trace in ctime."""
     found: dict[str, Any] = {}
     for where, folders, names in os.walk(folder):
-        for name in (".", *names, *(f for f in folders if os.path.islink(os.path.join(where, f)))):
+        for name in (".", *names, *(f for f in folders if Path(where, f).is_symlink())):
             path = Path(where, name)
             if leave_out is not None and path.is_relative_to(leave_out):
                 continue
             about = path.lstat()
             content = path.read_bytes() if stat.S_ISREG(about.st_mode) else b""
             changed = about.st_ctime_ns if stat.S_ISREG(about.st_mode) else 0
-            found[str(path.relative_to(folder))] = (about.st_mode, about.st_uid, about.st_nlink, changed, content)
+            found[str(path.relative_to(folder))] = (
+                about.st_mode,
+                about.st_uid,
+                about.st_nlink * bool(changed),
+                changed,
+                content,
+            )
         if leave_out is not None:
             folders[:] = [f for f in folders if Path(where, f) != leave_out]
     return found
@@ -223,7 +239,7 @@ def host_state() -> dict[str, Any]:
         "limits": [resource.getrlimit(n) for n in (resource.RLIMIT_NOFILE, resource.RLIMIT_CPU, resource.RLIMIT_NPROC)],
         "priority": os.getpriority(os.PRIO_PROCESS, 0),
         "processors": os.sched_getaffinity(0),
-        "folder": os.getcwd(),
+        "folder": str(Path.cwd()),
         "session": (os.getsid(0), os.getpgid(0)),
         "name": os.uname().nodename,
         "mounts": len(Path("/proc/self/mounts").read_text().splitlines()),
