@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
@@ -128,11 +129,13 @@ class Scrubber:
         return _ADDRESS.sub(r"\g<1>…>", self._workspace.sub(".", text))
 
     def value(self, value: Any) -> Any:
-        """A JSON value with all its strings scrubbed."""
+        """A JSON value with all its strings scrubbed; a number too large for a float, read as infinity, is null."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
             return {self.text(key): self.value(item) for key, item in value.items()}
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
         return value

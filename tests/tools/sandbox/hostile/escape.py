@@ -6,7 +6,7 @@ import textwrap
 
 from hostile.attack import NOT_PERMITTED, OUT_OF_SIGHT, Attack
 
-NEVER = r"(denied|crashed): .*(not permitted|Permission denied|No such (process|file)|not implemented|Read-only)"
+NEVER = r"(denied|crashed): .*(not permitted|Permission denied|No such (process|file)|not implemented|Read-only|Invalid argument)"
 DONE = "\nreturn OutputModel(value='done')"
 
 
@@ -343,7 +343,7 @@ ATTACKS = (
     calling(
         "the host's disk turn", "the host's reads wait", "syscall('ioprio_set', 1, s['host'], 3 << 13)", NOT_PERMITTED
     ),
-    calling("who is who", "the tool maps its uid to root", "open('/proc/self/uid_map', 'w').write('0 0 1')"),
+    calling("who is who", "the tool maps its uid to root", "open('/proc/self/uid_map', 'wb', 0).write(b'0 0 1')"),
     Attack(
         "a library loaded into others",
         "a preload reaches a set-user-id program",

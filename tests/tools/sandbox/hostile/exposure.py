@@ -58,8 +58,9 @@ ATTACKS = (
     Attack(
         "descriptors of the first process",
         "what the sandbox's own process holds open can be opened",
-        r"denied: .*Permission denied",
+        r"denied: .*Permission denied|output: ",
         "return OutputModel(value=[os.readlink('/proc/1/fd/' + n) for n in os.listdir('/proc/1/fd')])",
+        silent="/home/|canary|socket:|/tmp/",
     ),
     reading("a foreign file", "canary", "a file that anyone may read by its mode is read"),
     reading("the user's ssh key", "ssh", "a private key is read"),
@@ -115,7 +116,7 @@ ATTACKS = (
         "where a foreign link leads",
         "the target of a link outside is read",
         OUT_OF_SIGHT,
-        "return OutputModel(value=os.readlink(s['home'] + '/link-hunter2-canary'))",
+        "return OutputModel(value=os.readlink(s['home'] + '/link'))",
         known={"landlock": SEES_NAMES},
     ),
     Attack(

@@ -95,14 +95,14 @@ ATTACKS = (
     Attack(
         "endless computing",
         "a processor is taken for good",
-        r"crashed: stopped: it used its 1 s of processor",
+        r"crashed: .*processor time",
         "while True: pass",
         settings={"cpu_s": 1},
     ),
     Attack(
         "endless computing, warnings ignored",
         "a handler for the signal goes on",
-        r"crashed: (killed by signal SIGKILL|stopped: it used)",
+        r"crashed: .*processor time",
         """
         import signal
         signal.signal(signal.SIGXCPU, signal.SIG_IGN)

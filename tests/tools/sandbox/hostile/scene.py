@@ -54,7 +54,7 @@ class Scene:
         self.given, self.inside = folder / "given.csv", self.workspace / "inside.csv"
         for path in (self.given, self.inside):
             path.write_text("a,b\n1,2\n")
-        (folder / "home" / f"link-{SECRET}").symlink_to(f"to-{SECRET}")
+        (folder / "home" / "link").symlink_to(f"to-{SECRET}")
         with_attribute(paths["canary"])
         self.temporary = folder / "tmp"
         self.temporary.mkdir()
