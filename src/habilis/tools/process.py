@@ -27,6 +27,7 @@ from habilis.tools.walking import too_deep, walk
 PRINTED_TAIL = 4_000
 WATCH_S = 0.1
 GRACE_S = 6.0
+NODE_BYTES = 1024
 _BLOCK = 1 << 16
 _SIGNAL_BASE = 128
 _T = TypeVar("_T")
@@ -164,6 +165,7 @@ class _Run:
         self._heard = 0
         self._about = b""
         self._last: int | None = None
+        self._inside: int | None = None
         self._loop = asyncio.get_running_loop()
         self._stop: asyncio.Future[str] = self._loop.create_future()
         self._exited = asyncio.Event()
@@ -260,7 +262,8 @@ class _Run:
             return
         self._about += data
         if b"}" in data and self._last is None:
-            self._last = self._when_ended(json.loads(self._about)["child-pid"], self._alone)
+            self._inside = int(json.loads(self._about)["child-pid"])
+            self._last = self._when_ended(self._inside, self._alone)
         if data == b"" and self._last is None:  # it never came so far, or is gone already
             self._alone.set()
 
@@ -280,7 +283,7 @@ class _Run:
         while not self._stop.done():
             await asyncio.sleep(WATCH_S)
             # a single process is held by its own limit; a quarter more leaves that limit the first word
-            if tree_memory(self._process.pid) > self._limits.memory_bytes * 5 // 4:
+            if tree_memory(self._process.pid) + nodes_memory(self._inside) > self._limits.memory_bytes * 5 // 4:
                 self._stop_for("memory")
             for folder, before in zip(self._folders, room, strict=True):
                 if before - free_space(folder) > self._limits.disk_bytes // 2:
@@ -330,6 +333,22 @@ def tree_memory(root: int) -> int:
                 pending += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
         except (OSError, ValueError):
             continue
+    return total
+
+
+def nodes_memory(inside: int | None) -> int:
+    """Bytes, roughly, of the files' nodes in the private /tmp and /dev/shm that process `inside` sees: no size limits
+    them. 0 where it has none (yet)."""
+    total = 0
+    for name in ("tmp", "dev/shm"):
+        try:
+            private = f"/proc/{inside}/root/{name}"
+            if inside is None or os.stat(private).st_dev == os.stat(f"/{name}").st_dev:  # noqa: PTH116
+                continue
+            disk = os.statvfs(private)
+        except OSError:
+            continue
+        total += (disk.f_files - disk.f_ffree) * NODE_BYTES
     return total
 
 

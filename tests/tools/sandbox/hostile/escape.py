@@ -6,7 +6,7 @@ import textwrap
 
 from hostile.attack import NOT_PERMITTED, OUT_OF_SIGHT, Attack
 
-NEVER = r"(denied|crashed): .*(not permitted|Permission denied|No such (process|file)|not implemented|Read-only|Invalid argument)"
+NEVER = r"(denied|crashed): .*([Nn]ot permitted|Permission denied|No such|not implemented|Read-only|Invalid argument)"
 DONE = "\nreturn OutputModel(value='done')"
 
 

@@ -84,7 +84,7 @@ ATTACKS = (
         """
         n = 0
         while n < 3_000_000:
-            os.close(os.open(f"/tmp/{n}" if os.access("/tmp", os.W_OK) else f"{os.environ['TMPDIR']}/{n}", os.O_CREAT))
+            os.close(os.open(f"{os.environ['TMPDIR']}/{n}", os.O_CREAT))
             n += 1
         return OutputModel(value=n)
         """,
