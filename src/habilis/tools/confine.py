@@ -73,21 +73,21 @@ def drop_user(uid: int, keep_reading: bool) -> None:
     os.setgroups([])
     os.setresgid(uid, uid, uid)
     os.setresuid(uid, uid, uid)
-    if keep_reading:
-        set_only_capability(CAP_DAC_READ_SEARCH)
+    set_only_capability(CAP_DAC_READ_SEARCH if keep_reading else None)
 
 
-def set_only_capability(capability: int) -> None:
-    """Leave this process with one capability and hand it on to what it starts."""
+def set_only_capability(capability: "int | None") -> None:
+    """Leave this process with one capability and hand it on to what it starts, or with none, not even inheritable."""
     import ctypes
 
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    bit = 1 << capability
+    bit = 0 if capability is None else 1 << capability
     data = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.capset(ctypes.byref(header), ctypes.byref(data)) != 0:
         raise OSError(ctypes.get_errno(), "capset")
-    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability)
+    if capability is not None:
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability)
 
 
 def prctl(option: int, *values: int) -> None:

@@ -400,10 +400,17 @@ def is_network(error: BaseException) -> bool:
 
 
 def raised_in(error: BaseException, script: str) -> bool:
-    import traceback
-
-    frames = traceback.extract_tb(error.__traceback__)
+    frames = frames_of(error)
     return bool(frames) and frames[-1].filename.rpartition("/")[2] == script
+
+
+def frames_of(error: BaseException) -> "list[Any]":
+    """Where `error` passed through; nothing when the tool left no descriptor to load the module with."""
+    try:
+        import traceback
+    except OSError:
+        return []
+    return traceback.extract_tb(error.__traceback__)
 
 
 def is_refused(error: BaseException) -> bool:
@@ -423,9 +430,7 @@ def lines(error: BaseException, filename: str) -> str:
     """The last lines of the tool's own source that `error` passed through."""
     if isinstance(error, SyntaxError) and error.filename == filename:
         return f"\n  line {error.lineno}: {(error.text or '').strip()}"
-    import traceback
-
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == filename]
+    frames = [f for f in frames_of(error) if f.filename == filename]
     return "".join(f"\n  line {f.lineno}, in {f.name}: {f.line}" for f in frames[-FRAMES:])
 
 

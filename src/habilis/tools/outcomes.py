@@ -19,6 +19,8 @@ from habilis.tools.workspace import Scrubber
 _MIB = 1 << 20
 _OWN = ("/dev", "/proc")
 _PRINTED_HINT = 600
+_MESSAGE, _NAME = 8_000, 4_096
+"""Characters of a reported failure: more than the guest ever says, so that only a forged one is cut."""
 
 
 def outcomes_of(
@@ -89,7 +91,7 @@ def reported(error: Any, job: SandboxJob, scrub: Scrubber) -> CallError:
         return CallError(kind="bad_output", message="the tool sent a reply that is none")
     path = found.missing_file
     hidden = path is not None and found.kind in ("crashed", "denied") and not visible(path, job)
-    message = found.message
+    message = found.message if len(found.message) <= _MESSAGE else found.message[:_MESSAGE] + " …"
     if hidden and found.kind == "crashed":
         message = f"a tool sees its task's files and its working folder, and this path is neither; {message}"
     keep = path is not None and (hidden or found.kind == "crashed")
@@ -97,7 +99,8 @@ def reported(error: Any, job: SandboxJob, scrub: Scrubber) -> CallError:
         update={
             "kind": "denied" if hidden else found.kind,
             "message": scrub.text(message),
-            "missing_file": scrub.text(path) if keep and path is not None else None,
+            "exception": found.exception and found.exception[:_NAME],
+            "missing_file": scrub.text(path[:_NAME]) if keep and path is not None else None,
         }
     )
 

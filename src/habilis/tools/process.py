@@ -22,10 +22,12 @@ from pathlib import Path
 from typing import TypeVar
 
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
+from habilis.tools.walking import too_deep, walk
 
 PRINTED_TAIL = 4_000
 WATCH_S = 0.1
 GRACE_S = 6.0
+NODE_BYTES = 1024
 _BLOCK = 1 << 16
 _SIGNAL_BASE = 128
 _T = TypeVar("_T")
@@ -63,9 +65,9 @@ class Pipes:
         self.extra.append(unnamed_file(content))
         return self.extra[-1]
 
-    @property
-    def for_child(self) -> tuple[int, ...]:
-        return (self.request, self.reply, self.about, *self.extra)
+    def for_child(self, *, about: bool) -> tuple[int, ...]:
+        """What the child inherits; `about` is for a program that closes it before the tool runs."""
+        return (self.request, self.reply, *([self.about] if about else []), *self.extra)
 
     def close_childs(self) -> None:
         for end in (self.request, self.reply, self.printed, self.about, *self.extra):
@@ -113,7 +115,7 @@ async def run_confined(
             stderr=pipes.printed,
             env={**job.env, "HABILIS_IN": str(pipes.request), "HABILIS_OUT": str(pipes.reply)},
             cwd="/",
-            pass_fds=pipes.for_child,
+            pass_fds=pipes.for_child(about=not supervised),
             start_new_session=True,
         )
     except BaseException:
@@ -163,6 +165,7 @@ class _Run:
         self._heard = 0
         self._about = b""
         self._last: int | None = None
+        self._inside: int | None = None
         self._loop = asyncio.get_running_loop()
         self._stop: asyncio.Future[str] = self._loop.create_future()
         self._exited = asyncio.Event()
@@ -235,10 +238,12 @@ class _Run:
             self._stop.set_result(reason)
 
     def _hear_reply(self) -> None:
-        while (data := self._read(self._pipes.reply_out)) and not self._stop_is("output"):
+        # whatever else stopped the tool, a flood must neither fill our memory nor keep us here
+        while len(self.reply) <= self._limits.output_bytes and (data := self._read(self._pipes.reply_out)):
             self.reply += data
-            if len(self.reply) > self._limits.output_bytes:
-                self._stop_for("output")
+        if len(self.reply) > self._limits.output_bytes:
+            self._loop.remove_reader(self._pipes.reply_out)
+            self._stop_for("output")
 
     def _hear_printed(self) -> None:
         data = self._read(self._pipes.printed_out)
@@ -251,16 +256,14 @@ class _Run:
                 return
             data = self._read(self._pipes.printed_out)
 
-    def _stop_is(self, reason: str) -> bool:
-        return self._stop.done() and not self._stop.cancelled() and self._stop.result() == reason
-
     def _hear_about(self) -> None:
         data = self._read(self._pipes.about_out)
         if data is None:
             return
         self._about += data
-        if b"}" in data:
-            self._last = self._when_ended(json.loads(self._about)["child-pid"], self._alone)
+        if b"}" in data and self._last is None:
+            self._inside = int(json.loads(self._about)["child-pid"])
+            self._last = self._when_ended(self._inside, self._alone)
         if data == b"" and self._last is None:  # it never came so far, or is gone already
             self._alone.set()
 
@@ -280,7 +283,7 @@ class _Run:
         while not self._stop.done():
             await asyncio.sleep(WATCH_S)
             # a single process is held by its own limit; a quarter more leaves that limit the first word
-            if tree_memory(self._process.pid) > self._limits.memory_bytes * 5 // 4:
+            if tree_memory(self._process.pid) + nodes_memory(self._inside) > self._limits.memory_bytes * 5 // 4:
                 self._stop_for("memory")
             for folder, before in zip(self._folders, room, strict=True):
                 if before - free_space(folder) > self._limits.disk_bytes // 2:
@@ -299,9 +302,14 @@ def free_space(folder: Path) -> int:
 
 
 def written_since(folder: Path, moment: float) -> int:
-    """Bytes of the files below `folder` that were changed after `moment` (seconds since the epoch)."""
+    """Bytes of the files below `folder` that were changed after `moment` (seconds since the epoch).
+
+    Folders too deep to be looked at count for more than any limit: they hide what they hold.
+    """
     total = 0
-    for where, _, names in os.walk(folder):
+    for where, folders, names in walk(folder):
+        if folders and too_deep(where, folder):
+            return sys.maxsize
         for name in names:
             with suppress(OSError):
                 found = os.lstat(os.path.join(where, name))  # noqa: PTH118 - hot loop
@@ -319,9 +327,35 @@ def tree_memory(root: int) -> int:
     while pending:
         pid = pending.pop()
         try:
-            total += int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * page
-            for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+            threads = os.listdir(f"/proc/{pid}/task")  # noqa: PTH208
+            total += max(resident_pages(f"/proc/{pid}/task/{thread}") for thread in threads[:2]) * page
+            for thread in threads:
                 pending += map(int, Path(f"/proc/{pid}/task/{thread}/children").read_text().split())
-        except (OSError, IndexError):
+        except (OSError, ValueError):
             continue
     return total
+
+
+def nodes_memory(inside: int | None) -> int:
+    """Bytes, roughly, of the files' nodes in the private /tmp and /dev/shm that process `inside` sees: no size limits
+    them. 0 where it has none (yet)."""
+    total = 0
+    for name in ("tmp", "dev/shm"):
+        try:
+            private = f"/proc/{inside}/root/{name}"
+            if inside is None or os.stat(private).st_dev == os.stat(f"/{name}").st_dev:  # noqa: PTH116
+                continue
+            disk = os.statvfs(private)
+        except OSError:
+            continue
+        total += (disk.f_files - disk.f_ffree) * NODE_BYTES
+    return total
+
+
+def resident_pages(thread: str) -> int:
+    """Pages of the process of `thread`, a folder of /proc: none for one that has ended, such as a first thread that
+    left its others behind."""
+    try:
+        return int(Path(thread, "statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0

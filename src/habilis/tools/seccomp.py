@@ -11,6 +11,7 @@ from __future__ import annotations
 import errno
 import platform
 import struct
+from collections.abc import Sequence
 from typing import NamedTuple
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -88,10 +89,18 @@ _REFUSED: dict[str, tuple[int, int | None]] = {  # name: number on (x86-64, arm6
     "msgsnd": (69, 189),
     "msgrcv": (70, 188),
     "msgctl": (71, 187),
+    "memfd_create": (319, 279),  # its memory is no process's: 256 such files would be counted nowhere
+    "memfd_secret": (447, 447),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    "quotactl_fd": (443, 443),
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
 }
-_SOCKET, _SOCKETPAIR, _CLONE, _CLONE3 = (41, 198), (53, 199), (56, 220), (435, 435)
+_SOCKET, _SOCKETPAIR, _CLONE, _CLONE3, _IOCTL = (41, 198), (53, 199), (56, 220), (435, 435), (16, 29)
+_CONTROLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x5412, 0x541C)
+"""Requests of ioctl(2): a file's flags, attributes and version (through a descriptor open for reading, too), and what
+types into a terminal (TIOCSTI, TIOCLINUX)."""
 _ONLY_SELF: dict[str, tuple[int, int]] = {  # calls that name a process first: 0, oneself, is the only one allowed
     "prlimit64": (302, 261),
     "sched_setaffinity": (203, 122),
@@ -124,6 +133,15 @@ _ATTRIBUTES: dict[
     "utimensat": (280, 88),
 }
 _EXTENDED: dict[str, tuple[int, int | None]] = {
+    "inotify_add_watch": (254, 27),
+    "getxattr": (191, 8),
+    "lgetxattr": (192, 9),
+    "fgetxattr": (193, 10),
+    "listxattr": (194, 11),
+    "llistxattr": (195, 12),
+    "flistxattr": (196, 13),
+    "getxattrat": (464, 464),
+    "listxattrat": (465, 465),
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
@@ -178,6 +196,7 @@ def program(*, signals: bool = True, attributes: bool = True) -> bytes:
     code += [_Instruction(_JUMP_EQUAL, 0, 1, _CLONE3[column]), _refuse(errno.ENOSYS)]
     code += _when(_SOCKETPAIR[column], _FIRST_ARGUMENT, _JUMP_EQUAL, _AF_UNIX, refuse_on_match=False)
     code += _when(_CLONE[column], _FIRST_ARGUMENT, _JUMP_ANY_BIT, _NEW_NAMESPACES, refuse_on_match=True)
+    code += _none_of(_IOCTL[column], _SECOND_ARGUMENT, _CONTROLS)
     for numbers in _ONLY_SELF.values():
         code += _when(numbers[column], _FIRST_ARGUMENT, _JUMP_EQUAL, 0, refuse_on_match=False)
     code.append(_Instruction(_RETURN, 0, 0, _ALLOW))
@@ -199,4 +218,14 @@ def _when(number: int, offset: int, jump: int, value: int, *, refuse_on_match: b
         _Instruction(jump, 0, 1, value),
         match,
         other,
+    ]
+
+
+def _none_of(number: int, offset: int, values: Sequence[int]) -> list[_Instruction]:
+    """Refuse call `number` when one 32-bit argument is among `values`; every other call goes on."""
+    return [
+        _Instruction(_JUMP_EQUAL, 0, 2 * len(values) + 2, number),
+        _Instruction(_LOAD, 0, 0, offset),
+        *(part for value in values for part in (_Instruction(_JUMP_EQUAL, 0, 1, value), _refuse(errno.EPERM))),
+        _Instruction(_RETURN, 0, 0, _ALLOW),
     ]

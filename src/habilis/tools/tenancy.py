@@ -21,6 +21,7 @@ from pathlib import Path
 from habilis.config import cache_dir
 from habilis.tools.interpreter import python_paths
 from habilis.tools.process import uncancelled
+from habilis.tools.walking import fwalk
 
 _HIGH = (0x7000_0000, 0x0FFF_0000)
 _LOW = (40_000, 20_000)
@@ -143,7 +144,7 @@ def _mapped(uid: int) -> bool:
 
 def hand_over(workspace: Path, lease: _Lease) -> None:
     """Make all of `workspace` the lease's. Links stay; so do files that have a further name elsewhere."""
-    for where, _, names, folder in os.fwalk(workspace, follow_symlinks=False):
+    for where, _, names, folder in fwalk(workspace):
         relative = os.path.relpath(where, workspace)
         for name in (".", *names):
             found = os.stat(name, dir_fd=folder, follow_symlinks=False)
@@ -158,7 +159,7 @@ def hand_over(workspace: Path, lease: _Lease) -> None:
 
 def take_back(workspace: Path, lease: _Lease) -> None:
     """Give what the lease's uid owns to whoever owned it before, what is new to the workspace's owner."""
-    for where, folders, names, folder in os.fwalk(workspace, follow_symlinks=False):
+    for where, folders, names, folder in fwalk(workspace):
         relative = os.path.relpath(where, workspace)
         links = [name for name in folders if Path(where, name).is_symlink()]
         for name in (".", *names, *links):

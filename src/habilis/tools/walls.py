@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -17,6 +16,7 @@ from typing import Any
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.tools.interpreter import FLAGS, compiled, python, python_paths
 from habilis.tools.process import uncancelled
+from habilis.tools.walking import remove
 
 _SYSTEM = (
     *("/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/nix/store", "/gnu/store"),
@@ -61,7 +61,7 @@ async def private_tmp(job: SandboxJob, owner: int | None) -> AsyncIterator[tuple
             os.chown(folder, owner, owner)
         yield replace(job, env={**job.env, "TMPDIR": str(folder), "HOME": str(folder)}), folder
     finally:
-        await uncancelled(asyncio.to_thread(shutil.rmtree, folder, True))
+        await uncancelled(asyncio.to_thread(remove, folder))
 
 
 def without_private_tmp(ended: SandboxExit, folder: Path) -> SandboxExit:

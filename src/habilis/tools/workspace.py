@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import stat
+import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from habilis.tools.walking import fwalk, remove, too_deep, walk
 
 _ADDRESS = re.compile(r"(<[^<>\n]{1,200} at 0x)[0-9a-fA-F]+>")
 
@@ -19,7 +23,7 @@ Snapshot = dict[str, tuple[int, int, int, int]]
 def snapshot(workspace: Path) -> Snapshot:
     """All regular files of `workspace`; links are neither listed nor followed."""
     found: Snapshot = {}
-    for where, _, names in os.walk(workspace):
+    for where, _, names in walk(workspace):
         for name in names:
             path = os.path.join(where, name)  # noqa: PTH118 - hot loop
             with suppress(FileNotFoundError):
@@ -33,7 +37,7 @@ def snapshot(workspace: Path) -> Snapshot:
 def links(workspace: Path) -> dict[str, str]:
     """All links of `workspace` and where they point."""
     found = {}
-    for where, folders, names in os.walk(workspace):
+    for where, folders, names in walk(workspace):
         for name in (*folders, *names):
             path = Path(where, name)
             with suppress(OSError):
@@ -51,22 +55,38 @@ def changed(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
 def tidy(workspace: Path, known_links: dict[str, str]) -> None:
     """Take away what a call left to trip up whoever works here next, outside the sandbox.
 
-    New links that lead out of the workspace, pipes, sockets and devices go; set-user-id bits are cleared.
+    New links that lead out of the workspace, pipes, sockets and devices go, and so do folders nested deeper than
+    anyone looks; set-user-id bits are cleared. Works by open folders: a call that begins meanwhile may exchange names.
     """
     root = workspace.resolve()
-    for where, folders, names in os.walk(workspace):
+    for where, folders, names, here in fwalk(workspace):
         for name in (*folders, *names):
             path = Path(where, name)
             inside = os.path.relpath(path, workspace)
             with suppress(OSError):
-                mode = path.lstat().st_mode
+                mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
                 if stat.S_ISLNK(mode):
-                    if known_links.get(inside) != os.readlink(path) and not leads_into(path, root):  # noqa: PTH115
-                        path.unlink()
-                elif not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                    path.unlink()
-                elif mode & (stat.S_ISUID | stat.S_ISGID) and stat.S_ISREG(mode):
-                    path.chmod(stat.S_IMODE(mode) & 0o777)
+                    if known_links.get(inside) != os.readlink(name, dir_fd=here) and not leads_into(path, root):
+                        os.unlink(name, dir_fd=here)
+                elif stat.S_ISDIR(mode):
+                    if too_deep(where, workspace):
+                        remove(name, within=here)
+                elif not stat.S_ISREG(mode):
+                    os.unlink(name, dir_fd=here)
+                elif mode & (stat.S_ISUID | stat.S_ISGID):
+                    clear_mode(name, here, stat.S_IMODE(mode) & 0o777)
+
+
+def clear_mode(name: str, folder: int, mode: int) -> None:
+    """Set the mode of `name` in an open folder, never that of a file that a link of this name leads to."""
+    handle = os.open(name, getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        if sys.platform == "linux":
+            os.chmod(f"/proc/self/fd/{handle}", mode)  # noqa: PTH101
+        else:
+            os.fchmod(handle, mode)
+    finally:
+        os.close(handle)
 
 
 def leads_into(link: Path, root: Path) -> bool:
@@ -109,11 +129,13 @@ class Scrubber:
         return _ADDRESS.sub(r"\g<1>…>", self._workspace.sub(".", text))
 
     def value(self, value: Any) -> Any:
-        """A JSON value with all its strings scrubbed."""
+        """A JSON value with all its strings scrubbed; a number too large for a float, read as infinity, is null."""
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
             return [self.value(item) for item in value]
         if isinstance(value, dict):
             return {self.text(key): self.value(item) for key, item in value.items()}
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
         return value

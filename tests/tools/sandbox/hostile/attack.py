@@ -1,0 +1,41 @@
+"""One attempt of a tool that means harm, as a row of the table in this folder's files, one file per category."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Attack:
+    """`source` is the body of the tool's `run`; `s` in it holds what the attacker may know of the host (`Scene`).
+
+    `harm` says what must not have happened. What every attempt must leave as it was is looked at by `Scene.harms`;
+    `silent` is what must not stand in the output besides. `told` is a regular expression that must match, from the
+    beginning, what the model is told: `kind: message` of the error, or `output: ` with the JSON of its value.
+
+    `known` are strict expected failures: level, or `level/user`, and the reason. `settings` are the sandbox's.
+    """
+
+    name: str
+    harm: str
+    told: str
+    source: str
+    silent: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    timeout_s: float = 20.0
+    known: Mapping[str, str] = field(default_factory=dict)
+    slow: bool = False
+
+    def reason_to_fail(self, level: str, user: str) -> str | None:
+        """Why this attempt gets through there, as far as that is known."""
+        return self.known.get(level) or self.known.get(f"{level}/{user}")
+
+
+DENIED = "denied: "
+NO_NETWORK = "denied: no network in the sandbox"
+NOT_PERMITTED = r"denied: the sandbox refused it.*Operation not permitted"
+OUT_OF_SIGHT = r"denied: (a tool sees its task's files|the sandbox refused it)"
+"""A path that is not there (bubblewrap) or may not be opened (Landlock): the model reads the same advice."""
+NOTHING_FOUND = r'output: (\[\]|\{\}|""|null)$'

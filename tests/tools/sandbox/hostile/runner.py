@@ -1,0 +1,135 @@
+"""A host of its own, as whichever user: reads the names of attempts, one per line, and says what came of each.
+
+python -m hostile.runner FOLDER      then lines of `level name`, answered by lines of JSON
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import textwrap
+import warnings
+from pathlib import Path
+from typing import Any
+
+from hostile.attack import Attack
+from hostile.scene import SECRET, Scene, adopt_orphans
+from hostile.table import ATTACKS
+
+from habilis.config import SandboxSettings
+from habilis.core.types import CallOutcome
+from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.sandbox import attacked, make
+
+HEAD = '''
+import ctypes, os, sys
+from typing import Any
+from pydantic import BaseModel
+
+class InputModel(BaseModel):
+    s: dict[str, Any] = {}
+
+class OutputModel(BaseModel):
+    value: Any = None
+
+libc = ctypes.CDLL(None, use_errno=True)
+# numbers of the kernel's tables for x86-64 and arm64, of calls that have no function of their own in libc
+NUMBERS = {"pivot_root": (155, 41), "keyctl": (250, 219), "request_key": (249, 218), "bpf": (321, 280),
+    "perf_event_open": (298, 241), "userfaultfd": (323, 282), "io_uring_setup": (425, 425), "init_module": (175, 105),
+    "finit_module": (313, 273), "kexec_load": (246, 104), "clone": (56, 220), "clone3": (435, 435),
+    "pidfd_getfd": (438, 438), "pidfd_open": (434, 434), "kcmp": (312, 272), "process_madvise": (440, 440),
+    "seccomp": (317, 277), "exit": (60, 93), "ioprio_set": (251, 30), "memfd_secret": (447, 447),
+    "move_mount": (429, 429), "fsopen": (430, 430), "open_tree": (428, 428), "mount_setattr": (442, 442),
+    "socket": (41, 198), "tgkill": (234, 131), "sched_setattr": (314, 274), "getdents": (217, 61)}
+
+def worked(got):
+    if got < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return got
+
+def syscall(name, *arguments):
+    number = NUMBERS[name][os.uname().machine != "x86_64"] if isinstance(name, str) else name
+    return worked(libc.syscall(number, *[ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]))
+
+def reply_pipe():
+    """The descriptor of the way back, found by trying."""
+    import stat
+    for number in range(3, 64):
+        try:
+            if stat.S_ISFIFO(os.fstat(number).st_mode):
+                return number
+        except OSError:
+            pass
+
+def reply(data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(reply_pipe(), view):]
+
+def run(input: InputModel) -> OutputModel:
+    s = input.s
+'''
+
+
+def told(outcome: CallOutcome) -> str:
+    """What the model is told, on one line."""
+    if outcome.error is not None:
+        return " ".join(f"{outcome.error.kind}: {outcome.error.message}".split())
+    only = isinstance(outcome.output, dict) and set(outcome.output) == {"value"}
+    return f"output: {json.dumps(outcome.output['value'] if only else outcome.output)}"
+
+
+async def attempt(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
+    """Run one attempt against a host made for it."""
+    scene = Scene(folder, HEAD + textwrap.indent(textwrap.dedent(attack.source), "    "))
+    host = ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=make(level))
+    tool = Runnable("hostile_tool", scene.module)
+    accidents: list[str] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: accidents.append(str(context)[:500]))
+    try:
+        outcome = await host.call(
+            tool,
+            {"s": scene.facts},
+            workspace=scene.workspace,
+            files=[scene.given, scene.inside],
+            timeout_s=attack.timeout_s,
+        )
+        harms = scene.harms(outcome) + accidents
+        if outcome.level != level:
+            harms.append(f"held by {outcome.level!r}")
+        return {"told": told(outcome)[:20_000], "made": outcome.made, "harms": harms}
+    finally:
+        scene.close()
+
+
+async def main() -> None:
+    """Answer until stdin ends."""
+    top = Path(sys.argv[1])
+    os.environ["SOME_API_KEY"] = SECRET
+    os.environ["HTTP_PROXY"] = "http://127.0.0.1:9"
+    adopt_orphans()
+    warnings.simplefilter("ignore")
+    attacks = {attack.name: attack for attack in ATTACKS}
+    count = 0
+    while line := await asyncio.to_thread(sys.stdin.readline):
+        level, _, name = line.strip().partition(" ")
+        count += 1
+        folder = top / str(count)
+        folder.mkdir()
+        try:
+            answer = (
+                {"problem": await attacked(make(level))}
+                if name == "probe"
+                else await attempt(attacks[name], level, folder)
+            )
+        except Exception as error:  # a host that raises for what a tool did is the worst finding
+            answer = {"told": "", "harms": [f"the host raised {error!r:.500}"]}
+        print(json.dumps(answer), flush=True)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

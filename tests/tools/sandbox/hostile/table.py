@@ -1,0 +1,16 @@
+"""The whole table."""
+
+from __future__ import annotations
+
+from hostile import escape, exposure, filesystem, network, protocol, resources
+from hostile.attack import Attack
+
+CATEGORIES: dict[str, tuple[Attack, ...]] = {
+    "information exposure": exposure.ATTACKS,
+    "file system": filesystem.ATTACKS,
+    "network": network.ATTACKS,
+    "resources": resources.ATTACKS,
+    "escape": escape.ATTACKS,
+    "protocol": protocol.ATTACKS,
+}
+ATTACKS: tuple[Attack, ...] = tuple(attack for attacks in CATEGORIES.values() for attack in attacks)

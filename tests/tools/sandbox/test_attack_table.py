@@ -1,0 +1,157 @@
+"""Every attempt of the table, at each back end of this machine, as root and as an ordinary user.
+
+Each asserts that the host is unharmed (`hostile/scene.py` says what is looked at), that nothing was got, and what the
+model is told. The hosts are processes of their own, one for each user, which run attempt after attempt.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import habilis
+from habilis.tools.sandbox import missing
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))  # the table is read by the hosts too, which are no tests
+
+from hostile.attack import Attack  # noqa: E402
+from hostile.table import ATTACKS, CATEGORIES  # noqa: E402
+
+OTHER_USER = 65534
+PATIENCE_S = 120.0
+AS_ROOT = os.name == "posix" and os.getuid() == 0
+Ask = Callable[[str, str, str], dict[str, Any]]
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
+
+
+class HostProcess:
+    """A host that runs as one user. `ask` has it try one attempt."""
+
+    def __init__(self, user: str) -> None:
+        command, self._folder = python_of(user), Path(f"/tmp/habilis-attacks-{user}-{os.getpid()}")
+        for folder in (self._folder, self._folder / "cache"):
+            folder.mkdir()
+            if user == "ordinary" and AS_ROOT:
+                os.chown(folder, OTHER_USER, OTHER_USER)
+        self._process = subprocess.Popen(
+            [*command, "-m", "hostile.runner", str(self._folder)],
+            env={
+                "PYTHONPATH": ":".join([str(HERE), *library_paths()]),
+                "HOME": str(self._folder),
+                "HABILIS_CACHE_DIR": str(self._folder / "cache"),
+                "PATH": os.environ.get("PATH", "/usr/bin:/bin"),
+            },
+            cwd="/",
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+
+    def ask(self, level: str, name: str) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        assert self._process.poll() is None, "the host did not survive an earlier attempt"
+        self._process.stdin.write(f"{level} {name}\n".encode())
+        self._process.stdin.flush()
+        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE_S)
+        assert ready, "the host hangs"
+        line = self._process.stdout.readline()
+        assert line, "the host did not survive"
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def close(self) -> None:
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+        self._process.kill()
+        self._process.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def python_of(user: str) -> list[str]:
+    """The command of a Python that `user` may run with our packages; skips the test where there is none."""
+    if user == "root" or not AS_ROOT:
+        return [sys.executable]
+    prefix = ["setpriv", f"--reuid={OTHER_USER}", f"--regid={OTHER_USER}", "--clear-groups"]
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    for candidate in (str(Path(sys.executable).resolve()), f"/usr/bin/{version}", f"/usr/local/bin/{version}"):
+        works = "import habilis, hostile.table, pydantic, yaml, os, sys; assert os.access(sys.executable, os.X_OK)"
+        paths = {"PYTHONPATH": ":".join([str(HERE), *library_paths()])}
+        try:
+            tried = subprocess.run([*prefix, candidate, "-c", works], env=paths, capture_output=True, timeout=30)
+        except OSError:
+            continue
+        if tried.returncode == 0:
+            return [*prefix, candidate]
+    pytest.skip("no Python here that another user may run")
+
+
+def library_paths() -> list[str]:
+    """Where the packages lie that run this test."""
+    return [str(Path(habilis.__file__).parents[1]), *(p for p in sys.path if p.endswith("site-packages"))]
+
+
+@pytest.fixture(scope="module")
+def ask() -> Iterator[Ask]:
+    """Asks the host of a user; hosts start when first asked, and anew when one did not survive."""
+    hosts: dict[str, HostProcess] = {}
+
+    def ask_host(user: str, level: str, name: str) -> dict[str, Any]:
+        if user not in hosts:
+            hosts[user] = HostProcess(user)
+        try:
+            return hosts[user].ask(level, name)
+        except AssertionError:
+            hosts.pop(user).close()
+            raise
+
+    yield ask_host
+    for host in hosts.values():
+        host.close()
+
+
+def attempts() -> Iterator[Any]:
+    """Every attempt at every level as every user, with what is known to get through as strict expected failures."""
+    for attack in ATTACKS:
+        for level in ("bubblewrap", "landlock"):
+            for user in ("root", "ordinary"):
+                marks = [pytest.mark.slow] if attack.slow else []
+                if reason := attack.reason_to_fail(level, user):
+                    marks.append(pytest.mark.xfail(strict=True, reason=reason))
+                yield pytest.param(attack, level, user, marks=marks, id=f"{level}-{user}-{attack.name}")
+
+
+@pytest.mark.parametrize(("attack", "level", "user"), tuple(attempts()))
+def test_an_attempt_fails_and_the_model_learns_why(ask: Ask, attack: Attack, level: str, user: str) -> None:
+    if problem := missing(level):
+        pytest.skip(f"{level}: {problem}")
+    if user == "root" and not AS_ROOT:
+        pytest.skip("only root can try it as root")
+    answer = ask(user, level, attack.name)
+    assert answer["harms"] == [], f"{attack.harm}: {answer['harms']}; told: {answer['told'][:500]}"
+    assert re.match(attack.told, answer["told"]), f"{attack.harm}? told: {answer['told'][:800]}"
+    if attack.silent:
+        assert not re.search(attack.silent, answer["told"]), f"{attack.harm}; told: {answer['told'][:2000]}"
+
+
+def test_the_table_is_whole() -> None:
+    """SECURITY.md counts the attempts; names are unique, since the hosts are asked by name."""
+    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
+    page = (HERE.parents[2] / "SECURITY.md").read_text(encoding="utf-8")
+    for category, attacks in CATEGORIES.items():
+        known = len({attack.name for attack in attacks if attack.known})
+        assert re.search(rf"^\| {category} \| {len(attacks)} \| {known} \|", page, re.MULTILINE), category
+    assert f"{len(ATTACKS)} attempts" in page
