@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.types import CallOutcome
+from habilis.tools.envcache import MARK
 from habilis.tools.workspace import links
 
 SECRET = "hunter2-canary"
@@ -220,7 +221,8 @@ def marks_below(folder: Path, leave_out: Path | None = None) -> dict[str, Any]:
                 continue
             about = path.lstat()
             content = path.read_bytes() if stat.S_ISREG(about.st_mode) else b""
-            changed = about.st_ctime_ns if stat.S_ISREG(about.st_mode) else 0
+            # the host itself touches an environment's mark at each use
+            changed = about.st_ctime_ns if stat.S_ISREG(about.st_mode) and name != MARK else 0
             found[str(path.relative_to(folder))] = (
                 about.st_mode,
                 about.st_uid,
