@@ -1,6 +1,6 @@
 """Settings: every value Habilis can be told, where each came from, and the only reader of the environment.
 
-Order of precedence (Y63): command line (`--set`), then files (`-c`, later ones over earlier ones), then the
+Order of precedence: command line (`--set`), then files (`-c`, later ones over earlier ones), then the
 environment, then the default that stands in the field. An unknown key is an error that names it.
 """
 

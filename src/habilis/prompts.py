@@ -1,7 +1,7 @@
 """Strict rendering of the reviewed prompt files in `prompts/`.
 
 A prompt is one Markdown file: YAML front matter (`role`, `output`, `inputs`), then a system part and a user part
-divided by a line `=== user ===`. Templates are Jinja2; a missing value is an error that names it (A34), and so is
+divided by a line `=== user ===`. Templates are Jinja2; a missing value is an error that names it, and so is
 a value that the front matter does not list.
 """
 

@@ -1,4 +1,4 @@
-"""The tool developer: has the plan's tools built, all side by side, and binds what there is (Y11, Y12, H04)."""
+"""The tool developer: has the plan's tools built, all side by side, and binds what there is."""
 
 from __future__ import annotations
 

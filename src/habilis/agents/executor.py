@@ -35,7 +35,7 @@ AfterTools = Literal["ask", "enhance", "summarise", "act", "__end__"]
 
 
 def is_last_round(state: Mapping[str, Any], limits: LimitsSettings) -> bool:
-    """Whether the next reply is the one without tools: the round budget is used, or the execution is to end (D04)."""
+    """Whether the next reply is the one without tools: the round budget is used, or the execution is to end."""
     if state.get("ending"):
         return True
     return limits.max_rounds >= 0 and state.get("rounds", 0) >= limits.max_rounds
@@ -76,7 +76,7 @@ def is_cut(reply: AIMessage) -> bool:
 
 @step
 async def act(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterAct]:
-    """Ask the model for its next step. The system prompt stands in front and is never stored (Y23)."""
+    """Ask the model for its next step. The system prompt stands in front and is never stored."""
     shop = runtime.context
     last = is_last_round(state, shop.settings.limits)
     position = state["position"] + 1
@@ -101,7 +101,7 @@ def _stop(state: ExecutorState, text: str, *, last: bool) -> Stop:
 
 
 async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, position: int) -> AIMessage:
-    """One reply whose calls fit their schemas, or the last one after all corrections were asked for (A36).
+    """One reply whose calls fit their schemas, or the last one after all corrections were asked for.
 
     Corrections are a conversation of this step alone: the bad replies and what was said about them are not stored,
     unless no reply was good; then the last one is, and the tool round answers its calls with the reasons.
@@ -148,7 +148,7 @@ def _thought(position: int, reply: AIMessage, before: Usage, after: Usage) -> Th
 
 @step
 async def call_tools(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterTools]:
-    """Run the calls of the last reply and commit the round whole: results, log, counters in one step (A35)."""
+    """Run the calls of the last reply and commit the round whole: results, log, counters in one step."""
     shop = runtime.context
     limits = shop.settings.limits
     reply = state["messages"][-1]
@@ -242,7 +242,7 @@ async def summarise(state: ExecutorState, runtime: Runtime[Workshop]) -> Command
 
 @step
 async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act", "__end__"]]:
-    """Answer an empty reply (Y24, Y27): drop it and nudge; at the next one take the step before it back as well.
+    """Answer an empty reply: drop it and nudge; at the next one take the step before it back as well.
 
     Results of calls that write are never taken back: the model must know what was done. A reply that was cut off is
     dropped alike, but takes nothing with it: the way to it was good.

@@ -97,7 +97,7 @@ async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Lite
 
 
 def _opening(state: TaskState, shop: Workshop) -> list[BaseMessage]:
-    """The first messages of an execution: the task, earlier work, and a failure report last of all (Y18)."""
+    """The first messages of an execution: the task, earlier work, and a failure report last of all."""
     plan = Plan.model_validate(state["plan"])
     prompt = shop.prompts.render(
         "execute",

@@ -1,4 +1,4 @@
-"""The integrator: from findings to the answer in the form that was asked for (Y38, Y39)."""
+"""The integrator: from findings to the answer in the form that was asked for."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
 
 
 def best_text(state: TaskState) -> str:
-    """The best there is to build an answer on (Y06): the last answer, an earlier one, a summary."""
+    """The best there is to build an answer on: the last answer, an earlier one, a summary."""
     candidates = [state.get("pending", ""), *reversed(state.get("earlier", [])), state.get("summary", "")]
     return next((text for text in candidates if text.strip()), "")
 

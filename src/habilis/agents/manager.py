@@ -1,4 +1,4 @@
-"""The manager: judges what an execution came to, and plans what to do next (Y03–Y10, H01, H03)."""
+"""The manager: judges what an execution came to, and plans what to do next."""
 
 from __future__ import annotations
 

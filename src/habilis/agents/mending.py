@@ -1,4 +1,4 @@
-"""A look at failing tools (Y26, Y31–Y37): verdicts that rules left open, then a better version of what failed."""
+"""A look at failing tools: verdicts that rules left open, then a better version of what failed."""
 
 from __future__ import annotations
 

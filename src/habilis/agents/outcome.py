@@ -80,7 +80,7 @@ def make_result(end: End, shop: Workshop, *, seconds: float, run_dir: Path) -> T
 
 
 def set_aside_unproven(shop: Workshop, calls: list[Invocation]) -> None:
-    """Archive private tools that never proved themselves (Y40): built, and no call of theirs was a success.
+    """Archive private tools that never proved themselves: built, and no call of theirs was a success.
 
     A tool that was enhanced has passed the replay of its record, which is proof as good as a call.
     """

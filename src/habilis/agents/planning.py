@@ -118,7 +118,7 @@ def schema_of(fields: Sequence[FieldReply]) -> JsonSchema:
 
 
 def as_plan(reply: PlanReply, library: Collection[str], *, known: Sequence[str]) -> tuple[Plan, list[str]]:
-    """The plan behind `reply` and remarks on what was changed in it, for the next plan and for the person (Y08).
+    """The plan behind `reply` and remarks on what was changed in it, for the next plan and for the person.
 
     A name is taken if the library has it, corrected to the one near name among the candidates, else dropped. A
     request for a tool that the library has becomes a reuse. Requests with too many parameters keep the required ones.

@@ -17,10 +17,10 @@ REPEATED = "the same call was already made"
 
 
 async def run_round(checked: CheckedCalls, state: ExecutorState, shop: Workshop) -> list[Invocation]:
-    """Run what `checked` holds, side by side, calls that write one after another in their order (Y25).
+    """Run what `checked` holds, side by side, calls that write one after another in their order.
 
     Returns an invocation for each call in the order of the reply, with the verdicts that rules can give, recorded.
-    Calls of `ask_user` and `finish_task` are left to the executor. Calls with problems come back as errors (A36).
+    Calls of `ask_user` and `finish_task` are left to the executor. Calls with problems come back as errors.
     """
     calls = [call for call in checked.calls if call.name not in (ASK_USER, FINISH_TASK)]
     done: dict[str, Invocation] = {}
@@ -47,7 +47,7 @@ async def run_round(checked: CheckedCalls, state: ExecutorState, shop: Workshop)
 
 
 async def _guarded(call: Call, siblings: Sequence[Call], state: ExecutorState, shop: Workshop) -> Invocation:
-    """Run one call, unless the same one was made before in this execution (H07)."""
+    """Run one call, unless the same one was made before in this execution."""
     limits, version = shop.settings.limits, shop.version(call.name)
     key = call_key(call.name, version, call.args)
     before = [
@@ -109,7 +109,7 @@ def repeated_too_often(results: Sequence[Invocation]) -> bool:
 
 
 def observe(position: int, thought: str, results: Sequence[Invocation], shop: Workshop) -> None:
-    """Write the round's thought record for the last time, with what the tools gave (D30)."""
+    """Write the round's thought record for the last time, with what the tools gave."""
     calls = tuple(
         ThoughtCall(
             call_id=call.call_id,

@@ -18,7 +18,7 @@ def step(node: Node) -> Node:
     """A node that ends here when the user asked for an end, and whose checkpoint knows its place on the tape.
 
     With that place a resumed task asks only for what came after its last checkpoint, so that the n-th time of one and
-    the same request stays the n-th (H23).
+    the same request stays the n-th.
     """
 
     @wraps(node)

@@ -1,4 +1,4 @@
-"""Folding a history that has grown too long into one summary (Y28, Y29, A39), by what would really be sent."""
+"""Folding a history that has grown too long into one summary, by what would really be sent."""
 
 from __future__ import annotations
 

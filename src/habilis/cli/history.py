@@ -15,7 +15,7 @@ from habilis.rundir import TaskDir, read_jsonl
 class TaskHistory:
     """One task: its state, question, result and what its events tell, in the order in which it happened.
 
-    `thoughts` holds the last stage written of each position (D30), `told` the label and text of each thing to show.
+    `thoughts` holds the last stage written of each position, `told` the label and text of each thing to show.
     """
 
     id: str

@@ -1,6 +1,6 @@
 """A tool call's arguments: from the text that a model sent to a JSON object, repaired only when that is unambiguous.
 
-What is accepted beyond strict JSON, and nothing else (A20, S11):
+What is accepted beyond strict JSON, and nothing else:
 - nothing at all, blank text or `null`: no arguments, `{}`;
 - a code fence around the object, or the object as a JSON string (encoded twice);
 - line breaks and tabs standing raw inside strings;

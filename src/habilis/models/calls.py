@@ -1,7 +1,7 @@
 """Tool calls as models really send them: every call is checked against its tool's schema before anything runs.
 
-All problems of a reply are found together and told to the model in words that it can act on (A20–A24, A36, S11).
-Nothing is coerced and nothing is filled in: an optional argument that was left out stays out (A14, A25).
+All problems of a reply are found together and told to the model in words that it can act on.
+Nothing is coerced and nothing is filled in: an optional argument that was left out stays out.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _plain(name: str) -> str:
 def _wrong_names(args: dict[str, Any], schema: JsonSchema) -> Iterator[str]:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
-        return  # A24: a tool that declares nothing takes what it is given
+        return  # a tool that declares nothing takes what it is given
     required = [name for name in schema.get("required", ()) if isinstance(name, str)]
     free = schema.get("additionalProperties") not in (None, False) or schema.get("patternProperties")
     unknown = [] if free else sorted(set(args) - set(properties))

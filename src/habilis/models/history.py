@@ -36,7 +36,7 @@ def _block_text(block: dict[str, Any]) -> str:
 
 
 def is_empty_reply(message: AIMessage) -> bool:
-    """Whether a reply holds no call and no text; thinking alone is empty (Y24)."""
+    """Whether a reply holds no call and no text; thinking alone is empty."""
     if message.tool_calls or message.invalid_tool_calls:
         return False
     return _BLANK.fullmatch(_THINKING.sub("", text_of(message))) is not None
@@ -50,7 +50,7 @@ def call_ids(message: BaseMessage) -> list[str]:
 
 
 def pending_calls(messages: Sequence[BaseMessage]) -> dict[str, int]:
-    """Calls without a result: id → how many times (A07). A result that nobody asked for counts for nothing."""
+    """Calls without a result: id → how many times. A result that nobody asked for counts for nothing."""
     open_calls: Counter[str] = Counter()
     for message in messages:
         open_calls.update(call_ids(message))
@@ -63,7 +63,7 @@ def repair_history(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """`messages` in a shape that no provider refuses; a history that is in order comes back as it is.
 
     Results stand right behind their calls, in the order of the calls. A call without a result gets one that says so;
-    a result without a call becomes a user's note (A33). Calls with unreadable arguments, or names that no provider
+    a result without a call becomes a user's note. Calls with unreadable arguments, or names that no provider
     takes, are rewritten so that every server can read them; a doubled id within one reply is told apart; blank
     replies without calls are left out.
     """

@@ -1,4 +1,4 @@
-"""Replies in one shape, whoever gave them: plain text as content, reasoning beside it, calls readable or not (A26).
+"""Replies in one shape, whoever gave them: plain text as content, reasoning beside it, calls readable or not.
 
 Nothing random stays: ids of runs and requests are left out, ids of calls are kept.
 """

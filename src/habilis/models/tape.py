@@ -1,6 +1,6 @@
 """The tape of a task: every finished model call, tool call and user's answer, so that nothing is done or paid twice.
 
-One append-only JSONL file (H23). A model call is keyed by role, digest of the request and how often that request came;
+One append-only JSONL file. A model call is keyed by role, digest of the request and how often that request came;
 the digest leaves out the model's name and the mode in which a structured answer was asked for. Lines, by `kind`:
 
     tape      {format}                                               the first line

@@ -1,4 +1,4 @@
-"""Counting tokens without a network: by tiktoken with shipped tables, else by size, and marked as an estimate (Y61)."""
+"""Counting tokens without a network: by tiktoken with shipped tables, else by size, and marked as an estimate."""
 
 from __future__ import annotations
 

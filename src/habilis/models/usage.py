@@ -1,4 +1,4 @@
-"""What models cost, per role and in all, and the budgets that end a task in time (A19, D33, H22)."""
+"""What models cost, per role and in all, and the budgets that end a task in time."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@ runs/<name>/run.yaml                     format, settings in force (secrets mask
 runs/<name>/tasks/<id>/workspace/        the only place that the task's tools may write
 runs/<name>/tasks/<id>/tools/            the task's private tools
 runs/<name>/tasks/<id>/task.json         what was asked
-runs/<name>/tasks/<id>/state.json        where it stands, readable at any time (S17)
+runs/<name>/tasks/<id>/state.json        where it stands, readable at any time
 runs/<name>/tasks/<id>/events.jsonl      all that happened, one line per event
-runs/<name>/tasks/<id>/tape.jsonl        finished model and tool calls (H23)
-runs/<name>/tasks/<id>/checkpoints.sqlite   the graph's state at each step (H06)
+runs/<name>/tasks/<id>/tape.jsonl        finished model and tool calls
+runs/<name>/tasks/<id>/checkpoints.sqlite   the graph's state at each step
 runs/<name>/tasks/<id>/result.json       the outcome
 """
 

@@ -1,4 +1,4 @@
-"""What a tool file must be, read from its source without running it (Y16, Y57).
+"""What a tool file must be, read from its source without running it.
 
 A tool is one Python module with a literal `__TOOL_META__`, Pydantic classes `InputModel` and `OutputModel`, and
 `run(input)`. Files of the original format, which know neither `effects` nor `examples`, are read unchanged.
@@ -28,7 +28,7 @@ META = "__TOOL_META__"
 MAX_SOURCE_BYTES = 1 << 20
 MAX_EXAMPLE_BYTES = 1 << 20
 MAX_DESCRIPTION_CHARS = 1_000
-"""Longer ones are cut: a description stands in every plan and every request that offers the tool (H01)."""
+"""Longer ones are cut: a description stands in every plan and every request that offers the tool."""
 MAX_NAME_BYTES = 200
 MAX_INTEGER_BITS = 3_400
 
@@ -73,7 +73,7 @@ def read_contract(source: str) -> Contract:
 
 
 def read_requirements(dependencies: object) -> tuple[str, ...]:
-    """Dependencies as normalised PEP 508 requirements, in their order, each once (H09).
+    """Dependencies as normalised PEP 508 requirements, in their order, each once.
 
     Flags, addresses and paths are refused with `ContractError`. Names of standard modules, which writers often list,
     are left out: they need no installing, and a package of such a name is not what is meant. So is a `pydantic`

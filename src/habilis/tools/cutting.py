@@ -1,4 +1,4 @@
-"""Cutting a value to a size with its structure kept (Y60): strings evenly, lists to a prefix, keys to the last."""
+"""Cutting a value to a size with its structure kept: strings evenly, lists to a prefix, keys to the last."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate that every candidate has to pass before it counts as a tool (Y15, H05, H26), cheapest checks first.
+"""The gate that every candidate has to pass before it counts as a tool, cheapest checks first.
 
 Contract, dependencies, loading and its own example in the sandbox, the fields that were asked for, recorded calls.
 """
@@ -147,7 +147,7 @@ def _check_fields(description: Description, fields: Sequence[str]) -> None:
 
 
 def _scrubbed(text: str, module: Path, aside: Path, library: Path) -> str:
-    """`text` without temporary paths and memory addresses (H23): the candidate by its file, its workspace as `.`."""
+    """`text` without temporary paths and memory addresses: the candidate by its file, its workspace as `.`."""
     text = text.replace(str(module), module.name)
     text = re.sub(rf"{re.escape(str(aside))}(?:/(?:trial|replay/\d+/(?:new|old)))?", ".", text)
     return _ADDRESS.sub("0x…", text.replace(str(library), "library"))

@@ -1,6 +1,6 @@
 """Names of tools: as files, as a provider takes them, and which of them are ours.
 
-File names follow Y13, provider names D18. A name is never a path: what is looked up by name goes through
+A name is never a path: what is looked up by name goes through
 `is_plain` first, so that no crafted name leaves a library's folder.
 """
 

@@ -1,4 +1,4 @@
-"""Tools that are always there (Y64, S09, S10): looking at an image, asking the user, saying that the task is done.
+"""Tools that are always there: looking at an image, asking the user, saying that the task is done.
 
 `ask_user` and `finish_task` are specs alone: the executor acts on them, since both change the course of the task.
 """

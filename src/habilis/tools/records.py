@@ -1,4 +1,4 @@
-"""Recorded calls (H26): what a tool was given and what it gave, with the content of the files that it opened.
+"""Recorded calls: what a tool was given and what it gave, with the content of the files that it opened.
 
 They are the evidence on which every gate stands. One JSONL file per tool, one line per recorded call (a later line
 with the same call id stands for the earlier one), file contents once each under their digest.
@@ -232,7 +232,7 @@ def with_text(value: Any, change: Callable[[str], str]) -> Any:
 
 
 def equal(one: Any, other: Any, *, tolerance: float = 1e-9) -> bool:
-    """Whether two outputs are the same: numbers to `tolerance` relative, order of keys ignored (H26).
+    """Whether two outputs are the same: numbers to `tolerance` relative, order of keys ignored.
 
     `true` is not `1`, not-a-number equals itself, integers compare exactly while both are integers.
     """

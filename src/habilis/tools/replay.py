@@ -1,4 +1,4 @@
-"""Running recorded calls against a candidate (H26): nothing replaces a tool that does not pass all of them.
+"""Running recorded calls against a candidate: nothing replaces a tool that does not pass all of them.
 
 Each call runs in a scratch workspace that holds the files it had, under the names that its arguments use. Names that
 are absolute or climb out (`/data/a.csv`, `../a.csv`) cannot exist there: files and arguments alike are moved to a

@@ -1,4 +1,4 @@
-"""From a tool's outcome to the text that a model reads (D44), within the limit that settings give (Y59, Y60).
+"""From a tool's outcome to the text that a model reads, within the limit that settings give.
 
 What is longer is kept whole in a file of the workspace; the model gets an extract, or a cut that keeps the structure,
 and a line that says what was left out and where the whole is.

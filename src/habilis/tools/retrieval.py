@@ -1,4 +1,4 @@
-"""Finding tools by words, offline and in milliseconds (H19): fielded BM25 over name, description and parameters.
+"""Finding tools by words, offline and in milliseconds: fielded BM25 over name, description and parameters.
 
 Scores follow BM25F (Robertson, Zaragoza, Taylor: Simple BM25 extension to multiple weighted fields, CIKM 2004).
 Identifiers are split at `_`, case and digits, words lightly stemmed; scripts without spaces are read by pairs.

@@ -1,7 +1,7 @@
 """The smith makes tools and mends them. Both are one loop: write → check → try → replay → accept, or tell why not.
 
 `build` and `enhance` differ in the prompt and in the recorded calls that a candidate has to pass. A candidate lives
-aside; nothing replaces a tool before every gate has passed, and then one rename does (Y13, Y15, H05, Y34).
+aside; nothing replaces a tool before every gate has passed, and then one rename does.
 """
 
 from __future__ import annotations

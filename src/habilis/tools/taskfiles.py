@@ -1,4 +1,4 @@
-"""A task's files (H24): which the question and the options name, how tools find them, how prompts show them."""
+"""A task's files: which the question and the options name, how tools find them, how prompts show them."""
 
 from __future__ import annotations
 

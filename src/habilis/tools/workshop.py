@@ -92,7 +92,7 @@ class Workshop:
         return tools[: max(room, 0)] + presets
 
     def candidates(self, query: str, k: int) -> list[ToolCard]:
-        """The `k` tools nearest to `query`, best first; a library of no more than `k` is shown whole (H01)."""
+        """The `k` tools nearest to `query`, best first; a library of no more than `k` is shown whole."""
         cards = self.library.cards()
         found = self.library.search(query, k)
         known = {card.name for card in found}
@@ -116,7 +116,7 @@ class Workshop:
         """Run one call of a tool or preset and write down what came of it. Never raises for a tool's failure.
 
         A call that the tape holds as ended is answered from it; one that was started, never ended, and may write is
-        reported as interrupted, since nobody knows what it did (H23).
+        reported as interrupted, since nobody knows what it did.
         """
         effects, version = self.effects(call.name), self.version(call.name)
         self.emit(ToolCallStarted(call_id=call.id, tool=call.name, version=version, arguments=call.args))

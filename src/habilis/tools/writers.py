@@ -1,4 +1,4 @@
-"""Code writers (Y14): a model in this process, the Codex CLI, or any program that reads a prompt and prints code."""
+"""Code writers: a model in this process, the Codex CLI, or any program that reads a prompt and prints code."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ class CodexWriter(CommandWriter):
 
 
 class TapedWriter:
-    """A program's replies on the task's tape (H23): none is asked for again after a kill, nor in a replay.
+    """A program's replies on the task's tape: none is asked for again after a kill, nor in a replay.
 
     Failures are not kept: a program that timed out may do better the next time.
     """

@@ -1,4 +1,4 @@
-"""A library: a folder of tools that keeps every one whole (Y57, Y11, DESIGN 'The shop').
+"""A library: a folder of tools that keeps every one whole.
 
 <name>.py  <name>.json            a tool and its manifest
 records/<name>.jsonl              its recorded calls; contents of files under records/files/

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LayeredLibrary:
-    """`private` shadows `public` by name (Y11). The public library is only read: what is new goes to the private one.
+    """`private` shadows `public` by name. The public library is only read: what is new goes to the private one.
 
     `public` is None where there is none.
     """

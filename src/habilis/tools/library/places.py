@@ -33,7 +33,7 @@ def writer_lock(library: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def reserved_name(library: Path, name: str, is_taken: Callable[[str], bool]) -> Iterator[str]:
-    """A free name for a tool called `name`, this caller's alone until the block ends (Y13).
+    """A free name for a tool called `name`, this caller's alone until the block ends.
 
     The first of `name`, `name_v02`, `name_v03` … that no tool has, no preset has, and nobody else is building.
     """
