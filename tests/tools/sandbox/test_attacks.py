@@ -507,7 +507,9 @@ async def test_a_garbled_reply_is_an_error_and_no_crash(
     os._exit(3)
     """
     outcome = await host_with(level).call(tool(body), {}, workspace=workspace)
-    assert kind_of(outcome) == "bad_output"
+    # the junk goes to every descriptor there is: which of them is heard first decides what it is called
+    assert kind_of(outcome) in ("bad_output", "crashed")
+    assert outcome.output is None
 
 
 async def test_huge_output_is_refused(level: str, host_with: MakeHost, tool: MakeTool, workspace: Path) -> None:
