@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from habilis.core.events import Event
-from habilis.core.types import GrantRequest, ToolCard
+from habilis.core.types import CallOutcome, Effects, GrantRequest, ToolCard, ToolSpec
 
 
 class EventSink(Protocol):
@@ -42,6 +42,39 @@ class Granter(Protocol):
     """
 
     async def grant(self, request: GrantRequest) -> bool | None: ...
+
+
+class ExternalTool(Protocol):
+    """A tool that is no module of the library: an operation of an API, a tool of an MCP server, a search in documents.
+
+    No generated code is in it, so it runs in our process or on its own server. `version` changes when what it does may
+    have changed. `missing` says why it cannot work here, whatever it is called with. `call` never raises for a failure
+    of the tool; whoever cancels it finds nothing of it left running.
+    """
+
+    @property
+    def spec(self) -> ToolSpec: ...
+
+    @property
+    def effects(self) -> Effects: ...
+
+    @property
+    def version(self) -> str: ...
+
+    def missing(self) -> tuple[str, ...]: ...
+
+    async def call(self, arguments: Mapping[str, Any], *, workspace: Path) -> CallOutcome: ...
+
+
+class ToolSource(Protocol):
+    """Where external tools come from. Opened once for a task, closed in `finally`, also after a failed `open`.
+
+    `open` raises `UserError` for what a person must mend first.
+    """
+
+    async def open(self) -> Sequence[ExternalTool]: ...
+
+    async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True)
