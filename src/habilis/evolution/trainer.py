@@ -137,9 +137,12 @@ class Evolution:
 
         Known(self.settings.models, lambda text: None, self._clients).check("basic")
         host = ToolHost(self.settings.sandbox)
+        here = self._runner is None and self.settings.evolution.runner == "local"
+        loading = [asyncio.create_task(asyncio.to_thread(_load))] if here else []
         try:
             return await host.level()
         finally:
+            await asyncio.gather(*loading)
             await host.aclose()
 
     async def _work(self, run: RunDir, rows: Sequence[Row], base: Path | None) -> Training:
@@ -237,6 +240,15 @@ class Evolution:
             spent_tokens=max(int(before.get("tokens") or 0), paid),
             spent_s=float(before.get("seconds") or 0.0),
         )
+
+
+def _load() -> None:
+    """Import what the first task of this process would wait for, while the sandbox is probed."""
+    import numpy  # noqa: F401
+
+    import habilis.agents.checkpoints
+    import habilis.agents.graph
+    import habilis.models.compatible  # noqa: F401
 
 
 def _check(rows: Sequence[Row], start: int) -> None:
