@@ -293,7 +293,7 @@ async def test_killed_at_each_point_of_the_journal_a_run_comes_to_the_very_same_
         before, name = world.server.finished, f"killed-{place}"
         orders = {"name": name, "rows": names, "settings": ONE_BY_ONE, "kill_point": [1, place]}
         code, _, errors = await finished(world.start(**orders))
-        assert code == -9, f"not killed: {out or errors}"
+        assert code == -9, errors
         training = await world.evolution(*ONE_BY_ONE, absorbing=None).resume(world.runs / name)
         assert training.stopped == "done", place
         assert world.server.finished - before == calls, f"{place}: a finished call was paid again"
