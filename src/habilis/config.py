@@ -161,6 +161,10 @@ class CapabilitiesSettings(Frozen):
     proxy: str | None = Field(
         None, description="your own proxy, through which granted hosts are reached: http://host:port"
     )
+    inspect_https: bool = Field(
+        False,
+        description="look into the https of tools, so that such calls can be recorded and replayed (SECURITY.md)",
+    )
     read: Literal["task_files", "listed"] = Field(
         "task_files", description="paths that tools may read; listed: those below the paths of read_list too"
     )
@@ -274,6 +278,9 @@ class EvolutionSettings(Frozen):
     max_time_s: float | None = Field(None, gt=0, description="seconds that the whole run may take, resumes included")
     stop_file: str | None = Field(None, description="file whose appearance ends the run after the step under way")
     absorb: bool = Field(True, description="take the proven tools of an answered single task into the library")
+    absorb_timeout_s: float = Field(
+        20.0, gt=0, description="seconds for trying them again first; a tool that takes longer stays with its task"
+    )
 
 
 class DatasetsSettings(Frozen):

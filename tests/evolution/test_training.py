@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import select
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,6 +16,8 @@ from habilis.tools.library.generations import digest
 
 from .conftest import World, processes_below
 from .doubles import QUESTIONS
+
+PATIENCE_S = 60.0
 
 
 async def test_a_run_answers_its_rows_and_its_library_grows_step_by_step(world: World) -> None:
@@ -80,7 +84,7 @@ async def test_one_task_that_hangs_in_a_batch_of_eight_ends_alone(world: World, 
     ((_, seen),) = world.gatherers[0].seen
     assert dict(seen)["gcd"] == "timed_out"
     assert "gcd" not in " ".join(path.stem for path in world.training().library.glob("*.py"))
-    assert processes_below(world.home) == []
+    assert processes_below(world.home) == {}
     state = (world.runs / "first" / "tasks" / "gcd" / "state.json").read_text()
     assert '"timed_out"' in state
 
@@ -210,7 +214,7 @@ async def test_ctrl_c_twice_stops_at_once_and_the_run_goes_on_later(world: World
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert processes_below(world.home) == []
+    assert processes_below(world.home) == {}
     assert world.training().read_state() == "stopped"
     world.server.choose = lambda seen: None
     training = await world.evolution().resume(world.runs / "first")
@@ -308,11 +312,15 @@ def _same_but_for_time(steps: Any) -> list[Any]:
 
 
 def gone(folder: Path) -> bool:
-    """Whether every process that names something in `folder` goes, without being told to."""
-    import time
-
-    for _ in range(200):
-        if not processes_below(folder):
-            return True
-        time.sleep(0.05)  # the kernel takes them down one after the other
-    return False
+    """Whether every process that names something in `folder` goes, without being told to: each is waited for itself."""
+    while left := processes_below(folder):
+        try:
+            end = os.pidfd_open(next(iter(left)))
+        except ProcessLookupError:
+            continue
+        try:
+            if not select.select([end], [], [], PATIENCE_S)[0]:
+                return False
+        finally:
+            os.close(end)
+    return True

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.config import Settings, cache_dir
+from habilis.core.errors import UserError
 from habilis.core.events import Notice
 from habilis.core.ports import Granter
 from habilis.core.types import Role, Task
@@ -19,6 +20,7 @@ from habilis.rundir import TaskDir
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library
+from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
 from habilis.tools.smith import Smith
@@ -57,11 +59,14 @@ def furnished(
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
         clients=clients,
     )
+    if settings.capabilities.inspect_https and (reason := inspecting.lacks()):
+        raise UserError(reason)
     host = ToolHost(
         settings.sandbox,
         notice=lambda text: emit(Notice(level="warning", text=text)),
         environments=Environments.of(settings.tools),
         upstream=settings.capabilities.proxy,
+        inspect_https=settings.capabilities.inspect_https,
     )
     grants = Grants(
         settings.capabilities,

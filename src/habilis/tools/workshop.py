@@ -17,6 +17,7 @@ from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.tools import taskfiles
 from habilis.tools.capabilities.grants import Grants
+from habilis.tools.network.fixtures import Recording
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -260,6 +261,7 @@ class Workshop:
 
     async def _granted(self, tool: Tool, call: Call) -> CallOutcome:
         grant = await self.grants.of(tool)
+        recording = {"network": Recording(self.library.keep)} if grant.network else {}
         return await self.host.call(
             tool.runnable,
             call.args,
@@ -267,6 +269,7 @@ class Workshop:
             files=self._paths,
             timeout_s=grant.timeout_s,
             grant=grant,
+            **recording,
         )
 
 
