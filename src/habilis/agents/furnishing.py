@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ from habilis.models.usage import Budget
 from habilis.prompts import Prompts
 from habilis.rundir import TaskDir
 from habilis.tools.capabilities.grants import Grants
+from habilis.tools.external.bound import ExternalTools, NamedSource
+from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library
 from habilis.tools.network import inspecting
@@ -48,9 +50,11 @@ def furnished(
     granter: Granter | None = None,
     shared: SharedBuilds | None = None,
     may_ask: bool = True,
+    sources: Sequence[NamedSource] = (),
 ) -> Workshop:
     """The workshop of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
-    task's own keeps its tool calls then. Raises `UserError` for settings that cannot be followed."""
+    task's own keeps its tool calls then. `sources` give tools besides those that settings name. Raises `UserError` for
+    settings that cannot be followed."""
     tape = Tape(folder.tape)
     models = Models(
         settings.models,
@@ -104,5 +108,6 @@ def furnished(
         emit=emit,
         workspace=folder.workspace,
         grants=grants,
+        external=ExternalTools([*sources_of(settings), *sources]),
         may_ask=may_ask,
     )
