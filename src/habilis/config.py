@@ -233,6 +233,16 @@ class WriterSettings(Frozen):
     timeout_s: float = Field(1200.0, gt=0, description="seconds that an external writer may take")
 
 
+class MemorySettings(Frozen):
+    """What a turn of a conversation is told of the turns before it."""
+
+    max_tokens: int = Field(
+        4_000,
+        ge=0,
+        description="tokens of earlier turns that a request holds, the newest first; older ones are looked up",
+    )
+
+
 class RetrievalSettings(Frozen):
     """Which tools of the library a plan's prompt shows."""
 
@@ -300,6 +310,7 @@ class Settings(Frozen):
     capabilities: CapabilitiesSettings = CapabilitiesSettings()
     tools: ToolsSettings = ToolsSettings()
     writer: WriterSettings = WriterSettings()
+    memory: MemorySettings = MemorySettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     evolution: EvolutionSettings = EvolutionSettings()
     datasets: DatasetsSettings = DatasetsSettings()

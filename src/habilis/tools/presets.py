@@ -1,4 +1,5 @@
-"""Tools that are always there: looking at an image, asking the user, saying that the task is done.
+"""Tools that are always there: looking at an image, asking the user, saying that the task is done; in a conversation
+that is longer than what the model is shown, looking up what was said before.
 
 `ask_user` and `finish_task` are specs alone: the executor acts on them, since both change the course of the task.
 """
@@ -8,7 +9,7 @@ from __future__ import annotations
 import base64
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 ASK_USER = "ask_user"
 FINISH_TASK = "finish_task"
 IMAGE_TEXT_QUERY = "image_text_query"
+RECALL = "recall"
 MAX_IMAGE_BYTES = 10 << 20
 
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -52,6 +54,12 @@ _SPECS = {
         },
         ("query", "image_path"),
     ),
+    RECALL: _spec(
+        RECALL,
+        "Find earlier questions of this conversation that are no longer shown, with their tool results and answers.",
+        {"query": "words that stood in what you look for"},
+        ("query",),
+    ),
     ASK_USER: _spec(
         ASK_USER,
         "Ask the user, only when the task cannot be done without their answer.",
@@ -69,12 +77,23 @@ assert set(_SPECS) == RESERVED
 
 
 class Presets:
-    """The presets of one task."""
+    """The presets of one task. `recall` finds earlier turns of its conversation; None where all of them are shown."""
 
-    def __init__(self, models: Models, prompts: Prompts, task: Task, workspace: Path, settings: ToolsSettings) -> None:
+    def __init__(
+        self,
+        models: Models,
+        prompts: Prompts,
+        task: Task,
+        workspace: Path,
+        settings: ToolsSettings,
+        *,
+        recall: Callable[[str], str] | None = None,
+    ) -> None:
         self._models, self._prompts, self._task = models, prompts, task
         self._workspace = workspace
+        self._recall = recall
         names = [IMAGE_TEXT_QUERY, ASK_USER, *([FINISH_TASK] if settings.finish_task else [])]
+        names += [RECALL] if recall else []
         self._specs = {name: _SPECS[name] for name in names}
 
     def specs(self) -> list[ToolSpec]:
@@ -89,6 +108,8 @@ class Presets:
         started = time.monotonic()
         if name == IMAGE_TEXT_QUERY:
             outcome = await self._look(**{key: str(value) for key, value in arguments.items() if value is not None})
+        elif name == RECALL and self._recall is not None:
+            outcome = CallOutcome(output=self._recall(str(arguments.get("query", ""))))
         else:
             outcome = _failed("unavailable", f"{name} is not run as a tool")
         return outcome.model_copy(update={"seconds": round(time.monotonic() - started, 3), "level": "preset"})
