@@ -18,6 +18,7 @@ from langgraph.types import Command, interrupt
 from habilis.agents import mending, rounds, summary
 from habilis.agents.correcting import corrected_step
 from habilis.agents.remembering import earlier_messages
+from habilis.agents.showing import showing
 from habilis.agents.state import ExecutorState, Stop
 from habilis.agents.steps import step
 from habilis.config import LimitsSettings
@@ -108,7 +109,8 @@ async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, posit
     The bad replies and what was said about them are not stored, unless no reply was good; then the last one is, and
     the tool round answers its calls with the reasons.
     """
-    messages: list[BaseMessage] = [SystemMessage(shop.system_prompt), *earlier_messages(shop), *state["messages"]]
+    history = [*earlier_messages(shop), *showing(state["messages"], shop)]
+    messages: list[BaseMessage] = [SystemMessage(shop.system_prompt), *history]
     if last:
         messages.append(HumanMessage(shop.prompts.render("last_round", rounds=state["rounds"]).system))
     elif state["empty_run"]:

@@ -6,7 +6,6 @@ that is longer than what the model is shown, looking up what was said before.
 
 from __future__ import annotations
 
-import base64
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome, ErrorKind, Task, ToolSpec
 from habilis.tools.confined import Refused, read_confined
 from habilis.tools.names import RESERVED
+from habilis.tools.pictures import MAX_IMAGE_BYTES, image_part, media_type
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
@@ -27,14 +27,6 @@ ASK_USER = "ask_user"
 FINISH_TASK = "finish_task"
 IMAGE_TEXT_QUERY = "image_text_query"
 RECALL = "recall"
-MAX_IMAGE_BYTES = 10 << 20
-
-_SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
 
 
 def _spec(name: str, description: str, parameters: Mapping[str, str], required: tuple[str, ...]) -> ToolSpec:
@@ -127,14 +119,13 @@ class Presets:
             )
         except Refused as refused:
             return _failed("denied", f"{refused}; only the task's files and the workspace can be looked at")
-        media_type = _media_type(content)
-        if media_type is None:
+        kind = media_type(content)
+        if kind is None:
             told = f" ({image_media_type})" if image_media_type else ""
             return _failed("invalid_arguments", f"{image_path}{told} is no PNG, JPEG, GIF or WebP image")
-        url = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
         prompt = self._prompts.render("image", query=query)
         parts: list[str | dict[str, Any]] = [
-            {"type": "image_url", "image_url": {"url": url}},
+            image_part(content, kind),
             {"type": "text", "text": prompt.user},
         ]
         messages = [SystemMessage(prompt.system), HumanMessage(parts)]
@@ -153,13 +144,6 @@ class Presets:
 def _exists(path: Path) -> bool:
     """Whether there is such a file. `Path.exists` raises for names that no file can have, a very long one say."""
     return os.path.exists(path)  # noqa: PTH110
-
-
-def _media_type(content: bytes) -> str | None:
-    """What an image is by its first bytes, which cannot be mistaken; None for anything that models do not take."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
 
 
 def _failed(kind: ErrorKind, message: str, *, missing_file: str | None = None) -> CallOutcome:
