@@ -45,7 +45,9 @@ class RoleSettings(Frozen):
     )
     temperature: float | None = Field(None, ge=0, le=2, description="sampling temperature; unset: the server's default")
     token_limit: int | None = Field(
-        None, ge=256, description="tokens that a request may hold; unset: no limit, nothing is summarised"
+        None,
+        ge=256,
+        description="tokens that a request may hold, its reply too if max_tokens is set; unset: no limit",
     )
     max_tokens: int | None = Field(None, ge=1, description="tokens that a reply may hold; unset: the server's default")
     max_retries: int | None = Field(
@@ -67,6 +69,10 @@ class RoleSettings(Frozen):
         None, description="how react_text asks: a conversation, or one text to go on with (/completions)"
     )
     stream: bool | None = Field(None, description="show the executor's replies while they come")
+    images: bool | None = Field(
+        None, description="show the executor the images of a question; unset: unless its server refuses them"
+    )
+    image_detail: Literal["low", "high", "auto"] | None = Field(None, description="how closely it looks at them")
 
 
 BASIC_DEFAULTS = RoleSettings(
@@ -79,6 +85,7 @@ BASIC_DEFAULTS = RoleSettings(
     strategy="auto",
     react_form="chat",
     stream=False,
+    image_detail="low",
 )
 
 
@@ -317,6 +324,16 @@ class WriterSettings(Frozen):
     timeout_s: float = Field(1200.0, gt=0, description="seconds that an external writer may take")
 
 
+class MemorySettings(Frozen):
+    """What a turn of a conversation is told of the turns before it."""
+
+    max_tokens: int = Field(
+        4_000,
+        ge=0,
+        description="tokens of earlier turns that a request holds, the newest first; older ones are looked up",
+    )
+
+
 class RetrievalSettings(Frozen):
     """Which tools of the library a plan's prompt shows."""
 
@@ -387,6 +404,7 @@ class Settings(Frozen):
     capabilities: CapabilitiesSettings = CapabilitiesSettings()
     tools: ToolsSettings = ToolsSettings()
     writer: WriterSettings = WriterSettings()
+    memory: MemorySettings = MemorySettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     evolution: EvolutionSettings = EvolutionSettings()
     datasets: DatasetsSettings = DatasetsSettings()

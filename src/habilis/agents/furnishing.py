@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from habilis.agents.remembering import earlier_tools, recalled
 from habilis.config import Settings, cache_dir
 from habilis.core.errors import UserError
 from habilis.core.events import Notice
@@ -22,6 +23,7 @@ from habilis.tools.external.bound import ExternalTools, NamedSource
 from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library
+from habilis.tools.library.earlier import WithEarlier
 from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
@@ -35,7 +37,20 @@ if TYPE_CHECKING:
     from habilis.config import RoleSettings
     from habilis.tools.sharing import SharedBuilds
 
+
 Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
+
+
+def _public(task: Task, folder: TaskDir, public: Path) -> Library:
+    """The library, and before it what earlier turns of a conversation made and it has not taken in."""
+    earlier = [Library(tools) for tools in earlier_tools(task, folder)]
+    return WithEarlier(public, earlier) if earlier else Library(public)
+
+
+def _recall(task: Task) -> Callable[[str], str] | None:
+    """How earlier turns are looked up, where not all of them are shown."""
+    hidden = task.earlier is not None and (task.earlier.near or task.earlier.left_out)
+    return (lambda query: recalled(task, query)) if hidden else None
 
 
 def furnished(
@@ -81,7 +96,7 @@ def furnished(
         emit=emit,
     )
     prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
-    library = LayeredLibrary(Library(folder.tools), Library(public))
+    library = LayeredLibrary(Library(folder.tools), _public(task, folder, public))
     smith = Smith(
         host,
         library,
@@ -103,7 +118,7 @@ def furnished(
         host=host,
         library=library,
         smith=smith,
-        presets=Presets(models, prompts, task, folder.workspace, settings.tools),
+        presets=Presets(models, prompts, task, folder.workspace, settings.tools, recall=_recall(task)),
         tape=tape,
         emit=emit,
         workspace=folder.workspace,

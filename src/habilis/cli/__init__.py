@@ -65,6 +65,14 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         from habilis.cli import run
 
         return run.run(args, team_factory)
+    if args.command == "chat":
+        from habilis.cli import chat
+
+        return chat.chat(args, team_factory)
+    if args.command == "threads":
+        from habilis.cli import threads
+
+        return {"list": threads.list_, "show": threads.show, "remove": threads.remove}[args.verb](args)
     if args.command == "evolve":
         from habilis.cli import evolve
 

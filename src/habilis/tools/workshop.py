@@ -87,7 +87,7 @@ class Workshop:
     def files_view(self) -> list[dict[str, object]]:
         """The task's files as prompts show them, read once: the files are read-only while the task runs."""
         if self._view is None:
-            self._view = taskfiles.view(self.task.files)
+            self._view = taskfiles.view(file for file in self.task.files if file.shown)
         return self._view
 
     @property

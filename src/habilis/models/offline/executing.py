@@ -16,13 +16,13 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.models.offline import MODEL_NAME
+from habilis.models.offline import MODEL_NAME, following
 from habilis.models.offline.families.conditions import said
 from habilis.models.offline.form import Form, written
 from habilis.models.offline.language import number
 from habilis.models.offline.operations import Operation, assign, recognise, result_of
 from habilis.models.offline.reading import Seen, first_object, loads, text_of
-from habilis.models.offline.understanding import Ref, Step, Text, Unclear, Understood, all_operations, understand
+from habilis.models.offline.understanding import Ref, Step, Text, Unclear, Understood, all_operations
 from habilis.models.offline.world import viewed
 
 SETUP = "To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL for any OpenAI-compatible server."
@@ -71,7 +71,7 @@ class _State:
 
 def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> AIMessage:
     """The executor's next reply: calls that can be made now, else the answer or what stands in its way."""
-    understood = understand(seen.question, seen.files, seen.missing)
+    understood = following.understood(seen)
     if isinstance(understood, Unclear):
         return AIMessage(_cannot(understood))
     made = _calls_made(messages[seen.position :])
