@@ -93,6 +93,10 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         return score(args)
     if args.command == "library":
         return _library(args)
+    if args.command == "completion":
+        from habilis.cli.completion import completion
+
+        return completion(args)
     if args.command == "config":
         from habilis.cli import settings
 
@@ -103,6 +107,10 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
 
 def _library(args: Any) -> int:
+    from habilis.cli import tending
+
+    if args.verb in tending.VERBS:
+        return tending.run(args)
     if args.verb == "env":
         from habilis.cli import environments
 
