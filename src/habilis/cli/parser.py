@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from habilis.cli import exchange
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
@@ -67,7 +68,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
-    if extra and getattr(args, "tools", None) is not None:  # call NAME --args JSON NAME --args JSON
+    if extra and getattr(args, "verb", None) == "call":  # call NAME --args JSON NAME --args JSON
         args.tools += [word for word in extra if not word.startswith("-")]
         extra = [word for word in extra if word.startswith("-")]
     if extra:
@@ -115,6 +116,7 @@ def build() -> Parser:
     _add_runs(commands)
     _add_score(commands)
     _add_library(commands)
+    exchange.add_serve(commands, _library_options)
     _add_config(commands)
     doctor = commands.add_parser("doctor", help="say what works here and what to do about the rest")
     _settings_options(doctor)
@@ -252,6 +254,7 @@ def _add_library(commands: Any) -> None:
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)
     _folder_options(call)
+    exchange.add_verbs(verbs, _library_options)
     env = verbs.add_parser("env", help="list and prune the packages installed for tools")
     env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
     listing = env_verbs.add_parser("list", help="environments, the last used first")
@@ -291,6 +294,11 @@ def _folder_options(parser: argparse.ArgumentParser, *, library: bool = True) ->
     parser.add_argument("--output", metavar="DIR", help="folder that runs are kept in (default: runs)")
     if library:
         parser.add_argument("--library", metavar="DIR", help="library of tools (default: library in the runs' folder)")
+
+
+def _library_options(parser: argparse.ArgumentParser) -> None:
+    _settings_options(parser)
+    _folder_options(parser)
 
 
 def _fields_option(parser: argparse.ArgumentParser) -> None:

@@ -33,7 +33,8 @@ class RecordedCall(Frozen):
     """One recorded call. `files` maps the name under which the arguments reach a file to the digest of its content.
 
     `why_not` says why the call cannot be replayed; None when it can. Paths of the workspace stand as `.` in `output`.
-    `granted` and `refused` are kinds and names, as in `CallOutcome`.
+    `granted` and `refused` are kinds and names, as in `CallOutcome`. `redacted`: the rules by which something was taken
+    out of it when it was handed on.
     """
 
     format: int = FORMAT
@@ -49,6 +50,7 @@ class RecordedCall(Frozen):
     granted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     why_not: str | None = None
+    redacted: tuple[str, ...] = ()
 
     @property
     def replayable(self) -> bool:
