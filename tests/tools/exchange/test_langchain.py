@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 
-from habilis.tools.exchange.langchain import LangChainTools
 from habilis.tools.library import Library
 
 pytestmark = pytest.mark.sandbox
@@ -29,7 +28,7 @@ def running() -> int:
 
 
 async def test_tools_work_both_ways_and_failures_are_results(library: Library) -> None:
-    with LangChainTools(library) as tools:
+    with library.as_langchain_tools() as tools:
         by_name = {tool.name: tool for tool in tools}
         assert sorted(by_name) == ["double_it", "fail"]
         double = by_name["double_it"]
@@ -48,6 +47,6 @@ async def test_tools_work_both_ways_and_failures_are_results(library: Library) -
 
 async def test_a_name_that_is_not_there_is_an_error_that_leaves_nothing_running(library: Library) -> None:
     with pytest.raises(KeyError, match="nothing"):
-        LangChainTools(library, ["nothing"])
+        library.as_langchain_tools("nothing")
     gc.collect()
     assert running() == 0

@@ -16,7 +16,7 @@ from habilis.tools.packages.policy import EnvironmentFailed
 
 if TYPE_CHECKING:
     from habilis.config import Settings
-    from habilis.tools.exchange.exporting import Parcel
+    from habilis.tools.exchange.parcels import Parcel
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+?)(?:\s*;\s*(.*?))?\s*\\?$")
 

@@ -19,8 +19,8 @@ from habilis.core.errors import UserError
 from habilis.models.naming import provider_name
 from habilis.tools.aliases import required
 from habilis.tools.exchange import standalone
-from habilis.tools.exchange.exporting import Parcel, row_of
 from habilis.tools.exchange.locking import Locked, locked
+from habilis.tools.exchange.parcels import Parcel, row_of
 from habilis.tools.exchange.words import ExportedTool
 from habilis.tools.library import Tool
 from habilis.tools.library.folder import dump

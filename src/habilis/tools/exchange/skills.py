@@ -15,7 +15,7 @@ from typing import Any
 from habilis.models.naming import short_hash
 from habilis.tools.aliases import kinds, required
 from habilis.tools.exchange import standalone
-from habilis.tools.exchange.exporting import Parcel, row_of
+from habilis.tools.exchange.parcels import Parcel, row_of
 from habilis.tools.exchange.words import ExportedTool
 from habilis.tools.library import Tool
 from habilis.tools.library.folder import dump

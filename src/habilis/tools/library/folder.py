@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, Invocation, ToolCard
@@ -37,6 +37,7 @@ from habilis.tools.records import RecordedCall, RecordStore, recorded
 from habilis.tools.retrieval import BM25Retriever
 
 if TYPE_CHECKING:
+    from habilis.tools.exchange.langchain import LangChainTools
     from habilis.tools.host import Description, ToolHost
 
 
@@ -138,6 +139,12 @@ class Library:
 
     def _manifest_path(self, name: str) -> Path:
         return self.path / f"{name}.json"
+
+    def as_langchain_tools(self, *names: str, **options: Any) -> LangChainTools:
+        """The tools, or those of `names`, for any LangChain agent; each call sandboxed (`exchange.langchain`)."""
+        from habilis.tools.exchange.langchain import LangChainTools
+
+        return LangChainTools(self, names, **options)
 
     # --- writing -------------------------------------------------------------------------------------------------
 
