@@ -395,6 +395,28 @@ class ScoringSettings(Frozen):
     concurrency: int = Field(8, ge=1, le=256, description="answers that models judge at once")
 
 
+class ExchangeSettings(Frozen):
+    """What is handed on with a library, and how it is served to other programs."""
+
+    redact: tuple[Literal["secrets", "emails", "home_paths"], ...] = Field(
+        ("secrets", "emails", "home_paths"), description="what is taken out of recorded calls when they are exported"
+    )
+    redact_patterns: tuple[str, ...] = Field((), description="regular expressions of what is taken out as well")
+    serve_calls: int = Field(8, ge=1, le=256, description="calls that 'habilis serve' runs at once; others wait")
+
+    @field_validator("redact_patterns")
+    @classmethod
+    def _expressions(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                empty = re.compile(pattern).match("") is not None
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+            if empty:
+                raise ValueError(f"{pattern!r} matches the empty text")
+        return patterns
+
+
 class Settings(Frozen):
     """All settings. Build them with `load_settings`; every default stands in its field."""
 
@@ -415,6 +437,7 @@ class Settings(Frozen):
     tool_sets: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="named choices among them: source, or source.tool (* stands for any text)"
     )
+    exchange: ExchangeSettings = ExchangeSettings()
     prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
     runs_dir: str = Field("runs", description="folder that runs are kept in")
 

@@ -97,6 +97,10 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         from habilis.cli.completion import completion
 
         return completion(args)
+    if args.command == "serve":
+        from habilis.cli import exchange
+
+        return exchange.serve(args)
     if args.command == "config":
         from habilis.cli import settings
 
@@ -115,6 +119,10 @@ def _library(args: Any) -> int:
         from habilis.cli import environments
 
         return {"list": environments.list_, "prune": environments.prune}[args.env_verb](args)
+    from habilis.cli import exchange
+
+    if args.verb in exchange.VERBS:
+        return exchange.run_verb(args)
     from habilis.cli.library import call
 
     return call(args)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from habilis.cli import exchange
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
@@ -74,7 +75,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
-    if extra and getattr(args, "tools", None) is not None:  # call NAME --args JSON NAME --args JSON
+    if extra and getattr(args, "verb", None) == "call":  # call NAME --args JSON NAME --args JSON
         args.tools += [word for word in extra if not word.startswith("-")]
         extra = [word for word in extra if word.startswith("-")]
     if extra:
@@ -124,6 +125,7 @@ def build() -> Parser:
     _add_threads(commands)
     _add_score(commands)
     _add_library(commands)
+    exchange.add_serve(commands, _settings_and_folders)
     _add_config(commands)
     completion = commands.add_parser("completion", help="print completion for a shell", description=COMPLETION_HELP)
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
@@ -300,6 +302,7 @@ def _add_library(commands: Any) -> None:
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)
     _folder_options(call)
+    exchange.add_verbs(verbs, _settings_and_folders)
     env = verbs.add_parser("env", help="list and prune the packages installed for tools")
     env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
     listing = env_verbs.add_parser("list", help="environments, the last used first")

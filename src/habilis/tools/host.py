@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import importlib.util
 import json
 import logging
@@ -11,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -21,11 +23,12 @@ from habilis.core.errors import SandboxUnavailable
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome, Frozen, JsonSchema
 from habilis.tools.aliases import Alias
-from habilis.tools.capabilities.enforcing import Doors, ProxyDoors, under_grant
+from habilis.tools.capabilities.enforcing import WITHOUT_WALLS, Doors, ProxyDoors, under_grant
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.loading import may_be_loaded_early, repeatable
 from habilis.tools.network.fixtures import Recording, Replaying
 from habilis.tools.packages.environments import Environment, EnvironmentFailed, Environments
+from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.early import Early
 from habilis.tools.sandbox.interpreter import FIXED_VARIABLES, FLAGS, compiled
 from habilis.tools.sandbox.outcomes import outcomes_of
@@ -42,6 +45,12 @@ _MIB = 1 << 20
 QUICK_S = 0.003
 """A look at a workspace that takes no longer is taken without a thread."""
 _T = TypeVar("_T")
+
+
+@lru_cache(maxsize=1)
+def _seal() -> str:
+    """What keeps a tool from starting programs (see `guest`); empty on a processor for which there is no filter."""
+    return base64.b64encode(seccomp.without_programs()).decode("ascii") if seccomp.supported() else ""
 
 
 @dataclass(frozen=True)
@@ -273,6 +282,7 @@ class ToolHost:
                 "arguments": arguments,
                 "files": [str(path) for path in files],
                 "workspace": str(workspace),
+                "sealed": "" if sandbox.level in WITHOUT_WALLS or (grant and grant.subprocess) else _seal(),
             }
             body = json.dumps(request).encode("ascii")
             early = None

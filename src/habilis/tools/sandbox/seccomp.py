@@ -101,6 +101,8 @@ _REFUSED: dict[str, tuple[int, int | None]] = {  # name: number on (x86-64, arm6
     "mq_unlink": (241, 181),
 }
 _SOCKET, _SOCKETPAIR, _CLONE, _CLONE3, _IOCTL = (41, 198), (53, 199), (56, 220), (435, 435), (16, 29)
+_PROGRAMS = ((59, 221), (322, 281))
+"""execve and execveat."""
 _CONTROLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x5412, 0x541C)
 """Requests of ioctl(2): a file's flags, attributes and version (through a descriptor open for reading, too), and what
 types into a terminal (TIOCSTI, TIOCLINUX)."""
@@ -204,6 +206,26 @@ def program(*, signals: bool = True, attributes: bool = True, sockets: Sequence[
     for numbers in _ONLY_SELF.values():
         code += _when(numbers[column], _FIRST_ARGUMENT, _JUMP_EQUAL, 0, refuse_on_match=False)
     code.append(_Instruction(_RETURN, 0, 0, _ALLOW))
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
+def without_programs() -> bytes:
+    """A filter on top of `program` for a tool that may start no programs: it refuses execve(2) and execveat(2).
+
+    Raises KeyError on a processor without a table (see `supported`).
+    """
+    machine = platform.machine()
+    column = list(_ARCHITECTURES).index(machine)
+    code = [
+        _Instruction(_LOAD, 0, 0, _ARCHITECTURE),
+        _Instruction(_JUMP_EQUAL, 1, 0, _ARCHITECTURES[machine]),
+        _refuse(errno.EPERM),
+        _Instruction(_LOAD, 0, 0, _NUMBER),
+        _Instruction(_JUMP_AT_LEAST, 0, 1, _X32_BIT),
+        _refuse(errno.ENOSYS),
+        *(part for call in _PROGRAMS for part in (_Instruction(_JUMP_EQUAL, 0, 1, call[column]), _refuse(errno.EPERM))),
+        _Instruction(_RETURN, 0, 0, _ALLOW),
+    ]
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
