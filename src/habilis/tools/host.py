@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import importlib.util
 import json
 import logging
@@ -12,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -45,12 +43,6 @@ _MIB = 1 << 20
 QUICK_S = 0.003
 """A look at a workspace that takes no longer is taken without a thread."""
 _T = TypeVar("_T")
-
-
-@lru_cache(maxsize=1)
-def _seal() -> str:
-    """What keeps a tool from starting programs (see `guest`); empty on a processor for which there is no filter."""
-    return base64.b64encode(seccomp.without_programs()).decode("ascii") if seccomp.supported() else ""
 
 
 @dataclass(frozen=True)
@@ -282,7 +274,7 @@ class ToolHost:
                 "arguments": arguments,
                 "files": [str(path) for path in files],
                 "workspace": str(workspace),
-                "sealed": "" if sandbox.level in WITHOUT_WALLS or (grant and grant.subprocess) else _seal(),
+                "sealed": "" if sandbox.level in WITHOUT_WALLS or (grant and grant.subprocess) else seccomp.seal(),
             }
             body = json.dumps(request).encode("ascii")
             early = None
