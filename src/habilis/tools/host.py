@@ -21,11 +21,12 @@ from habilis.core.errors import SandboxUnavailable
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome, Frozen, JsonSchema
 from habilis.tools.aliases import Alias
-from habilis.tools.capabilities.enforcing import Doors, ProxyDoors, under_grant
+from habilis.tools.capabilities.enforcing import WITHOUT_WALLS, Doors, ProxyDoors, under_grant
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.loading import may_be_loaded_early, repeatable
 from habilis.tools.network.fixtures import Recording, Replaying
 from habilis.tools.packages.environments import Environment, EnvironmentFailed, Environments
+from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.early import Early
 from habilis.tools.sandbox.interpreter import FIXED_VARIABLES, FLAGS, compiled
 from habilis.tools.sandbox.outcomes import outcomes_of
@@ -273,6 +274,7 @@ class ToolHost:
                 "arguments": arguments,
                 "files": [str(path) for path in files],
                 "workspace": str(workspace),
+                "sealed": "" if sandbox.level in WITHOUT_WALLS or (grant and grant.subprocess) else seccomp.seal(),
             }
             body = json.dumps(request).encode("ascii")
             early = None

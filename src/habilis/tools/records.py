@@ -34,6 +34,7 @@ class RecordedCall(Frozen):
 
     `why_not` says why the call cannot be replayed; None when it can. Paths of the workspace stand as `.` in `output`.
     `granted` and `refused` are kinds and names, as in `CallOutcome`; `traffic` is what it exchanged with granted hosts.
+    `redacted`: the rules by which something was taken out of it when it was handed on.
     """
 
     format: int = FORMAT
@@ -50,6 +51,7 @@ class RecordedCall(Frozen):
     refused: tuple[str, ...] = ()
     traffic: Traffic | None = None
     why_not: str | None = None
+    redacted: tuple[str, ...] = ()
 
     @property
     def replayable(self) -> bool:

@@ -35,6 +35,7 @@ from habilis.tools.smith import Smith
 
 if TYPE_CHECKING:
     from habilis.config import Settings
+    from habilis.evolution.tending import Tending
     from habilis.models.chat import Models
     from habilis.models.client import Factory
     from habilis.tools.host import ToolHost
@@ -75,6 +76,13 @@ class Curator:
         self._verify_s = verify_s
         self._journal = journal or Journal(folder / "journal.jsonl")
         self._prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+
+    @staticmethod
+    def by_hand(library: Path | str, settings: Settings | None = None, **more: Any) -> Tending:
+        """The same library for a person to tend: retire, revive, merge, promote, pin, rollback (see `Tending`)."""
+        from habilis.evolution.tending import Tending
+
+        return Tending(library, settings, **more)
 
     async def step(self, number: int, finished: Sequence[Finished]) -> StepReport:
         """Absorb what `finished` tasks made, as step `number` of the run, into the library's next generation.

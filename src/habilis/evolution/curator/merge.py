@@ -155,15 +155,23 @@ class Merger:
             left = [tool for tool in left if tool.name not in {best.winner.name, *best.aliases}]
         return decided
 
+    async def into(self, name: str, group: Sequence[str]) -> Decided:
+        """Tool `name` in the place of as many others of `group` as it can replace."""
+        tools = self._tools(group)
+        winner = next(tool for tool in tools if tool.name == name)
+        tried = await self._try(winner, [tool for tool in tools if tool.name != name])
+        return Decided([self._named(tried)] if tried.aliases else [], tried.evidence)
+
     def _order(self, tools: Sequence[Tool], policy: MergePolicy) -> list[Tool]:
         """The members in the order in which they are tried as the one that goes on."""
         if policy == "naive":
             return sorted(tools, key=lambda tool: (len(tool.path.read_bytes()), tool.name))
         labels = list(self._collected.new)
 
-        def rank(tool: Tool) -> tuple[bool, int, int, str]:
+        def rank(tool: Tool) -> tuple[bool, bool, int, int, str]:
             newest = labels.index(tool.name) if tool.name in labels else -1
-            return not any(_descends(tool, t) for t in tools), -len(self._proofs(tool)), -newest, tool.name
+            better = any(_descends(tool, t) for t in tools)
+            return not tool.manifest.pinned, not better, -len(self._proofs(tool)), -newest, tool.name
 
         return sorted(tools, key=rank)
 
@@ -173,13 +181,15 @@ class Merger:
         for old in others:
             known = {"version": old.version, "description": old.description}
             alias = alias_between((old.input_schema, old.output_schema), new, **known)
-            if _descends(old, winner):
+            if old.manifest.pinned:
+                tried.evidence.append(f"{old.name} stays beside {winner.name}: it is pinned")
+            elif _descends(old, winner):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is a better version of that")
             elif alias is None:
                 tried.evidence.append(
                     f"{old.name} stays beside {winner.name}: no one way leads from its fields to those"
                 )
-            elif blocked := self._blocked([old, winner]):
+            elif blocked := _writing([old, winner]):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: {blocked}")
             elif await self._stands(old, winner.runnable, alias, tried, winner.timeout_s, winner):
                 tried.aliases[old.name] = alias
@@ -224,8 +234,9 @@ class Merger:
         return True
 
     def _blocked(self, tools: Sequence[Tool]) -> str:
-        writing = [tool.name for tool in tools if tool.effects == "writes"]
-        return f"{', '.join(writing)} may write, and is not run again to see" if writing else ""
+        if pinned := [tool.name for tool in tools if tool.manifest.pinned]:
+            return f"{', '.join(pinned)} is pinned"
+        return _writing(tools)
 
     def _named(self, tried: _Tried) -> Merge:
         """The merge with the name that goes on: a public one where that costs nobody who knows it anything."""
@@ -257,6 +268,12 @@ class Merger:
         older = [replace(source, via=tool.name) for source in old_names(tool, self._view)]
         good = tuple(record for record in self._view.records(tool.name) if record.verdict == "success")
         return [Source(tool, good), *older]
+
+
+def _writing(tools: Sequence[Tool]) -> str:
+    """Why tools are not tried: what they might write."""
+    writing = [tool.name for tool in tools if tool.effects == "writes"]
+    return f"{', '.join(writing)} may write, and is not run again to see" if writing else ""
 
 
 def plain(alias: Alias) -> bool:

@@ -72,6 +72,13 @@ class Generations:
         """The folder of a generation."""
         return self.folder / f"{number:04d}"
 
+    def numbers(self) -> list[int]:
+        """The generations that are there, the oldest first."""
+        try:
+            return sorted(int(entry.name) for entry in os.scandir(self.folder) if is_generation(Path(entry.path)))
+        except OSError:
+            return []
+
     def report(self, number: int) -> dict[str, Any] | None:
         """How a generation came about; None where nothing tells."""
         try:
@@ -122,8 +129,9 @@ class Generations:
     # --- building and publishing
 
     @contextlib.contextmanager
-    def draft(self) -> Iterator[Path]:
-        """A folder that starts as an image of the current generation, to be changed and then published.
+    def draft(self, start: int | None = None) -> Iterator[Path]:
+        """A folder that starts as an image of the current generation, to be changed and then published; of generation
+        `start`, where that is given.
 
         Change its files by renames only (`atomic_write`, `unlink`): they are shared. It is gone when the block ends.
         Outside a `turn` it waits for its turn itself.
@@ -133,9 +141,10 @@ class Generations:
             shutil.rmtree(folder, ignore_errors=True)  # what a killed one left
             folder.mkdir()
             try:
-                if self.library.is_dir():
-                    with _quiet(self.library.resolve()):
-                        image(self.library.resolve(), folder, but=(REPORT, "__pycache__"))
+                source = self.library.resolve() if start is None else self.path(start)
+                if source.is_dir():
+                    with _quiet(source):
+                        image(source, folder, but=(REPORT, "__pycache__"))
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -176,7 +185,7 @@ class Generations:
         with self._locked():
             for left in self.folder.glob(f"{_GONE}*"):  # what a killed one left
                 remove_tree(left)
-            numbers = sorted(int(path.name) for path in self.folder.iterdir() if is_generation(path))
+            numbers = self.numbers()
             kept = {*numbers[-keep:], *spared, self.current()} if keep > 0 else set(numbers)
             return [self._packed(number) for number in numbers if number not in kept]
 
