@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from habilis.cli.console import ConsoleSink, make_console, usage_text
+from habilis.cli.console import LABEL_WIDTH, ConsoleSink, make_console, usage_text
 from habilis.cli.outcome import body
 from habilis.cli.words import call_text, one_line, plain, seconds_text
 from habilis.config import OFFLINE_NOTICE
@@ -34,10 +34,10 @@ class ChatSink(ConsoleSink):
             self._end_of_talk()
         super().emit(event)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, label: str = "") -> None:
         """A line beside the conversation."""
         self._end_of_talk()
-        self.line("", text, "dim")
+        self.line(label, text, "dim", "dim")
 
     def outcome(self, result: TaskResult, *, answer: bool) -> None:
         """The end of a turn: its answer where `answer` is set, or why there is none, and what it cost."""
@@ -47,12 +47,14 @@ class ChatSink(ConsoleSink):
         if result.status == "answered":
             if answer:
                 self._console.print(Text(self._fit(plain(result.final_answer)), "bold"))
+        elif result.status == "interrupted":
+            self.line("stopped", "/continue goes on with this question", "yellow", "yellow")
         elif result.status != "waiting":
-            for text, _ in body(result):
-                self.line("no", text, "yellow", "yellow")
-        if result.status == "interrupted":
-            self.line("", "/continue goes on with it", "dim")
+            for number, (text, _) in enumerate(body(result)):
+                self.line("" if number else "failed", text, "yellow", "yellow")
         self.line("", " · ".join(_facts(result)), "dim")
+        if self._console.is_terminal:
+            self._console.print()
 
     def _end_of_talk(self) -> None:
         if self._talking:
@@ -88,11 +90,12 @@ class ChatSink(ConsoleSink):
     def _on_tool_call_ended(self, event: ev.ToolCallEnded) -> None:
         self._busy.pop(f"call {event.call_id}", None)
         call = self._calls.pop(event.call_id, event.tool)
+        room = max(60, self._console.width - LABEL_WIDTH - 2) if self._console.is_terminal else 240
         if event.error is not None:
-            self.line("call", f"✗ {call}: {one_line(event.error, 200)}", "red")
+            self.line("call", one_line(f"✗ {call}: {event.error}", room), "red")
             return
         made = f" · made {', '.join(event.made)}" if event.made else ""
-        self.line("call", f"✓ {call} → {one_line(event.text, 120)}{made}", "green")
+        self.line("call", one_line(f"✓ {call} → {event.text}{made}", room), "green")
 
     def _on_thought(self, event: ev.Thought) -> None:
         if event.stage == "replied" and event.position != self._streamed:
