@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+
+from habilis.testing import ScriptedServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,6 +109,16 @@ def test_bad_names_and_wrong_company_are_usage_errors(home: Path) -> None:
     assert not (home / "runs").exists()
 
 
+def test_a_turn_that_failed_is_gone_on_with(home: Path) -> None:
+    first = chat(home, "", "--thread", "t", "--quiet", "--max-tokens", "1", "What is 2+3*4?", command="run")
+    assert (first.returncode, first.stdout) == (4, "")
+    done = chat(home, "", "--thread", "t", "--resume", "--quiet", "--max-tokens", "100000", command="run")
+    assert (done.returncode, done.stdout) == (0, "14\n"), done.stderr
+    again = chat(home, "", "--thread", "t", "--resume", command="run")
+    assert again.returncode == 2
+    assert "thread t has no unfinished turn" in again.stderr
+
+
 def test_a_conversation_is_removed_when_it_is_said_twice(home: Path) -> None:
     chat(home, "What is 1+1?\n", "--thread", "gone", "--quiet")
     refused = chat(home, "", "remove", "gone", command="threads")
@@ -112,6 +126,66 @@ def test_a_conversation_is_removed_when_it_is_said_twice(home: Path) -> None:
     assert chat(home, "", "remove", "gone", "--yes", command="threads").returncode == 0
     assert not (home / "runs" / "threads" / "gone").exists()
     assert chat(home, "", "show", "gone", command="threads").returncode == 2
+
+
+class Asks:
+    """A model that asks for a colour, and answers with what it was told."""
+
+    def __call__(self, messages: list[BaseMessage], tools: list[Any], form: Any) -> AIMessage:
+        last = messages[-1]
+        if "<candidates>" in str(last.content):
+            return AIMessage("{}")
+        if "<answer>" in str(last.content):
+            return AIMessage(json.dumps({"status": "FINISH", "reason": "said"}))
+        if "<findings>" in str(last.content):
+            findings = str(last.content).split("<findings>\n")[1].split("\n</findings>")[0]
+            return AIMessage(json.dumps({"final_answer": findings, "reasoning_summary": ""}))
+        if last.type == "tool":
+            return AIMessage(f"The colour is {last.content}.")
+        call = {"name": "ask_user", "args": {"question": "Which colour?"}, "id": f"ask-{len(messages)}"}
+        return AIMessage("", tool_calls=[call])
+
+
+def test_a_question_of_the_model_is_answered_by_the_next_line(home: Path) -> None:
+    with ScriptedServer(Asks()) as server:
+        setting = ("--set", f"models.basic.base_url={server.base_url}", "--set", "models.basic.model=scripted")
+        done = chat(home, "Paint it\nteal\n", "--thread", "paint", "--quiet", *setting)
+        assert (done.returncode, done.stdout) == (0, "The colour is teal.\n"), done.stderr
+        assert "Which colour?" in done.stderr
+        left = chat(home, "Paint another\n", "--thread", "paint", *setting)
+        assert (left.returncode, left.stdout) == (0, ""), left.stderr
+        taken_up = chat(home, "rose\n", "--thread", "paint", "--json", *setting)
+        assert [row["final_answer"] for row in results(taken_up)] == ["The colour is rose."], taken_up.stderr
+        assert "waits for you: Which colour?" in taken_up.stderr
+
+
+def test_ctrl_c_interrupts_the_question_and_not_the_conversation(home: Path) -> None:
+    with ScriptedServer(latency_s=0.2) as server:
+        words = ["--thread", "slow", "--json", "--quiet", "--set", f"models.basic.base_url={server.base_url}"]
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HABILIS_CACHE_DIR": str(home / "cache")}
+        with subprocess.Popen(
+            [sys.executable, "-m", "habilis", "chat", *words, "--set", "models.basic.model=scripted"],
+            cwd=home,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("What is 2+3*4?\n")
+            process.stdin.flush()
+            assert server.wait_for(1, 60.0)
+            process.send_signal(signal.SIGINT)
+            first = json.loads(process.stdout.readline())
+            asked = len(server.requests)
+            out, said = process.communicate("/continue\nand times two?\n", timeout=120)
+        assert first["status"] == "interrupted"
+        assert asked < 6
+        assert [json.loads(line)["final_answer"] for line in out.splitlines()] == ["14", "28"], said
+        assert process.returncode == 130, "a script can tell that one was interrupted"
+        assert server.repeated() == [], "nothing is paid twice"
 
 
 def test_input_that_is_no_text_is_one_clear_line(home: Path) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from habilis.models.offline import reply
 from habilis.rundir import ThreadDir
-from habilis.testing import RecordingSink
+from habilis.testing import RecordingSink, ScriptedServer, in_plain_text
 
 from .conftest import World
 
@@ -39,3 +40,12 @@ async def test_the_conversation_goes_on_although_a_turn_was_killed(world: World)
     earlier = ThreadDir.named(world.home / "runs", "talk").turns()[2].load_task()[0].earlier  # type: ignore[index]
     assert earlier is not None
     assert [turn.answer for turn in earlier.recent] == ["20", "(not answered: it was broken off)"]
+
+
+@pytest.mark.parametrize("form", ["chat", "completion"])
+async def test_a_model_that_calls_no_functions_holds_a_conversation_too(world: World, form: str) -> None:
+    with ScriptedServer(in_plain_text(reply)) as plain:
+        settings = [f"models.basic.base_url={plain.base_url}", "models.basic.strategy=react_text"]
+        team = world.team(*settings, f"models.basic.react_form={form}")
+        answers = [(await team.run(question, base=world.home, thread="talk")) for question in (FIRST, SECOND, THIRD)]
+    assert [(one.status, one.final_answer) for one in answers] == [("answered", a) for a in ("20", "30", "60")]

@@ -113,6 +113,7 @@ class Chat:
             files, self._files = self._files, []
             self._run(lambda team: team.run(text, files=files, thread=self._thread.name))
         except HabilisError as error:
+            self._thread.discard_if_unused()
             self._fail(error)
 
     def _run(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> None:
@@ -237,18 +238,18 @@ class Chat:
     def _do_continue(self, _: str) -> None:
         turns = self._thread.turns()
         if not turns or turns[-1].read_state() not in UNFINISHED | {"failed"}:
-            raise UserError("there is nothing to continue: the last question has its answer")
+            raise UserError("there is nothing to continue: the last question has come to its end")
         self._waiting = None
         self._run(lambda team: team.resume(self._thread.path, turns[-1].id))
 
     # --- what is said
 
     def _greet(self) -> None:
-        if self._alone or self._sink is None:
-            return
-        count = len(self._thread.turns()) if self._thread.exists() else 0
-        begun = f", {count} question{'' if count == 1 else 's'} so far" if count else ""
-        self._sink.note(f"conversation {self._thread.name}{begun}. /help says what can be typed, Ctrl-D ends.", "chat")
+        if self._sink and not self._alone:
+            count = len(self._thread.turns()) if self._thread.exists() else 0
+            begun = f", {count} question{'' if count == 1 else 's'} so far" if count else ""
+            text = f"conversation {self._thread.name}{begun}. /help says what can be typed, Ctrl-D ends."
+            self._sink.note(text, "chat")
         self._see_where_it_stands()
 
     def _see_where_it_stands(self) -> None:

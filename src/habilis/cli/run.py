@@ -68,7 +68,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     before = {task.id for task in folder.tasks()}
     folder.write_run(chosen_settings=chosen_settings(loaded))
     try:
-        return Session(args, loaded, make_team, folder).drive(
+        code = Session(args, loaded, make_team, folder).drive(
             lambda team: team.run(
                 question,
                 files=args.file,
@@ -78,8 +78,12 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
         )
     except BaseException:
         if not before:
-            folder.discard_if_unused()
+            (ThreadDir.of(folder) or folder).discard_if_unused()
         raise
+    thread = ThreadDir.of(folder) if code and not args.quiet else None
+    if thread and thread.turns()[-1].read_state() in UNFINISHED | {"failed"}:
+        _note(f"habilis run --thread {args.thread} --resume goes on with it")
+    return code
 
 
 def _place(args: Namespace, folder: RunDir, replayed: TaskDir | None) -> dict[str, Any]:
