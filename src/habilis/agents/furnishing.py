@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.agents.remembering import earlier_tools, recalled
 from habilis.config import Settings, cache_dir
+from habilis.core.errors import UserError
 from habilis.core.events import Notice
 from habilis.core.ports import Granter
 from habilis.core.types import Role, Task
@@ -18,9 +19,12 @@ from habilis.models.usage import Budget
 from habilis.prompts import Prompts
 from habilis.rundir import TaskDir
 from habilis.tools.capabilities.grants import Grants
+from habilis.tools.external.bound import ExternalTools, NamedSource
+from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library
 from habilis.tools.library.earlier import WithEarlier
+from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
 from habilis.tools.smith import Smith
@@ -61,9 +65,11 @@ def furnished(
     granter: Granter | None = None,
     shared: SharedBuilds | None = None,
     may_ask: bool = True,
+    sources: Sequence[NamedSource] = (),
 ) -> Workshop:
     """The workshop of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
-    task's own keeps its tool calls then. Raises `UserError` for settings that cannot be followed."""
+    task's own keeps its tool calls then. `sources` give tools besides those that settings name. Raises `UserError` for
+    settings that cannot be followed."""
     tape = Tape(folder.tape)
     models = Models(
         settings.models,
@@ -72,11 +78,14 @@ def furnished(
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
         clients=clients,
     )
+    if settings.capabilities.inspect_https and (reason := inspecting.lacks()):
+        raise UserError(reason)
     host = ToolHost(
         settings.sandbox,
         notice=lambda text: emit(Notice(level="warning", text=text)),
         environments=Environments.of(settings.tools),
         upstream=settings.capabilities.proxy,
+        inspect_https=settings.capabilities.inspect_https,
     )
     grants = Grants(
         settings.capabilities,
@@ -114,5 +123,6 @@ def furnished(
         emit=emit,
         workspace=folder.workspace,
         grants=grants,
+        external=ExternalTools([*sources_of(settings), *sources]),
         may_ask=may_ask,
     )

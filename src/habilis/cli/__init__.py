@@ -93,6 +93,14 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         return score(args)
     if args.command == "library":
         return _library(args)
+    if args.command == "completion":
+        from habilis.cli.completion import completion
+
+        return completion(args)
+    if args.command == "serve":
+        from habilis.cli import exchange
+
+        return exchange.serve(args)
     if args.command == "config":
         from habilis.cli import settings
 
@@ -103,10 +111,18 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
 
 def _library(args: Any) -> int:
+    from habilis.cli import tending
+
+    if args.verb in tending.VERBS:
+        return tending.run(args)
     if args.verb == "env":
         from habilis.cli import environments
 
         return {"list": environments.list_, "prune": environments.prune}[args.env_verb](args)
+    from habilis.cli import exchange
+
+    if args.verb in exchange.VERBS:
+        return exchange.run_verb(args)
     from habilis.cli.library import call
 
     return call(args)
@@ -136,6 +152,7 @@ def _logging(debug: bool) -> Iterator[None]:
     logging.getLogger("habilis").setLevel(logging.DEBUG if debug else logging.WARNING)
     for name in ("aiosqlite", "asyncio", "httpcore", "httpx", "openai", "markdown_it"):
         logging.getLogger(name).setLevel(logging.INFO if debug else logging.ERROR)
+    logging.getLogger("mcp").setLevel(logging.INFO if debug else logging.CRITICAL)  # it logs tracebacks as errors
     if not debug and threading.excepthook is threading.__excepthook__:
         # A library's thread that is cut off when a run is stopped at once has nothing to tell a person.
         threading.excepthook = lambda failure: logging.getLogger(__name__).debug(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from habilis.cli import exchange
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
@@ -31,6 +32,8 @@ SCORE_EXIT_CODES = (
 )
 CALL_HELP = """One tool with several --args, several tools with one, or as many --args as tools: the calls run in order
 through one host, in one temporary working folder."""
+COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
+behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
 
 
@@ -72,7 +75,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
-    if extra and getattr(args, "tools", None) is not None:  # call NAME --args JSON NAME --args JSON
+    if extra and getattr(args, "verb", None) == "call":  # call NAME --args JSON NAME --args JSON
         args.tools += [word for word in extra if not word.startswith("-")]
         extra = [word for word in extra if word.startswith("-")]
     if extra:
@@ -122,7 +125,11 @@ def build() -> Parser:
     _add_threads(commands)
     _add_score(commands)
     _add_library(commands)
+    exchange.add_serve(commands, _settings_and_folders)
     _add_config(commands)
+    completion = commands.add_parser("completion", help="print completion for a shell", description=COMPLETION_HELP)
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+    completion.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     doctor = commands.add_parser("doctor", help="say what works here and what to do about the rest")
     _settings_options(doctor)
     _folder_options(doctor)
@@ -266,8 +273,11 @@ def _add_score(commands: Any) -> None:
 
 
 def _add_library(commands: Any) -> None:
-    library = commands.add_parser("library", help="call tools by hand; list and prune their environments")
+    from habilis.cli.tending.options import add_verbs
+
+    library = commands.add_parser("library", help="find, judge, mend and call the tools of a library")
     verbs = library.add_subparsers(dest="verb", metavar="VERB", required=True)
+    add_verbs(verbs, _settings_and_folders, _count)
     call = verbs.add_parser("call", help="run tools as an agent would", description=CALL_HELP, epilog=CALL_EXIT_CODES)
     call.add_argument("tools", nargs="+", metavar="NAME_OR_FILE", help="name of a tool in the library, or a .py file")
     call.add_argument(
@@ -292,6 +302,7 @@ def _add_library(commands: Any) -> None:
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)
     _folder_options(call)
+    exchange.add_verbs(verbs, _settings_and_folders)
     env = verbs.add_parser("env", help="list and prune the packages installed for tools")
     env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
     listing = env_verbs.add_parser("list", help="environments, the last used first")
@@ -331,6 +342,11 @@ def _folder_options(parser: argparse.ArgumentParser, *, library: bool = True) ->
     parser.add_argument("--output", metavar="DIR", help="folder that runs are kept in (default: runs)")
     if library:
         parser.add_argument("--library", metavar="DIR", help="library of tools (default: library in the runs' folder)")
+
+
+def _settings_and_folders(parser: argparse.ArgumentParser) -> None:
+    _settings_options(parser)
+    _folder_options(parser)
 
 
 def _fields_option(parser: argparse.ArgumentParser) -> None:

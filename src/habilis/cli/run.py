@@ -208,7 +208,7 @@ class Session:
 
     def _absorb(self, result: TaskResult) -> None:
         """Take what the task proved into its library. The answer is given: whatever fails here is one line."""
-        from habilis.evolution.absorb import absorb_task
+        from habilis.evolution.absorb import absorb_task, unverified
 
         try:
             absorbed = asyncio.run(absorb_task(result, self._library, self._settings, told=_note))
@@ -220,7 +220,12 @@ class Session:
             _note(f"the task's tools stay with its run, the library is as it was: {text}")
             logging.getLogger(__name__).debug("absorbing failed", exc_info=error)
             return
-        if absorbed is None or self.console is None:
+        if absorbed is None:
+            return
+        if late := unverified(absorbed):
+            limit = f"{self._settings.evolution.absorb_timeout_s:g} s (evolution.absorb_timeout_s)"
+            _note(f"{', '.join(late)} could not be tried again within {limit}; it stays with its run")
+        if self.console is None:
             return
         if new := [line.tool.split("@")[0] for line in absorbed.lineage]:
             _note(f"{', '.join(new)} went into the library, generation {absorbed.generation}")

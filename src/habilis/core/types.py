@@ -159,13 +159,21 @@ class GrantRequest(Frozen):
     description: str = ""
 
 
+class Traffic(Frozen):
+    """What a call exchanged with granted hosts, kept: the digest of the record of it, or in words why there is none."""
+
+    digest: str = ""
+    lost: str = ""
+
+
 class CallOutcome(Frozen):
     """What one run of a tool came to: exactly one of `output` (JSON) and `error` counts.
 
     `printed` is the tail of what the tool wrote to stdout and stderr. `opened` are the task files that it
     opened for reading, `made` the workspace-relative files that it created or changed. `level` is the sandbox
     level that held it. `granted` is what it was given beside its task's files and `refused` what it wanted and did not
-    get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values.
+    get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values. `traffic` is set where the call
+    was given hosts and what passed was to be kept.
     """
 
     output: Any = None
@@ -177,6 +185,7 @@ class CallOutcome(Frozen):
     level: str = ""
     granted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    traffic: Traffic | None = None
 
 
 class Invocation(Frozen):

@@ -17,7 +17,7 @@ and for a training run (`rundir.training`) in `runs/<name>/`: rows.jsonl, predic
 metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/
 """
 
-from habilis.rundir.files import JsonlSink, atomic_write, read_jsonl
+from habilis.rundir.files import JsonlSink, append_line, atomic_write, read_jsonl
 from habilis.rundir.keeping import (
     Cleaning,
     cleanable,
@@ -44,6 +44,7 @@ __all__ = [
     "TaskDir",
     "ThreadDir",
     "TrainingDir",
+    "append_line",
     "atomic_write",
     "check_run_name",
     "cleanable",

@@ -16,7 +16,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.models.offline import MODEL_NAME, following
+from habilis.models.offline import MODEL_NAME, citing, following
 from habilis.models.offline.families.conditions import said
 from habilis.models.offline.form import Form, written
 from habilis.models.offline.language import number
@@ -72,9 +72,10 @@ class _State:
 def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> AIMessage:
     """The executor's next reply: calls that can be made now, else the answer or what stands in its way."""
     understood = following.understood(seen)
-    if isinstance(understood, Unclear):
-        return AIMessage(_cannot(understood))
     made = _calls_made(messages[seen.position :])
+    if isinstance(understood, Unclear):
+        search = None if understood.known else citing.call_for(seen.question, tools)
+        return _looked_up(seen.question, *search, made) if search else AIMessage(_cannot(understood))
     bound = _bound(tools)
     state = _State()
     calls: list[Any] = []
@@ -101,6 +102,18 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
     if state.failures:
         return AIMessage(_report(understood, state))
     return AIMessage(_answer(understood, state))
+
+
+def _looked_up(question: str, tool: str, arguments: dict[str, Any], made: Sequence[_Made]) -> AIMessage:
+    """A search in the user's documents, or what came of it."""
+    same = [one for one in made if one.tool == tool and dict(one.arguments) == arguments]
+    if not same:
+        return AIMessage("", tool_calls=[_call(tool, arguments, 0)])
+    if same[-1].output is None:
+        return AIMessage(f"I could not answer this. The search failed: {same[-1].error} (This is the {MODEL_NAME}.)")
+    found = citing.answer(question, tool, arguments, same[-1].output)
+    nothing = f"I could not answer this: no sentence of the documents does. (This is the {MODEL_NAME}.)"
+    return AIMessage(found or nothing)
 
 
 def _cannot(unclear: Unclear) -> str:

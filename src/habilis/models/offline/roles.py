@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.models.offline import MODEL_NAME, executing, following, judging, writing
+from habilis.models.offline import MODEL_NAME, citing, executing, following, judging, writing
 from habilis.models.offline.clustering import cluster
 from habilis.models.offline.faults import RUBBISH, Faults
 from habilis.models.offline.operations import Operation, recognise, request_for
@@ -89,7 +89,12 @@ def plan(seen: Seen) -> dict[str, Any]:
     """Candidates that fit the steps of the question are reused, for the other steps tools are requested."""
     understood = following.understood(seen)
     if isinstance(understood, Unclear):
-        return {"required_tool_names": [], "tool_usage_guidance": "", "tool_requests": []}
+        names = (
+            [] if understood.known else [name for name, _, _ in _CANDIDATE.findall(seen.parts.get("candidates", ""))]
+        )
+        search = [name for name in names if name.startswith(citing.TOOL)][:1]
+        guidance = f"Call {search[0]} with what the question asks about." if search else ""
+        return {"required_tool_names": search, "tool_usage_guidance": guidance, "tool_requests": []}
     known = _candidates(seen.parts.get("candidates", ""))
     reused: list[str] = []
     requests: list[dict[str, Any]] = []
