@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
@@ -200,3 +202,67 @@ def test_input_that_is_no_text_is_one_clear_line(home: Path) -> None:
     )
     assert done.returncode == 2
     assert b"not UTF-8" in done.stderr
+
+
+class Terminal:
+    """The program at a terminal of its own."""
+
+    def __init__(self, home: Path, *words: str) -> None:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+        env |= {"PYTHONPATH": str(ROOT / "src"), "HABILIS_CACHE_DIR": str(home / "cache"), "TERM": "dumb"}
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "habilis", "chat", *words],
+            cwd=home,
+            env={**env, "COLUMNS": "100"},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def wait_for(self, text: str) -> str:
+        """What was shown until `text` came; the rest is kept."""
+        while text not in self.shown:
+            ready, _, _ = select.select([self.master], [], [], 120.0)
+            assert ready, f"{text!r} did not come after {self.shown!r}"
+            try:
+                piece = os.read(self.master, 65_536)
+            except OSError:  # the other end is closed
+                piece = b""
+            assert piece, f"ended before {text!r}: {self.shown!r}"
+            self.shown += piece.decode("utf-8", "replace")
+        before, _, self.shown = self.shown.partition(text)
+        return before
+
+    def close(self) -> int:
+        code = self.process.wait(120)
+        os.close(self.master)
+        return code
+
+
+def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None:
+    terminal = Terminal(home, "--thread", "tty")
+    terminal.wait_for("/help says what can be typed")
+    terminal.wait_for("› ")
+    terminal.type("What is the average price in sales.csv?\n")
+    seen = terminal.wait_for("model calls")
+    assert "written" in seen
+    assert "→" in seen, "its tool work, one line a call"
+    assert "\n20\r\n" in seen
+    terminal.wait_for("› ")
+    terminal.type("\x03")
+    terminal.wait_for("Ctrl-C again, or Ctrl-D, ends the conversation")
+    terminal.type("And the \\\nmaximum?\n")
+    assert "\n30\r\n" in terminal.wait_for("model calls")
+    terminal.wait_for("› ")
+    terminal.type("\x04")
+    terminal.wait_for("habilis chat --thread tty goes on with this conversation")
+    assert terminal.close() == 0
+    assert "average price" in (home / "cache" / "chat-history").read_text(encoding="utf-8")
+    assert (home / "cache" / "chat-history").stat().st_mode & 0o077 == 0
