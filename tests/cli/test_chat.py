@@ -223,6 +223,15 @@ class Terminal:
         os.close(slave)
         self.shown = ""
 
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.master)
+
     def type(self, text: str) -> None:
         os.write(self.master, text.encode())
 
@@ -240,29 +249,24 @@ class Terminal:
         before, _, self.shown = self.shown.partition(text)
         return before
 
-    def close(self) -> int:
-        code = self.process.wait(120)
-        os.close(self.master)
-        return code
-
 
 def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None:
-    terminal = Terminal(home, "--thread", "tty")
-    terminal.wait_for("/help says what can be typed")
-    terminal.wait_for("› ")
-    terminal.type("What is the average price in sales.csv?\n")
-    seen = terminal.wait_for("model calls")
-    assert "written" in seen
-    assert "→" in seen, "its tool work, one line a call"
-    assert "\n20\r\n" in seen
-    terminal.wait_for("› ")
-    terminal.type("\x03")
-    terminal.wait_for("Ctrl-C again, or Ctrl-D, ends the conversation")
-    terminal.type("And the \\\nmaximum?\n")
-    assert "\n30\r\n" in terminal.wait_for("model calls")
-    terminal.wait_for("› ")
-    terminal.type("\x04")
-    terminal.wait_for("habilis chat --thread tty goes on with this conversation")
-    assert terminal.close() == 0
+    with Terminal(home, "--thread", "tty") as terminal:
+        terminal.wait_for("/help says what can be typed")
+        terminal.wait_for("› ")
+        terminal.type("What is the average price in sales.csv?\n")
+        seen = terminal.wait_for("model calls")
+        assert "written" in seen
+        assert '→ {"average": 20' in seen, "its tool work, one line a call"
+        assert "\n20\r\n" in seen
+        terminal.wait_for("› ")
+        terminal.type("\x03")
+        terminal.wait_for("Ctrl-C again, or Ctrl-D, ends the conversation")
+        terminal.type("And the \\\nmaximum?\n")
+        assert "\n30\r\n" in terminal.wait_for("model calls")
+        terminal.wait_for("› ")
+        terminal.type("\x04")
+        terminal.wait_for("habilis chat --thread tty goes on with this conversation")
+        assert terminal.process.wait(120) == 0
     assert "average price" in (home / "cache" / "chat-history").read_text(encoding="utf-8")
     assert (home / "cache" / "chat-history").stat().st_mode & 0o077 == 0

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
+NO_ERROR = ', "error": null}'
+"""How the result of a tool that is content ends; a person need not read it."""
+
+
 class ChatSink(ConsoleSink):
     """Shows less than the account of a run: what a person sees of work that goes on between question and answer."""
 
@@ -24,6 +28,7 @@ class ChatSink(ConsoleSink):
         self._told: set[str] = set()
         self._calls: dict[str, str] = {}
         self._talking = False
+        self._streamed = 0
 
     @classmethod
     def on(cls, stream: TextIO) -> ChatSink:
@@ -91,26 +96,24 @@ class ChatSink(ConsoleSink):
         self._busy.pop(f"call {event.call_id}", None)
         call = self._calls.pop(event.call_id, event.tool)
         room = max(60, self._console.width - LABEL_WIDTH - 2) if self._console.is_terminal else 240
-        if event.error is not None:
-            self.line("call", one_line(f"✗ {call}: {event.error}", room), "red")
-            return
         made = f" · made {', '.join(event.made)}" if event.made else ""
-        self.line("call", one_line(f"✓ {call} → {event.text}{made}", room), "green")
+        failed = event.error is not None
+        came = one_line(event.error or f"{event.text.replace(NO_ERROR, '}')}{made}", room // 2)
+        call = one_line(call, room - len(came) - 5)  # what came of it is what a person wants to see
+        self.line("call", f"✗ {call}: {came}" if failed else f"✓ {call} → {came}", "red" if failed else "green")
 
     def _on_thought(self, event: ev.Thought) -> None:
-        if event.stage == "replied" and event.position != self._streamed:
+        if event.position != self._streamed:  # else it was shown as it came
             super()._on_thought(event)
-
-    _streamed = -1
 
     def _on_thought_piece(self, event: ev.ThoughtPiece) -> None:
         """What the model says, as it says it."""
         from rich.text import Text
 
-        self.pause()
-        self._talking, self._streamed = True, event.position
-        text = plain(event.text) if self._console.is_terminal else ""
-        self._console.print(Text(self._fit(text), "dim"), end="", soft_wrap=True)
+        if self._console.is_terminal:
+            self.pause()
+            self._talking, self._streamed = True, event.position
+            self._console.print(Text(self._fit(plain(event.text)), "dim"), end="", soft_wrap=True)
 
     def _refresh(self) -> None:
         if not self._talking:
