@@ -325,12 +325,15 @@ class WriterSettings(Frozen):
 
 
 class MemorySettings(Frozen):
-    """What a turn of a conversation is told of the turns before it."""
+    """What a request holds of what came before: earlier turns of a conversation, and the work on this question."""
 
     max_tokens: int = Field(
         4_000,
         ge=0,
         description="tokens of earlier turns that a request holds, the newest first; older ones are looked up",
+    )
+    max_work_tokens: int = Field(
+        100_000, ge=1_000, description="tokens of the work on one question before it is folded into a summary"
     )
 
 

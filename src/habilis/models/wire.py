@@ -16,8 +16,6 @@ from habilis.core.types import ToolSpec
 from habilis.models.calls import UNREADABLE_AT
 
 Plain = dict[str, Any]
-SHORT_URL = 120
-"""Characters of an image's URL that stand for themselves."""
 
 
 def digest(value: Any) -> str:
@@ -50,7 +48,7 @@ def _by_digest(content: Any) -> Any:
 def _image_by_digest(block: Plain) -> Plain:
     image = block.get("image_url")
     url = image.get("url") if isinstance(image, dict) else None
-    if not isinstance(url, str) or not url.startswith("data:") or len(url) < SHORT_URL:
+    if not isinstance(url, str) or not url.startswith("data:"):
         return block
     kind, _, data = url.partition(",")
     short = f"{kind},blake2b-{hashlib.blake2b(data.encode(), digest_size=16).hexdigest()}"
