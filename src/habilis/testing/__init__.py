@@ -2,9 +2,9 @@
 
 `ScriptedServer` speaks chat completions on loopback and fails on demand, `ScriptedModel` is a chat model that plays
 given replies in process, `in_plain_text` turns an answerer into one that cannot call functions, `RecordingSink` keeps
-events, `ScriptedGranter` says what tools may have, `FakeClock` makes waiting free. `ScriptedService` is any HTTP service
-on loopback, for tests of tools that ask one. `python -m habilis.testing` serves the offline demonstration model until
-stopped.
+events, `ScriptedGranter` says what tools may have, `FakeClock` makes waiting free. `ScriptedService` is any HTTP
+service on loopback, for tests of tools that ask one. `python -m habilis.testing` serves the offline demonstration model
+until stopped.
 """
 
 from habilis.testing.doubles import FakeClock, RecordingSink, ScriptedGranter, ScriptedModel
