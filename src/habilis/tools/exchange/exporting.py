@@ -20,13 +20,13 @@ from typing import TYPE_CHECKING
 from habilis.core.errors import UserError
 from habilis.prompts import Prompts
 from habilis.rundir import atomic_write
+from habilis.rundir.files import sync
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.exchange.parcels import FolderLayout, Layout, Parcel
 from habilis.tools.exchange.proving import Prover
 from habilis.tools.exchange.redaction import Redaction, told
 from habilis.tools.exchange.words import MANIFEST, ExportedTool, ExportManifest, ExportReport, Kind
 from habilis.tools.library import LayeredLibrary, Library, Manifest, Tool
-from habilis.tools.library.places import sync
 from habilis.tools.records import RecordedCall, RecordStore
 from habilis.tools.replay import Replayer, distinct
 
