@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from habilis.config import Settings
     from habilis.tools.host import ToolHost
 
-AT_ONCE = 4
-"""Tools that are tried side by side."""
+AT_ONCE = 2
+"""Tools that are tried side by side: one in the warm server for trials, one that gets ready; more would run cold."""
 REFUSED_CHARS = 300
 
 
