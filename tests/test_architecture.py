@@ -40,6 +40,7 @@ INSIDE_THE_SANDBOX: dict[str, set[str]] = {
     "habilis.tools.sandbox.confine": set(),
     "habilis.tools.sandbox.attack": set(),
     "habilis.tools.network.relay": set(),
+    "habilis.tools.documents.guest": {"lxml", "pypdf", "trafilatura"},
 }
 """Programs that run inside the sandbox, with what each may import besides the standard library."""
 

@@ -18,7 +18,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from habilis.core.errors import UserError
@@ -45,7 +45,9 @@ class RoleSettings(Frozen):
     )
     temperature: float | None = Field(None, ge=0, le=2, description="sampling temperature; unset: the server's default")
     token_limit: int | None = Field(
-        None, ge=256, description="tokens that a request may hold; unset: no limit, nothing is summarised"
+        None,
+        ge=256,
+        description="tokens that a request may hold, its reply too if max_tokens is set; unset: no limit",
     )
     max_tokens: int | None = Field(None, ge=1, description="tokens that a reply may hold; unset: the server's default")
     max_retries: int | None = Field(
@@ -67,6 +69,10 @@ class RoleSettings(Frozen):
         None, description="how react_text asks: a conversation, or one text to go on with (/completions)"
     )
     stream: bool | None = Field(None, description="show the executor's replies while they come")
+    images: bool | None = Field(
+        None, description="show the executor the images of a question; unset: unless its server refuses them"
+    )
+    image_detail: Literal["low", "high", "auto"] | None = Field(None, description="how closely it looks at them")
 
 
 BASIC_DEFAULTS = RoleSettings(
@@ -79,6 +85,7 @@ BASIC_DEFAULTS = RoleSettings(
     strategy="auto",
     react_form="chat",
     stream=False,
+    image_detail="low",
 )
 
 
@@ -161,6 +168,10 @@ class CapabilitiesSettings(Frozen):
     proxy: str | None = Field(
         None, description="your own proxy, through which granted hosts are reached: http://host:port"
     )
+    inspect_https: bool = Field(
+        False,
+        description="look into the https of tools, so that such calls can be recorded and replayed (SECURITY.md)",
+    )
     read: Literal["task_files", "listed"] = Field(
         "task_files", description="paths that tools may read; listed: those below the paths of read_list too"
     )
@@ -210,6 +221,9 @@ class ToolsSettings(Frozen):
         description="take a call of an unknown tool for the only one bound, if its arguments fit and it writes not",
     )
     finish_task: bool = Field(False, description="offer finish_task; a plain answer stays the primary way to end")
+    use: tuple[str, ...] | None = Field(
+        None, description="names of sources and tool_sets that tasks work with; unset: all sources"
+    )
 
     @field_validator("package_list")
     @classmethod
@@ -219,6 +233,83 @@ class ToolsSettings(Frozen):
             if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
                 raise ValueError(f"{name!r} is not the name of a package; versions do not belong here")
         return tuple(sorted({re.sub(r"[-_.]+", "-", name).lower() for name in names}))
+
+
+class AuthSettings(Frozen):
+    """How a source is told who asks. Exactly one of `header`, `query` and `scheme`; without any, scheme bearer."""
+
+    secret_env: str = Field(description="name of the environment variable that holds the secret (never the secret)")
+    header: str | None = Field(None, description="header that carries the secret as it is")
+    query: str | None = Field(None, description="parameter of the address that carries it")
+    scheme: Literal["bearer", "basic"] | None = Field(
+        None, description="bearer: Authorization with the secret as a token; basic: with the secret as user:password"
+    )
+    check: str | None = Field(None, description="path that is fetched when a task begins, to see that the secret works")
+
+    @field_validator("secret_env")
+    @classmethod
+    def _a_name(cls, name: str) -> str:
+        if not re.fullmatch(_VARIABLE, name):
+            raise ValueError("this is no name of an environment variable; the secret itself does not belong here")
+        return name
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AuthSettings:
+        if sum(way is not None for way in (self.header, self.query, self.scheme)) > 1:
+            raise ValueError("give one of header, query and scheme")
+        return self
+
+
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,60}"
+
+
+class McpSettings(Frozen):
+    """An MCP server: a program that is started for each task, or an address."""
+
+    command: tuple[str, ...] = Field((), description="program and arguments; speaks MCP on its standard streams")
+    url: str | None = Field(None, description="address of a server that speaks streamable HTTP")
+    env: tuple[str, ...] = Field((), description="names of environment variables that the program is given")
+    cwd: str | None = Field(None, description="folder that the program is started in")
+    trust_hints: bool = Field(False, description="believe the server where it says that a tool only reads")
+
+    @model_validator(mode="after")
+    def _one_server(self) -> McpSettings:
+        if bool(self.command) == (self.url is not None):
+            raise ValueError("give either command or url")
+        return self
+
+
+class SourceSettings(Frozen):
+    """Where tools come from that are no modules of the library. Exactly one kind: `openapi` or `mcp`."""
+
+    openapi: str | None = Field(None, description="path or address of an OpenAPI document (JSON or YAML)")
+    mcp: McpSettings | None = Field(None, description="an MCP server")
+    base_url: str | None = Field(None, description="for openapi: where the operations are, in place of its servers")
+    auth: AuthSettings | None = Field(None, description="what requests carry to say who asks")
+    required: bool = Field(False, description="end with an error where this source gives no tools; else go on without")
+    open_timeout_s: float = Field(30.0, gt=0, description="seconds that it may take to say which tools there are")
+    timeout_s: float = Field(60.0, gt=0, description="seconds that one call may take")
+    max_mb: int = Field(8, ge=1, le=256, description="size of one answer, MiB")
+
+    @field_validator("openapi", "base_url")
+    @classmethod
+    def _without_user(cls, address: str | None) -> str | None:
+        if address is not None and re.match(r"[a-zA-Z]+://[^/?#]*@", address):
+            raise ValueError("the address holds a user's name; secrets belong into auth")
+        return address
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SourceSettings:
+        kinds = [name for name in SOURCE_KINDS if getattr(self, name) is not None]
+        if len(kinds) != 1:
+            raise ValueError(f"give exactly one of {', '.join(SOURCE_KINDS)}")
+        if self.base_url is not None and self.openapi is None:
+            raise ValueError("base_url belongs to openapi")
+        return self
+
+
+SOURCE_KINDS = ("openapi", "mcp")
+"""Fields of a source that say what it is."""
 
 
 class WriterSettings(Frozen):
@@ -233,10 +324,54 @@ class WriterSettings(Frozen):
     timeout_s: float = Field(1200.0, gt=0, description="seconds that an external writer may take")
 
 
+class MemorySettings(Frozen):
+    """What a turn of a conversation is told of the turns before it."""
+
+    max_tokens: int = Field(
+        4_000,
+        ge=0,
+        description="tokens of earlier turns that a request holds, the newest first; older ones are looked up",
+    )
+
+
 class RetrievalSettings(Frozen):
     """Which tools of the library a plan's prompt shows."""
 
     candidates: int = Field(20, ge=0, le=100, description="tools shown to the manager")
+
+
+class KnowledgeSettings(Frozen):
+    """Documents of the user's own, in whose text tasks may search."""
+
+    folders: tuple[str, ...] = Field(
+        (), description="folders of text, Markdown, HTML and PDF that search_documents reads"
+    )
+    top_k: int = Field(5, ge=1, le=50, description="passages that one search gives at most")
+    threshold: float = Field(
+        0.15, ge=0, le=1, description="relevance below which nothing is given; 0.5: each word of the query once"
+    )
+    chunk_tokens: int = Field(300, ge=50, le=4_000, description="tokens of a passage, about")
+    max_file_mb: int = Field(20, ge=1, le=1_000, description="size of a file that is read, MiB")
+
+
+class WebSearchSettings(Frozen):
+    """The service behind web_search."""
+
+    service: Literal["tavily", "searxng"] | None = Field(
+        None, description="tavily: by key; searxng: a server of your own; unset: no web_search"
+    )
+    url: str | None = Field(None, description="address of the service; needed for searxng: https://host[:port]")
+    key_env: str = Field("TAVILY_API_KEY", description="name of the environment variable that holds Tavily's key")
+    max_results: int = Field(5, ge=1, le=20, description="results that one search gives at most")
+
+
+class WebSettings(Frozen):
+    """Reading the web. What may be reached is for capabilities.network to say."""
+
+    read_page: bool = Field(False, description="offer read_page, which gives the text of a page of a granted host")
+    max_page_mb: int = Field(5, ge=1, le=100, description="size of a page that is read, unpacked, MiB")
+    timeout_s: float = Field(30.0, gt=0, le=600, description="seconds that one page or search may take, all told")
+    search: WebSearchSettings = WebSearchSettings()
 
 
 class EvolutionSettings(Frozen):
@@ -274,6 +409,9 @@ class EvolutionSettings(Frozen):
     max_time_s: float | None = Field(None, gt=0, description="seconds that the whole run may take, resumes included")
     stop_file: str | None = Field(None, description="file whose appearance ends the run after the step under way")
     absorb: bool = Field(True, description="take the proven tools of an answered single task into the library")
+    absorb_timeout_s: float = Field(
+        20.0, gt=0, description="seconds for trying them again first; a tool that takes longer stays with its task"
+    )
 
 
 class DatasetsSettings(Frozen):
@@ -291,6 +429,28 @@ class ScoringSettings(Frozen):
     concurrency: int = Field(8, ge=1, le=256, description="answers that models judge at once")
 
 
+class ExchangeSettings(Frozen):
+    """What is handed on with a library, and how it is served to other programs."""
+
+    redact: tuple[Literal["secrets", "emails", "home_paths"], ...] = Field(
+        ("secrets", "emails", "home_paths"), description="what is taken out of recorded calls when they are exported"
+    )
+    redact_patterns: tuple[str, ...] = Field((), description="regular expressions of what is taken out as well")
+    serve_calls: int = Field(8, ge=1, le=256, description="calls that 'habilis serve' runs at once; others wait")
+
+    @field_validator("redact_patterns")
+    @classmethod
+    def _expressions(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                empty = re.compile(pattern).match("") is not None
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+            if empty:
+                raise ValueError(f"{pattern!r} matches the empty text")
+        return patterns
+
+
 class Settings(Frozen):
     """All settings. Build them with `load_settings`; every default stands in its field."""
 
@@ -300,12 +460,36 @@ class Settings(Frozen):
     capabilities: CapabilitiesSettings = CapabilitiesSettings()
     tools: ToolsSettings = ToolsSettings()
     writer: WriterSettings = WriterSettings()
+    memory: MemorySettings = MemorySettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
+    web: WebSettings = WebSettings()
     evolution: EvolutionSettings = EvolutionSettings()
     datasets: DatasetsSettings = DatasetsSettings()
     scoring: ScoringSettings = ScoringSettings()
+    sources: dict[str, SourceSettings] = Field(
+        default_factory=dict, description="tools of other programs by a name of your own: openapi or mcp, with auth"
+    )
+    tool_sets: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="named choices among them: source, or source.tool (* stands for any text)"
+    )
+    exchange: ExchangeSettings = ExchangeSettings()
     prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
     runs_dir: str = Field("runs", description="folder that runs are kept in")
+
+    @field_validator("sources", "tool_sets")
+    @classmethod
+    def _plain_names(cls, named: dict[str, Any]) -> dict[str, Any]:
+        for name in named:
+            if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_-]{0,31}", name):
+                raise ValueError(f"the name {name[:40]!r} must be a letter and up to 31 letters, digits, _ or -")
+        return named
+
+    @model_validator(mode="after")
+    def _names_apart(self) -> Settings:
+        if both := sorted(self.sources.keys() & self.tool_sets.keys()):
+            raise ValueError(f"{both[0]} is the name of a source and of a tool set")
+        return self
 
 
 @dataclass(frozen=True)
@@ -484,7 +668,11 @@ def _inside(dotted: str, key: str) -> bool:
 
 def _is_open(dotted: str) -> bool:
     """Whether the setting is a mapping with keys of the user's own."""
-    return dotted.endswith((".headers", ".options"))
+    return dotted.endswith((".headers", ".options")) or dotted in OPEN_GROUPS
+
+
+OPEN_GROUPS = ("sources", "tool_sets")
+"""Settings at the top whose entries bear names of the user's own; files and overrides merge them entry by entry."""
 
 
 def _check_key(dotted: str, origin: str) -> None:
@@ -505,7 +693,9 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
     rows: list[tuple[str, Any]] = []
     for key, value in tree.items():
         dotted = f"{prefix}{key}"
-        if isinstance(value, dict) and not _is_open(dotted):
+        if dotted in OPEN_GROUPS and isinstance(value, dict):
+            rows += [(f"{dotted}.{name}", entry) for name, entry in value.items()]
+        elif isinstance(value, dict) and not _is_open(dotted):
             rows += _flatten(value, dotted + ".")
         elif value is not None or dotted in _fields():  # a group with all its keys commented out is empty
             rows.append((dotted, value))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from habilis.agents.remembering import earlier_tools, recalled
 from habilis.config import Settings, cache_dir
+from habilis.core.errors import UserError
 from habilis.core.events import Notice
 from habilis.core.ports import Granter
 from habilis.core.types import Role, Task
@@ -17,8 +19,12 @@ from habilis.models.usage import Budget
 from habilis.prompts import Prompts
 from habilis.rundir import TaskDir
 from habilis.tools.capabilities.grants import Grants
+from habilis.tools.external.bound import ExternalTools, NamedSource
+from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library
+from habilis.tools.library.earlier import WithEarlier
+from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
 from habilis.tools.smith import Smith
@@ -31,7 +37,20 @@ if TYPE_CHECKING:
     from habilis.config import RoleSettings
     from habilis.tools.sharing import SharedBuilds
 
+
 Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
+
+
+def _public(task: Task, folder: TaskDir, public: Path) -> Library:
+    """The library, and before it what earlier turns of a conversation made and it has not taken in."""
+    earlier = [Library(tools) for tools in earlier_tools(task, folder)]
+    return WithEarlier(public, earlier) if earlier else Library(public)
+
+
+def _recall(task: Task) -> Callable[[str], str] | None:
+    """How earlier turns are looked up, where not all of them are shown."""
+    hidden = task.earlier is not None and (task.earlier.near or task.earlier.left_out)
+    return (lambda query: recalled(task, query)) if hidden else None
 
 
 def furnished(
@@ -46,9 +65,11 @@ def furnished(
     granter: Granter | None = None,
     shared: SharedBuilds | None = None,
     may_ask: bool = True,
+    sources: Sequence[NamedSource] = (),
 ) -> Workshop:
     """The workshop of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
-    task's own keeps its tool calls then. Raises `UserError` for settings that cannot be followed."""
+    task's own keeps its tool calls then. `sources` give tools besides those that settings name. Raises `UserError` for
+    settings that cannot be followed."""
     tape = Tape(folder.tape)
     models = Models(
         settings.models,
@@ -57,11 +78,14 @@ def furnished(
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
         clients=clients,
     )
+    if settings.capabilities.inspect_https and (reason := inspecting.lacks()):
+        raise UserError(reason)
     host = ToolHost(
         settings.sandbox,
         notice=lambda text: emit(Notice(level="warning", text=text)),
         environments=Environments.of(settings.tools),
         upstream=settings.capabilities.proxy,
+        inspect_https=settings.capabilities.inspect_https,
     )
     grants = Grants(
         settings.capabilities,
@@ -72,7 +96,7 @@ def furnished(
         emit=emit,
     )
     prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
-    library = LayeredLibrary(Library(folder.tools), Library(public))
+    library = LayeredLibrary(Library(folder.tools), _public(task, folder, public))
     smith = Smith(
         host,
         library,
@@ -94,10 +118,11 @@ def furnished(
         host=host,
         library=library,
         smith=smith,
-        presets=Presets(models, prompts, task, folder.workspace, settings.tools),
+        presets=Presets(models, prompts, task, folder.workspace, settings.tools, recall=_recall(task)),
         tape=tape,
         emit=emit,
         workspace=folder.workspace,
         grants=grants,
+        external=ExternalTools([*sources_of(settings), *sources]),
         may_ask=may_ask,
     )

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
+from habilis.agents.remembering import exchanges
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
@@ -36,7 +37,8 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
     findings = _within_limit(findings, shop)
     if shop.task.answer_schema is not None:
         return await _by_schema(shop.task.answer_schema, findings, shop)
-    prompt = shop.prompts.render("answer", question=shop.task.question, findings=findings)
+    told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
+    prompt = shop.prompts.render("answer", **told)
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     try:
         reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer")
@@ -50,7 +52,8 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
 async def _by_schema(schema: JsonSchema, findings: str, shop: Workshop) -> Command[Literal["__end__"]]:
     """The answer as data that fits `schema`; what does not is sent back with what is wrong, then given up."""
     text = json.dumps(schema, ensure_ascii=False)
-    prompt = shop.prompts.render("answer_form", question=shop.task.question, findings=findings, schema=text)
+    told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
+    prompt = shop.prompts.render("answer_form", **told, schema=text)
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     try:
         reply: Any = await shop.models.structured(prompt.role, messages, answer_type(schema), purpose="answer")

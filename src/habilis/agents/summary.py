@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from habilis.agents.remembering import earlier_messages
 from habilis.agents.state import ExecutorState
 from habilis.core.events import Summarised
 from habilis.tools.workshop import Workshop
@@ -22,7 +23,8 @@ def too_long(messages: Sequence[BaseMessage], bound: Sequence[str], shop: Worksh
     if limit is None:
         return False
     system = SystemMessage(shop.system_prompt)
-    return shop.models.count("basic", [system, *messages], shop.specs(bound)).tokens > limit
+    sent = [system, *earlier_messages(shop), *messages]
+    return shop.models.count("basic", sent, shop.specs(bound)).tokens > limit
 
 
 async def fold(state: ExecutorState, shop: Workshop) -> list[BaseMessage]:

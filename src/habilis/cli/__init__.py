@@ -65,6 +65,14 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         from habilis.cli import run
 
         return run.run(args, team_factory)
+    if args.command == "chat":
+        from habilis.cli import chat
+
+        return chat.chat(args, team_factory)
+    if args.command == "threads":
+        from habilis.cli import threads
+
+        return {"list": threads.list_, "show": threads.show, "remove": threads.remove}[args.verb](args)
     if args.command == "evolve":
         from habilis.cli import evolve
 
@@ -89,6 +97,10 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         from habilis.cli.completion import completion
 
         return completion(args)
+    if args.command == "serve":
+        from habilis.cli import exchange
+
+        return exchange.serve(args)
     if args.command == "config":
         from habilis.cli import settings
 
@@ -107,6 +119,10 @@ def _library(args: Any) -> int:
         from habilis.cli import environments
 
         return {"list": environments.list_, "prune": environments.prune}[args.env_verb](args)
+    from habilis.cli import exchange
+
+    if args.verb in exchange.VERBS:
+        return exchange.run_verb(args)
     from habilis.cli.library import call
 
     return call(args)
@@ -136,6 +152,7 @@ def _logging(debug: bool) -> Iterator[None]:
     logging.getLogger("habilis").setLevel(logging.DEBUG if debug else logging.WARNING)
     for name in ("aiosqlite", "asyncio", "httpcore", "httpx", "openai", "markdown_it"):
         logging.getLogger(name).setLevel(logging.INFO if debug else logging.ERROR)
+    logging.getLogger("mcp").setLevel(logging.INFO if debug else logging.CRITICAL)  # it logs tracebacks as errors
     if not debug and threading.excepthook is threading.__excepthook__:
         # A library's thread that is cut off when a run is stopped at once has nothing to tell a person.
         threading.excepthook = lambda failure: logging.getLogger(__name__).debug(

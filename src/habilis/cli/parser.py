@@ -8,11 +8,17 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from habilis.cli import exchange
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
 · 3 model unreachable · 4 budget used up · 130 interrupted"""
 
+CHAT_HELP = """A conversation: each line is a question, which may lean on those before it. On a terminal /help says what
+else can be typed, Ctrl-C interrupts a question and Ctrl-D ends. Standard input that is no terminal is read line by
+line; answers go to standard output, one a line where they have one line, the account to standard error."""
+CHAT_EXIT_CODES = """exit codes: 0 ended by you, and piped: every question was answered · of the first question that was
+not: as of habilis run · 2 usage or configuration · 130 interrupted"""
 EVOLVE_HELP = """Works through a data set step by step: the tasks of a batch run side by side, then their tools go into
 the run's own library, which the next step starts from."""
 EVOLVE_EXIT_CODES = """exit codes: 0 every step was absorbed, whatever single tasks ended as · 1 a step failed
@@ -69,7 +75,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
-    if extra and getattr(args, "tools", None) is not None:  # call NAME --args JSON NAME --args JSON
+    if extra and getattr(args, "verb", None) == "call":  # call NAME --args JSON NAME --args JSON
         args.tools += [word for word in extra if not word.startswith("-")]
         extra = [word for word in extra if word.startswith("-")]
     if extra:
@@ -113,10 +119,13 @@ def build() -> Parser:
     parser.add_argument("--version", action="version", version=f"habilis {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
+    _add_chat(commands)
     _add_evolve(commands)
     _add_runs(commands)
+    _add_threads(commands)
     _add_score(commands)
     _add_library(commands)
+    exchange.add_serve(commands, _settings_and_folders)
     _add_config(commands)
     completion = commands.add_parser("completion", help="print completion for a shell", description=COMPLETION_HELP)
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
@@ -141,6 +150,7 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is given as JSON")
     _settings_options(run)
     _folder_options(run)
+    _thread_option(run, "ask as the next question of the conversation NAME, which --resume then goes on with")
     run.add_argument("--run-dir", metavar="D", help="this run's own folder")
     run.add_argument("--task-id", metavar="ID", help="name of the task inside the run")
     run.add_argument(
@@ -151,6 +161,38 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--max-tokens", type=_count, metavar="N", help="tokens that the task may cost")
     run.add_argument("--max-time", metavar="S", help="seconds that the task may take (also 5m, 2h)")
     _output_options(run)
+
+
+def _add_chat(commands: Any) -> None:
+    chat = commands.add_parser(
+        "chat", help="ask question after question", description=CHAT_HELP, epilog=CHAT_EXIT_CODES
+    )
+    _thread_option(chat, "the conversation to go on with, or to begin under this name (default: a new one)")
+    chat.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
+    _settings_options(chat)
+    _folder_options(chat)
+    _absorb_option(chat)
+    chat.add_argument("--max-tokens", type=_count, metavar="N", help="tokens that one question may cost")
+    chat.add_argument("--max-time", metavar="S", help="seconds that one question may take (also 5m, 2h)")
+    group = chat.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="each result as one line of JSON on standard output")
+    group.add_argument("--quiet", action="store_true", help="the answers and nothing else")
+
+
+def _add_threads(commands: Any) -> None:
+    threads = commands.add_parser("threads", help="list, show and remove conversations")
+    verbs = threads.add_subparsers(dest="verb", metavar="VERB", required=True)
+    listing = verbs.add_parser("list", help="conversations, the last used first")
+    show = verbs.add_parser("show", help="questions, tool calls and answers of one")
+    remove = verbs.add_parser("remove", help="remove conversations with all that they hold")
+    show.add_argument("thread", metavar="NAME", help="name of the conversation")
+    remove.add_argument("threads", nargs="+", metavar="NAME", help="name of the conversation")
+    remove.add_argument("--yes", action="store_true", help="do not ask")
+    for verb in (listing, show, remove):
+        _settings_options(verb)
+        _folder_options(verb, library=False)
+    for verb in (listing, show):
+        verb.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def _add_evolve(commands: Any) -> None:
@@ -260,6 +302,7 @@ def _add_library(commands: Any) -> None:
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)
     _folder_options(call)
+    exchange.add_verbs(verbs, _settings_and_folders)
     env = verbs.add_parser("env", help="list and prune the packages installed for tools")
     env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
     listing = env_verbs.add_parser("list", help="environments, the last used first")
@@ -309,6 +352,10 @@ def _settings_and_folders(parser: argparse.ArgumentParser) -> None:
 def _fields_option(parser: argparse.ArgumentParser) -> None:
     told = "id, question, answer, … by column (a.b: inside, -: none)"
     parser.add_argument("--fields", action="append", default=[], metavar="K=COL,…", help=told)
+
+
+def _thread_option(parser: argparse.ArgumentParser, told: str) -> None:
+    parser.add_argument("--thread", metavar="NAME", help=told)
 
 
 def _absorb_option(parser: argparse.ArgumentParser) -> None:

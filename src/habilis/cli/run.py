@@ -19,7 +19,7 @@ from habilis.cli.words import plain, seconds_of
 from habilis.config import Loaded, environment, load_with_origins
 from habilis.core.errors import UserError
 from habilis.core.types import Task, TaskResult
-from habilis.rundir import RunDir, TaskDir, find_run, masked, newest_unfinished
+from habilis.rundir import UNFINISHED, RunDir, TaskDir, ThreadDir, find_run, masked, newest_unfinished
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -39,8 +39,12 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
                 "--resume goes on with a task as it was asked: leave the question, --file, --schema and --replay out"
             )
         args.run, args.answer = args.run_dir, None
+        if args.thread is not None:
+            args.run, args.task_id = unfinished_turn(args)
         return resume(args, team_factory)
     loaded = load(args)
+    if args.thread is not None and (args.run_dir or args.task_id or args.replay or args.decide):
+        raise UserError("--thread asks a new question: leave --run-dir, --task-id, --replay and --decide out")
     if args.decide:
         from habilis.cli.decide import decide
 
@@ -57,7 +61,10 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
         Library(Path(args.library))  # raises for what is none, before a folder is made
     schema = _schema(args.schema)
     make_team = team_factory or _team()  # its imports take a while; a run that is killed in them leaves no folder
-    folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=_label(question))
+    if args.thread is not None:
+        folder = _begun(ThreadDir.named(runs, args.thread), args)
+    else:
+        folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=_label(question))
     before = {task.id for task in folder.tasks()}
     folder.write_run(chosen_settings=chosen_settings(loaded))
     try:
@@ -65,16 +72,48 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
             lambda team: team.run(
                 question,
                 files=args.file,
-                run_dir=folder.path,
-                task_id=args.task_id,
-                replay=replayed.run.path if replayed else None,
                 **({"answer_schema": schema} if schema is not None else {}),
+                **_place(args, folder, replayed),
             )
         )
     except BaseException:
         if not before:
             folder.discard_if_unused()
         raise
+
+
+def _place(args: Namespace, folder: RunDir, replayed: TaskDir | None) -> dict[str, Any]:
+    """Where the team is to put the task: in a conversation, or in a run of its own."""
+    if args.thread is not None:
+        return {"thread": args.thread}
+    return {
+        "run_dir": folder.path,
+        "task_id": args.task_id,
+        "replay": replayed.run.path if replayed else None,
+    }
+
+
+def _begun(thread: ThreadDir, args: Namespace) -> RunDir:
+    """The folder of a conversation that is asked the next question, with the library that it had."""
+    thread.begin()
+    turns = thread.turns()
+    if turns and args.library is None:
+        args.library = library_of(turns[-1])
+    if turns and turns[-1].read_state() in UNFINISHED:
+        _note(f"turn {int(turns[-1].id)} of thread {thread.name} has no answer; --resume would have gone on with it")
+    return thread.run
+
+
+def unfinished_turn(args: Namespace) -> tuple[str, str]:
+    """Folder and name of the last turn of --thread. Raises `UserError` when it has its answer."""
+    thread = ThreadDir.named(Path(load(args).settings.runs_dir), args.thread)
+    thread.record()
+    turns = thread.turns()
+    if args.run_dir or args.task_id:
+        raise UserError("--thread --resume goes on with its last turn: leave --run-dir and --task-id out")
+    if not turns or turns[-1].read_state() not in UNFINISHED | {"failed"}:
+        raise UserError(f"nothing to resume: thread {thread.name} has no unfinished turn")
+    return str(thread.path), turns[-1].id
 
 
 def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
@@ -96,7 +135,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
     if answer is not None and not answer.strip():
         raise UserError("the answer is empty")
     if args.library is None:
-        args.library = _library_of(task)
+        args.library = library_of(task)
     session = Session(args, loaded, team_factory or _team(), task.run)
     waiting = task.load_result() if task.read_state() == "waiting" else None
     if waiting is not None and answer is None and session.asker is None:
@@ -165,7 +204,7 @@ class Session:
 
     def _absorb(self, result: TaskResult) -> None:
         """Take what the task proved into its library. The answer is given: whatever fails here is one line."""
-        from habilis.evolution.absorb import absorb_task
+        from habilis.evolution.absorb import absorb_task, unverified
 
         try:
             absorbed = asyncio.run(absorb_task(result, self._library, self._settings, told=_note))
@@ -177,7 +216,12 @@ class Session:
             _note(f"the task's tools stay with its run, the library is as it was: {text}")
             logging.getLogger(__name__).debug("absorbing failed", exc_info=error)
             return
-        if absorbed is None or self.console is None:
+        if absorbed is None:
+            return
+        if late := unverified(absorbed):
+            limit = f"{self._settings.evolution.absorb_timeout_s:g} s (evolution.absorb_timeout_s)"
+            _note(f"{', '.join(late)} could not be tried again within {limit}; it stays with its run")
+        if self.console is None:
             return
         if new := [line.tool.split("@")[0] for line in absorbed.lineage]:
             _note(f"{', '.join(new)} went into the library, generation {absorbed.generation}")
@@ -304,7 +348,7 @@ def _task_of(run: RunDir, task_id: str | None) -> TaskDir:
     raise UserError(f"run {run.name} has {len(tasks)} tasks; choose one with --task-id")
 
 
-def _library_of(task: TaskDir) -> str | None:
+def library_of(task: TaskDir) -> str | None:
     """The library that `task` was started with, if it was named then; a relative one is the default of its place."""
     stored = task.load_task()
     library = stored[1].get("library") if stored else None

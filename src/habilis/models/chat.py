@@ -10,6 +10,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from habilis.models.structured import Modes
 
 T = TypeVar("T", bound=BaseModel)
+LEAST_REPLY = 64
+"""Tokens that a reply may hold however full the window is: an answer in a word must be possible."""
 
 
 class Models:
@@ -184,10 +187,22 @@ class Models:
             return self._replay(slot.entry)
         try:
             client = await self._clients.get(request.role)
-            return await self._live(slot, client, build(client))
+            return await self._live(slot, client, self._with_room(build(client), request.role))
         except BaseException:
             self.tape.release(slot)
             raise
+
+    def _with_room(self, exchange: Exchange, role: Role) -> Exchange:
+        """`exchange` with room for its reply: what the window leaves, where both it and the reply have a limit."""
+        settings = self._clients.settings(role)
+        if settings.max_tokens is None or settings.token_limit is None:
+            return exchange
+        tools = [ToolSpec.model_validate(tool) for tool in exchange.request.tools]
+        left = settings.token_limit - self.count(role, exchange.messages, tools).tokens
+        if left >= settings.max_tokens:
+            return exchange
+        wire = replace(exchange.wire, max_tokens=max(left, LEAST_REPLY))
+        return replace(exchange, wire=wire)
 
     def _replay(self, entry: Entry) -> tuple[AIMessage, str]:
         from habilis.models.wire import reply_from

@@ -58,7 +58,7 @@ class Client:
         stop = list(wire.stop) or None
         if not self.native:
             return await self._translated(messages, wire, stop, say)
-        kwargs: dict[str, Any] = {}
+        kwargs: dict[str, Any] = {"max_tokens": wire.max_tokens} if wire.max_tokens else {}
         if wire.tools:
             kwargs["tools"] = list(wire.tools)
             if self.settings.parallel_tool_calls is not None and not wire.tool_choice:

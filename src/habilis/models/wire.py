@@ -16,6 +16,8 @@ from habilis.core.types import ToolSpec
 from habilis.models.calls import UNREADABLE_AT
 
 Plain = dict[str, Any]
+SHORT_URL = 120
+"""Characters of an image's URL that stand for themselves."""
 
 
 def digest(value: Any) -> str:
@@ -26,7 +28,7 @@ def digest(value: Any) -> str:
 
 def request_part(message: BaseMessage) -> Plain:
     """What a provider is sent of `message`."""
-    plain: Plain = {"type": message.type, "content": message.content}
+    plain: Plain = {"type": message.type, "content": _by_digest(message.content)}
     if message.name:
         plain["name"] = message.name
     if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
@@ -36,6 +38,23 @@ def request_part(message: BaseMessage) -> Plain:
     if isinstance(message, ToolMessage):
         plain["call_id"] = message.tool_call_id
     return plain
+
+
+def _by_digest(content: Any) -> Any:
+    """`content` with a digest in the place of each image that it carries: a tape holds what was asked, not albums."""
+    if not isinstance(content, list):
+        return content
+    return [_image_by_digest(block) if isinstance(block, dict) else block for block in content]
+
+
+def _image_by_digest(block: Plain) -> Plain:
+    image = block.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else None
+    if not isinstance(url, str) or not url.startswith("data:") or len(url) < SHORT_URL:
+        return block
+    kind, _, data = url.partition(",")
+    short = f"{kind},blake2b-{hashlib.blake2b(data.encode(), digest_size=16).hexdigest()}"
+    return {**block, "image_url": {**block["image_url"], "url": short}}
 
 
 def tools_part(tools: Sequence[ToolSpec]) -> list[Plain]:

@@ -106,12 +106,13 @@ class Smith:
         task_id: str = "",
         grants: Grants | None = None,
         shared: SharedBuilds | None = None,
+        live: bool = True,
     ) -> None:
-        """`shared`: builds that tasks of one step share; None for a task of its own."""
+        """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`."""
         self._host, self._library, self._writer = host, library, writer
         self._models, self._prompts, self._emit, self._settings = models, prompts, emit, settings
         self._task_id, self._shared = task_id, shared
-        self._gate = Gate(host, library, Replayer(host, library, models, prompts), grants or Grants())
+        self._gate = Gate(host, library, Replayer(host, library, models, prompts, live=live), grants or Grants())
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
         self._mending: dict[str, asyncio.Lock] = {}
 

@@ -109,6 +109,8 @@ class Player:
         self.folder, self.prompts = folder, Prompts()
 
     def ask(self, prompt: str, **values: Any) -> AIMessage:
+        if prompt in ("plan", "review", "answer"):
+            values = {"conversation": [], **values}
         return reply(as_messages(self.prompts.render(prompt, **values)))
 
     def data(self, prompt: str, **values: Any) -> dict[str, Any]:

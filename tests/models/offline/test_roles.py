@@ -370,7 +370,7 @@ def test_tools_and_their_schemas_are_bound_and_counted(player, average):
 
 
 def test_a_structured_reply_comes_as_a_call_when_its_schema_is_the_only_tool(player):
-    prompt = player.prompts.render("answer", question="q", findings="Conclusion: 7")
+    prompt = player.prompts.render("answer", conversation=[], question="q", findings="Conclusion: 7")
     tool = {"type": "function", "function": {"name": "AnswerReply", "parameters": {"type": "object"}}}
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     assert reply(messages, [tool]).tool_calls[0]["args"]["final_answer"] == "7"

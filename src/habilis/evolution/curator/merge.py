@@ -74,6 +74,7 @@ class Merger:
     def __init__(self, collected: Collected, gate: Gate, replayer: Replayer, *, trial_calls: int) -> None:
         self._collected, self._view = collected, collected.view
         self._gate, self._replayer, self._trial_calls = gate, replayer, trial_calls
+        self._given: set[str] = set()
 
     # --- the writer's way
 
@@ -116,14 +117,16 @@ class Merger:
 
     def _manifest(self, made: Passed, tools: Sequence[Tool], origin: Origin) -> Manifest:
         """What stands beside a tool that the writer made. Its name is what the writer says, made safe, unless that is
-        taken: by another tool, or by one of its members whose callers would have to learn new arguments."""
+        taken: by another tool, one made in this step among them, or by one of its members whose callers would have to
+        learn new arguments."""
         said = safe_name(made.contract.name)
         free = {tool.name for tool in tools if plain(made.aliases[tool.name])}
         taken = (self._collected.catalogue.taken() | set(self._collected.new) | RESERVED) - free
         number = 1
-        while with_suffix(said, number) in taken:
+        while with_suffix(said, number) in taken | self._given:
             number += 1
         name = with_suffix(said, number)
+        self._given.add(name)
         manifest = Manifest.of(made.source, made.description, made.contract, name=name, origin=origin)
         parents = tuple(f"{tool.name}@{tool.version}" for tool in tools)
         update = {"how": "merged", "parents": parents, "our_suffix": name != said, "smoke": made.smoke}
@@ -214,7 +217,8 @@ class Merger:
                 tried.evidence.append(f"{old.name} stays beside {new.name}: {report.failures[0]}")
                 return False
             if not first.replayed:
-                tried.evidence.append(f"{old.name} stays beside {new.name}: none of its calls can be run again")
+                why = f" ({first.why_not[0]})" if first.why_not else ""
+                tried.evidence.append(f"{old.name} stays beside {new.name}: none of its calls can be run again{why}")
                 return False
             line = f"{new.name} repeats {report.replayed} of {report.records} recorded calls of {old.name}"
             if heir is None or not _descends(heir, old):  # a mended tool is meant to differ where it was wrong

@@ -177,10 +177,4 @@ class DraftLibrary:
 
     def _kept(self, call: RecordedCall) -> RecordedCall:
         """`call` with its files here, or with the reason why a replay must do without."""
-        found = {
-            name: content for name, digest in call.files.items() if (content := self._contents(digest)) is not None
-        }
-        if len(found) < len(call.files):
-            return call.model_copy(update={"why_not": call.why_not or "its files were not there any more"})
-        _, why_not = self._store.keep(found)
-        return call if why_not is None else call.model_copy(update={"files": {}, "why_not": call.why_not or why_not})
+        return self._store.bring(call, self._contents)

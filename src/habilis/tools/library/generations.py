@@ -19,13 +19,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import tarfile
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import FORMAT
-from habilis.rundir import atomic_write
+from habilis.rundir import atomic_write, list_runs
+from habilis.rundir.files import remove_tree, sync
 from habilis.tools.library.catalogue import Catalogue
 from habilis.tools.library.places import (
     CONVERTING,
@@ -34,12 +36,11 @@ from habilis.tools.library.places import (
     is_generation,
     is_published,
     settle,
-    sync,
     writer_lock,
 )
 
 REPORT = "report.json"
-_DRAFT = ".draft"
+_DRAFT, _GONE = ".draft", ".gone-"
 _NOT_LINKED = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
 _POLL_S = 0.05
 
@@ -175,6 +176,34 @@ class Generations:
         self._point_to(number, parent if plain else None)
         return number
 
+    def pack_old(self, keep: int, *, spared: Collection[int] = ()) -> list[Path]:
+        """Pack all but the newest `keep` generations, each into `<generations>/packed/<number>.tar.gz`, and take their
+        folders away; returns the packed files, oldest first. 0 keeps all.
+
+        The generation in force stays, and so do those of `spared`: whoever began with one reads it to the end (see
+        `in_use`). A kill leaves each generation as a folder, as a whole packed file, or as both. Raises OSError.
+        """
+        with self._locked():
+            for left in self.folder.glob(f"{_GONE}*"):  # what a killed one left
+                remove_tree(left)
+            numbers = sorted(int(path.name) for path in self.folder.iterdir() if is_generation(path))
+            kept = {*numbers[-keep:], *spared, self.current()} if keep > 0 else set(numbers)
+            return [self._packed(number) for number in numbers if number not in kept]
+
+    def _packed(self, number: int) -> Path:
+        target = self.folder / "packed" / f"{number:04d}.tar.gz"
+        target.parent.mkdir(exist_ok=True)
+        aside = target.with_name(f".{target.name}.tmp")
+        with tarfile.open(aside, "w:gz") as packed:
+            packed.add(self.path(number), arcname=f"{number:04d}")
+        sync(aside)
+        aside.replace(target)
+        sync(target.parent)
+        gone = self.folder / f"{_GONE}{number:04d}"
+        self.path(number).rename(gone)
+        remove_tree(gone)
+        return target
+
     def _free_number(self, number: int) -> int:
         while self.path(number).exists():
             number += 1
@@ -253,6 +282,17 @@ def as_of(library: Path, number: int) -> Path:
     first = folder / f"{1:04d}"
     # A plain folder that became the first generation bears no report; a first generation that was built does.
     return folder / f"{0:04d}" if (first / REPORT).exists() else first
+
+
+def in_use(library: Path, runs: Path) -> set[int]:
+    """Generations of `library` that a task below the folder `runs` began with, and goes on with when it is resumed."""
+    found = set()
+    for run in list_runs(runs):
+        for task in run.tasks():
+            told = (task.load_task() or (None, {}))[1]
+            if told.get("library") and followed(Path(told["library"])) == followed(library):
+                found.add(int(told.get("generation") or 0))
+    return found
 
 
 def digest(folder: Path) -> str:

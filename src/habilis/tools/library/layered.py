@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.types import Invocation, ToolCard
 from habilis.tools.contract import Contract
 from habilis.tools.library.folder import Broken, Library
+from habilis.tools.library.places import writer_lock
 from habilis.tools.library.tool import Origin, Tool
 from habilis.tools.records import RecordedCall
 from habilis.tools.retrieval import BM25Retriever
@@ -47,11 +48,14 @@ class LayeredLibrary:
         """What a plan shows of each tool."""
         return [tool.card for tool in self.tools()]
 
-    def search(self, query: str, k: int) -> list[ToolCard]:
-        """The at most `k` tools nearest to `query`, best first (the `Retriever` port). The index follows the tools."""
+    def search(self, query: str, k: int, *, also: Sequence[ToolCard] = ()) -> list[ToolCard]:
+        """The at most `k` tools nearest to `query`, best first (the `Retriever` port). The index follows the tools.
+
+        `also` are tools of other places, ranked among those of the libraries.
+        """
         if self._index is None:
             self._index = self.public.index() if self.public else BM25Retriever()
-        self._index.follow(self.cards())
+        self._index.follow([*self.cards(), *also])
         return self._index.search(query, k)
 
     def broken(self) -> list[Broken]:
@@ -87,6 +91,14 @@ class LayeredLibrary:
     def record(self, invocation: Invocation, *, workspace: Path, files: Sequence[Path] = ()) -> RecordedCall:
         """Record a call of a private or public tool, in the private library."""
         return self.private.record(invocation, workspace=workspace, files=files)
+
+    def keep(self, contents: Mapping[str, bytes]) -> tuple[dict[str, str], str | None]:
+        """Store contents that a record will name, in the private library: digests by name, or why they are not kept.
+
+        Raises OSError.
+        """
+        with writer_lock(self.private.path):
+            return self.private.store.keep(contents)
 
     def improve(self, tool: Tool, source: str, description: Description, contract: Contract, origin: Origin) -> Tool:
         """Put a better version of `tool` in force: in place when it is private, as a private fork when it is public."""

@@ -175,7 +175,12 @@ class Tool(Frozen):
     @property
     def spec(self) -> ToolSpec:
         """What a model sees of it; `Library.get` knows the tool by this name too."""
-        return ToolSpec(name=provider_name(self.name), description=self.description, parameters=self.input_schema)
+        return ToolSpec(name=self.spec_name, description=self.description, parameters=self.input_schema)
+
+    @property
+    def spec_name(self) -> str:
+        """The name by which models know it."""
+        return provider_name(self.name)
 
     @property
     def card(self) -> ToolCard:

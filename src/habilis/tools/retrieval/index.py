@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-import math
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.types import ToolCard
+from habilis.tools.retrieval.formula import Field, impacts_of, rarity
 from habilis.tools.retrieval.saved import Columns, Header, read, write
 from habilis.tools.retrieval.thesaurus import neighbours
 from habilis.tools.retrieval.words import faint_terms, parts, terms
@@ -37,6 +36,7 @@ _WEIGHTS = (2.0, 1.0, 0.5, 0.4, 0.2)
 _LENGTHS = (3.0, 10.0, 4.0, 16.0, 12.0)
 """Usual lengths of the fields, in terms."""
 _B = (0.2, 0.6, 0.5, 0.75, 1.0)
+_FIELDS = tuple(Field(*one) for one in zip(_WEIGHTS, _LENGTHS, _B, strict=True))
 _K1 = 1.0
 _FAINT = 0.7
 _NEIGHBOUR = 0.25
@@ -220,7 +220,7 @@ class BM25Retriever:
     def _rarity(self, term: str) -> float | None:
         """Robertson's inverse document frequency of `term`, kept positive; None when no card has it."""
         count = self._counts.get(term, 0)
-        return math.log(1 + (len(self._cards) - count + 0.5) / (count + 0.5)) if count else None
+        return rarity(count, len(self._cards)) if count else None
 
     def _said_of_name(self, name: str, asked: frozenset[str]) -> float:
         """How much of what makes `name` rare stands in the query, 0 to 1."""
@@ -300,13 +300,7 @@ class BM25Retriever:
 
 def _impacts(card: ToolCard) -> dict[str, float]:
     """The terms of `card` with their part of a score, 0 to 1."""
-    weights: dict[str, float] = {}
-    for text, weight, usual, b in zip(_texts(card), _WEIGHTS, _LENGTHS, _B, strict=True):
-        counts = Counter(terms(text))
-        length = sum(counts.values())
-        for term, count in counts.items():
-            weights[term] = weights.get(term, 0.0) + weight * count / (1 - b + b * length / usual)
-    return {term: weight / (weight + _K1) for term, weight in weights.items()}
+    return impacts_of(_texts(card), _FIELDS, _K1)
 
 
 def _held(card: ToolCard) -> dict[str, set[str]]:

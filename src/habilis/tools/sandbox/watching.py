@@ -45,15 +45,17 @@ class Watch:
         # a single process is held by its own limit; a quarter more leaves that limit the first word
         if self._memory() > self._limits.memory_bytes * 5 // 4:
             self._stop_for("memory")
-        for folder, before in zip(self._folders, self._room, strict=True):
-            idle = self._measuring is None or self._measuring.done()
-            if idle and before - free_lately(folder, moment()) > self._limits.disk_bytes // 2:
-                self._measuring = asyncio.ensure_future(self._measure(folder))
+        now = zip(self._folders, self._room, strict=True)
+        fuller = any(before - free_lately(folder, moment()) > self._limits.disk_bytes // 2 for folder, before in now)
+        if fuller and (self._measuring is None or self._measuring.done()):
+            self._measuring = asyncio.ensure_future(self._measure())
         self._later = self._loop.call_later(WATCH_S, self._look)
 
-    async def _measure(self, folder: Path) -> None:
-        if await asyncio.to_thread(written_since, folder, self._began) > self._limits.disk_bytes:
-            self._stop_for("disk")
+    async def _measure(self) -> None:
+        # all folders each time: they often share a disk, and one of them alone must not keep the others from a look
+        for folder in self._folders:
+            if await asyncio.to_thread(written_since, folder, self._began) > self._limits.disk_bytes:
+                self._stop_for("disk")
 
 
 def moment() -> int:
