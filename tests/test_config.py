@@ -263,7 +263,7 @@ def test_the_default_file_holds_every_setting_with_its_default() -> None:
     unset = re.sub(r"^( *)# ([a-z_]+):  # ", r"\1\2: null  # ", text, flags=re.MULTILINE)
     listed = _leaves(yaml.safe_load(unset))
     wanted = {
-        key: list(value) if isinstance(value, tuple) else value
+        key: list(value) if isinstance(value, tuple) else value or None if isinstance(value, dict) else value
         for key, (value, _) in all_keys().items()
         if not key.startswith("models.") or key.startswith("models.basic.")
     }

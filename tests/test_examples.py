@@ -19,6 +19,7 @@ SHOWS = {
     "04": [r"killed after 3 finished", r"resumed: answered, 22\.5", r"3 before .*, 3 after it, 6 in all"],
     "05": [r"replayed: answered, 24", r"same answer: True", r"another question: .*was not recorded"],
     "06": [r"d1_1: calculate_expression .* gave .*437", r"answered: .*437", r"asked by: .*text, text"],
+    "11": [r"answered: .*three months.*\[handbook\.md, Handbook > Leaving, line 9\]", r"canteen\.txt", r"gave_up"],
 }
 
 

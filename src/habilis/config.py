@@ -18,7 +18,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from habilis.core.errors import UserError
@@ -210,6 +210,9 @@ class ToolsSettings(Frozen):
         description="take a call of an unknown tool for the only one bound, if its arguments fit and it writes not",
     )
     finish_task: bool = Field(False, description="offer finish_task; a plain answer stays the primary way to end")
+    use: tuple[str, ...] | None = Field(
+        None, description="names of sources and tool_sets that tasks work with; unset: all sources"
+    )
 
     @field_validator("package_list")
     @classmethod
@@ -219,6 +222,83 @@ class ToolsSettings(Frozen):
             if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
                 raise ValueError(f"{name!r} is not the name of a package; versions do not belong here")
         return tuple(sorted({re.sub(r"[-_.]+", "-", name).lower() for name in names}))
+
+
+class AuthSettings(Frozen):
+    """How a source is told who asks. Exactly one of `header`, `query` and `scheme`; without any, scheme bearer."""
+
+    secret_env: str = Field(description="name of the environment variable that holds the secret (never the secret)")
+    header: str | None = Field(None, description="header that carries the secret as it is")
+    query: str | None = Field(None, description="parameter of the address that carries it")
+    scheme: Literal["bearer", "basic"] | None = Field(
+        None, description="bearer: Authorization with the secret as a token; basic: with the secret as user:password"
+    )
+    check: str | None = Field(None, description="path that is fetched when a task begins, to see that the secret works")
+
+    @field_validator("secret_env")
+    @classmethod
+    def _a_name(cls, name: str) -> str:
+        if not re.fullmatch(_VARIABLE, name):
+            raise ValueError("this is no name of an environment variable; the secret itself does not belong here")
+        return name
+
+    @model_validator(mode="after")
+    def _one_way(self) -> AuthSettings:
+        if sum(way is not None for way in (self.header, self.query, self.scheme)) > 1:
+            raise ValueError("give one of header, query and scheme")
+        return self
+
+
+_VARIABLE = r"[A-Za-z_][A-Za-z0-9_]{0,60}"
+
+
+class McpSettings(Frozen):
+    """An MCP server: a program that is started for each task, or an address."""
+
+    command: tuple[str, ...] = Field((), description="program and arguments; speaks MCP on its standard streams")
+    url: str | None = Field(None, description="address of a server that speaks streamable HTTP")
+    env: tuple[str, ...] = Field((), description="names of environment variables that the program is given")
+    cwd: str | None = Field(None, description="folder that the program is started in")
+    trust_hints: bool = Field(False, description="believe the server where it says that a tool only reads")
+
+    @model_validator(mode="after")
+    def _one_server(self) -> McpSettings:
+        if bool(self.command) == (self.url is not None):
+            raise ValueError("give either command or url")
+        return self
+
+
+class SourceSettings(Frozen):
+    """Where tools come from that are no modules of the library. Exactly one kind: `openapi` or `mcp`."""
+
+    openapi: str | None = Field(None, description="path or address of an OpenAPI document (JSON or YAML)")
+    mcp: McpSettings | None = Field(None, description="an MCP server")
+    base_url: str | None = Field(None, description="for openapi: where the operations are, in place of its servers")
+    auth: AuthSettings | None = Field(None, description="what requests carry to say who asks")
+    required: bool = Field(False, description="end with an error where this source gives no tools; else go on without")
+    open_timeout_s: float = Field(30.0, gt=0, description="seconds that it may take to say which tools there are")
+    timeout_s: float = Field(60.0, gt=0, description="seconds that one call may take")
+    max_mb: int = Field(8, ge=1, le=256, description="size of one answer, MiB")
+
+    @field_validator("openapi", "base_url")
+    @classmethod
+    def _without_user(cls, address: str | None) -> str | None:
+        if address is not None and re.match(r"[a-zA-Z]+://[^/?#]*@", address):
+            raise ValueError("the address holds a user's name; secrets belong into auth")
+        return address
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> SourceSettings:
+        kinds = [name for name in SOURCE_KINDS if getattr(self, name) is not None]
+        if len(kinds) != 1:
+            raise ValueError(f"give exactly one of {', '.join(SOURCE_KINDS)}")
+        if self.base_url is not None and self.openapi is None:
+            raise ValueError("base_url belongs to openapi")
+        return self
+
+
+SOURCE_KINDS = ("openapi", "mcp")
+"""Fields of a source that say what it is."""
 
 
 class WriterSettings(Frozen):
@@ -340,8 +420,28 @@ class Settings(Frozen):
     evolution: EvolutionSettings = EvolutionSettings()
     datasets: DatasetsSettings = DatasetsSettings()
     scoring: ScoringSettings = ScoringSettings()
+    sources: dict[str, SourceSettings] = Field(
+        default_factory=dict, description="tools of other programs by a name of your own: openapi or mcp, with auth"
+    )
+    tool_sets: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="named choices among them: source, or source.tool (* stands for any text)"
+    )
     prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
     runs_dir: str = Field("runs", description="folder that runs are kept in")
+
+    @field_validator("sources", "tool_sets")
+    @classmethod
+    def _plain_names(cls, named: dict[str, Any]) -> dict[str, Any]:
+        for name in named:
+            if not re.fullmatch(r"[a-zA-Z][a-zA-Z0-9_-]{0,31}", name):
+                raise ValueError(f"the name {name[:40]!r} must be a letter and up to 31 letters, digits, _ or -")
+        return named
+
+    @model_validator(mode="after")
+    def _names_apart(self) -> Settings:
+        if both := sorted(self.sources.keys() & self.tool_sets.keys()):
+            raise ValueError(f"{both[0]} is the name of a source and of a tool set")
+        return self
 
 
 @dataclass(frozen=True)
@@ -520,7 +620,11 @@ def _inside(dotted: str, key: str) -> bool:
 
 def _is_open(dotted: str) -> bool:
     """Whether the setting is a mapping with keys of the user's own."""
-    return dotted.endswith((".headers", ".options"))
+    return dotted.endswith((".headers", ".options")) or dotted in OPEN_GROUPS
+
+
+OPEN_GROUPS = ("sources", "tool_sets")
+"""Settings at the top whose entries bear names of the user's own; files and overrides merge them entry by entry."""
 
 
 def _check_key(dotted: str, origin: str) -> None:
@@ -541,7 +645,9 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
     rows: list[tuple[str, Any]] = []
     for key, value in tree.items():
         dotted = f"{prefix}{key}"
-        if isinstance(value, dict) and not _is_open(dotted):
+        if dotted in OPEN_GROUPS and isinstance(value, dict):
+            rows += [(f"{dotted}.{name}", entry) for name, entry in value.items()]
+        elif isinstance(value, dict) and not _is_open(dotted):
             rows += _flatten(value, dotted + ".")
         elif value is not None or dotted in _fields():  # a group with all its keys commented out is empty
             rows.append((dotted, value))

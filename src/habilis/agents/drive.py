@@ -49,6 +49,7 @@ async def drive(shop: Workshop, folder: TaskDir, *, fresh: bool, answer: str | N
         async with asyncio.timeout(limit):
             end.level = await shop.host.level()
             await shop.library.describe_missing(shop.host)
+            await shop.open_external()
             taskfiles.link_into(shop.workspace, shop.task.files)
             shop.expect_calls()
             await _run_graph(shop, folder, end, fresh=fresh, answer=answer, asker=asker)

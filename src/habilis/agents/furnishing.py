@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,11 +17,15 @@ from habilis.models.usage import Budget
 from habilis.prompts import Prompts
 from habilis.rundir import TaskDir
 from habilis.tools.capabilities.grants import Grants
+from habilis.tools.external.bound import ExternalTools, NamedSource
+from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
+from habilis.tools.knowledge import Knowledge
 from habilis.tools.library import LayeredLibrary, Library
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
 from habilis.tools.smith import Smith
+from habilis.tools.web import Web
 from habilis.tools.workshop import Events, Workshop
 from habilis.tools.writers import make_writer
 
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from habilis.config import RoleSettings
     from habilis.tools.sharing import SharedBuilds
 
+INDEXING_S = 3_600.0
+"""Seconds that a task may wait for its folders of documents to be read for the first time."""
 Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
 
 
@@ -46,9 +52,11 @@ def furnished(
     granter: Granter | None = None,
     shared: SharedBuilds | None = None,
     may_ask: bool = True,
+    sources: Sequence[NamedSource] = (),
 ) -> Workshop:
     """The workshop of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
-    task's own keeps its tool calls then. Raises `UserError` for settings that cannot be followed."""
+    task's own keeps its tool calls then. `sources` give tools besides those that settings name. Raises `UserError` for
+    settings that cannot be followed."""
     tape = Tape(folder.tape)
     models = Models(
         settings.models,
@@ -99,5 +107,21 @@ def furnished(
         emit=emit,
         workspace=folder.workspace,
         grants=grants,
+        external=ExternalTools([*sources_of(settings), *_own_sources(settings, grants, emit), *sources]),
         may_ask=may_ask,
     )
+
+
+def _own_sources(settings: Settings, grants: Grants, emit: Events) -> list[NamedSource]:
+    """The tools of the house that settings turn on: search in documents, and the web."""
+
+    def notice(text: str) -> None:
+        emit(Notice(level="warning", text=text))
+
+    found: list[NamedSource] = []
+    if settings.knowledge.folders:
+        source = Knowledge(settings.knowledge, settings.sandbox, notice)
+        found.append(NamedSource("knowledge", source, prefix=False, required=True, open_timeout_s=INDEXING_S))
+    if settings.web.read_page or settings.web.search.service:
+        found.append(NamedSource("web", Web(settings.web, grants, settings.sandbox, notice), prefix=False))
+    return found

@@ -24,6 +24,7 @@ from habilis.models.history import text_of
 from habilis.models.transcripts import read_transcript
 from habilis.rundir import JsonlSink, RunDir, TaskDir, safe_id
 from habilis.tools import taskfiles
+from habilis.tools.external.bound import GivenSources, named_sources
 from habilis.tools.library.generations import as_of, generation_of
 from habilis.tools.workshop import Events, Workshop
 
@@ -40,7 +41,8 @@ class Team:
     instead of the configured one. `asker` puts a question to the user; without one such a task
     ends as `waiting` and goes on with `resume(…, answer=…)`. `granter` asks the user what tools may have; without one
     they get what settings give unasked. `alone`: nobody is there to be asked, and the model is told so. `shared` are
-    builds that tasks side by side share.
+    builds that tasks side by side share. `sources` give tools besides those that settings name: their tools keep their
+    own names, or bear that of their source in front where it is given one.
     """
 
     def __init__(
@@ -54,6 +56,7 @@ class Team:
         granter: Granter | None = None,
         alone: bool = False,
         shared: SharedBuilds | None = None,
+        sources: GivenSources = (),
     ) -> None:
         self.settings = settings or load_settings()
         self._library = library
@@ -63,6 +66,7 @@ class Team:
         self._granter = granter
         self._alone = alone
         self._shared = shared
+        self._sources = named_sources(sources)
         self._open: list[Workshop] = []
 
     @property
@@ -176,8 +180,7 @@ class Team:
             folder.save_decision(decision)
             return decision
         finally:
-            await shop.host.aclose()
-            await shop.models.aclose()
+            await shop.aclose()
             sink.close()
 
     async def resume(self, run_dir: Path, task_id: str | None = None, answer: str | None = None) -> TaskResult:
@@ -221,6 +224,7 @@ class Team:
             granter=self._granter,
             alone=self._alone,
             shared=self._shared,
+            sources=self._sources,
         )
         running = asyncio.create_task(watched.run(question, **options))
         running.add_done_callback(lambda _: queue.put_nowait(None))
@@ -267,8 +271,7 @@ class Team:
             raise
         finally:
             self._open.remove(shop)
-            await shop.host.aclose()
-            await shop.models.aclose()
+            await shop.aclose()
             shop.tape.close()
             sink.close()
         if isinstance(end.error, asyncio.CancelledError):
@@ -298,6 +301,7 @@ class Team:
             granter=self._granter,
             shared=self._shared,
             may_ask=not self._alone,
+            sources=self._sources,
         )
 
 

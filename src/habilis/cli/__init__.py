@@ -128,6 +128,7 @@ def _logging(debug: bool) -> Iterator[None]:
     logging.getLogger("habilis").setLevel(logging.DEBUG if debug else logging.WARNING)
     for name in ("aiosqlite", "asyncio", "httpcore", "httpx", "openai", "markdown_it"):
         logging.getLogger(name).setLevel(logging.INFO if debug else logging.ERROR)
+    logging.getLogger("mcp").setLevel(logging.INFO if debug else logging.CRITICAL)  # it logs tracebacks as errors
     if not debug and threading.excepthook is threading.__excepthook__:
         # A library's thread that is cut off when a run is stopped at once has nothing to tell a person.
         threading.excepthook = lambda failure: logging.getLogger(__name__).debug(

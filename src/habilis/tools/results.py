@@ -32,7 +32,7 @@ ASSUMED_LIMIT = 100_000
 
 Count = Callable[[str], int]
 
-__all__ = ["Shortener", "as_text", "cut_json", "cut_text", "error_text", "keep_whole", "shown"]
+__all__ = ["Shortener", "as_text", "cut_json", "cut_text", "error_text", "keep_file", "keep_whole", "shown"]
 
 
 async def shown(call: Call, outcome: CallOutcome, shop: Workshop) -> str:
@@ -123,6 +123,19 @@ def keep_whole(workspace: Path, call_id: str, output: Any, text: str) -> tuple[s
     except OSError:
         return f"{FOLDER}/{name}", False
     return f"{FOLDER}/{name}", True
+
+
+def keep_file(workspace: Path, content: bytes, media_type: str) -> str:
+    """Keep an image or another file that a call gave, in the workspace. Returns its workspace-relative name, which
+    follows from its content. Raises OSError."""
+    ending = mimetypes.guess_extension(media_type.split(";")[0].strip().lower()) or ".bin"
+    name = f"{hashlib.sha256(content).hexdigest()[:16]}{ending}"
+    root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _write_below(root, name, content)
+    finally:
+        os.close(root)
+    return f"{FOLDER}/{name}"
 
 
 def _write_below(root: int, name: str, content: bytes) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,8 @@ from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.tools import taskfiles
 from habilis.tools.capabilities.grants import Grants
+from habilis.tools.external.bound import ExternalTools
+from habilis.tools.names import RESERVED
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from habilis.models.strategies import Strategies
     from habilis.models.tape import Tape
     from habilis.prompts import Prompts
+    from habilis.tools.external.bound import BoundTool
     from habilis.tools.host import ToolHost
     from habilis.tools.library import LayeredLibrary, Tool
     from habilis.tools.presets import Presets
@@ -67,6 +71,7 @@ class Workshop:
     emit: Events
     workspace: Path
     grants: Grants = field(default_factory=Grants)
+    external: ExternalTools = field(default_factory=ExternalTools)
     may_ask: bool = True
     stopping: bool = False
     _left_out: set[str] = field(default_factory=set, repr=False)
@@ -93,16 +98,27 @@ class Workshop:
         """What the model is shown: presets and the tools of `names` in their newest version, at most the limit."""
         presets = self.presets.specs()
         room = self.settings.limits.max_bound_tools - len(presets)
-        tools = [tool.spec for name in names if (tool := self.library.get(name)) is not None]
+        tools = [tool.spec for name in names if (tool := self.tool(name)) is not None]
         return tools[: max(room, 0)] + presets
 
-    def candidates(self, query: str, k: int) -> list[ToolCard]:
-        """The `k` tools nearest to `query`, best first; a library of no more than `k` is shown whole.
+    def tool(self, name: str) -> BoundTool | Tool | None:
+        """The external tool or the library's tool called `name`."""
+        return self.external.get(name) or self.library.get(name)
 
-        A tool that cannot work here, for want of a secret, a package or a grant, is left out and named in a notice.
+    async def open_external(self) -> None:
+        """Open the sources of external tools. Raises `UserError` for one that is required and gives none."""
+        taken = {*RESERVED, *self.library.names(), *self.library.aliases()} if self.external.sources else ()
+        await self.external.open(taken, self.emit)
+
+    def candidates(self, query: str, k: int) -> list[ToolCard]:
+        """The `k` tools nearest to `query`, best first; no more than `k` tools are shown whole.
+
+        A tool of the library that cannot work here, for want of a secret, a package or a grant, is left out and named
+        in a notice.
         """
-        cards = self.library.cards()
-        found = self.library.search(query, k)
+        external = self.external.cards()
+        cards = [*self.library.cards(), *external]
+        found = self.library.search(query, k, also=external)
         known = {card.name for card in found}
         if len(cards) <= k:
             found += [card for card in cards if card.name not in known]
@@ -117,8 +133,8 @@ class Workshop:
         return [card for card in found if card.name not in missing]
 
     def usable_names(self) -> list[str]:
-        """Names of the library's tools, old ones included, without those that were left out."""
-        names = (*self.library.names(), *self.library.aliases())
+        """Names of all tools, old ones of the library included, without those that were left out."""
+        names = (*self.external.names(), *self.library.names(), *self.library.aliases())
         return [name for name in names if name not in self._left_out]
 
     def missing(self, name: str) -> tuple[str, ...]:
@@ -133,6 +149,8 @@ class Workshop:
         """What a call of tool `name` may do; a preset looks, an unknown tool does nothing."""
         if self.presets.has(name):
             return "reads"
+        if (external := self.external.get(name)) is not None:
+            return external.effects
         tool = self.library.get(name)
         if tool is None:
             return "pure"
@@ -143,7 +161,7 @@ class Workshop:
         """Digest of the source that a call of `name` would run now; `preset` for presets, empty for unknown names."""
         if self.presets.has(name):
             return "preset"
-        tool = self.library.get(name)
+        tool = self.tool(name)
         return tool.version if tool is not None else ""
 
     def expect_calls(self) -> None:
@@ -237,13 +255,15 @@ class Workshop:
         Done before any of them starts, so that nothing is running while a person thinks, or ends the run.
         """
         for name in dict.fromkeys(names):
-            tool = None if self.presets.has(name) else self.library.get(name)
+            tool = None if self.presets.has(name) or self.external.get(name) else self.library.get(name)
             if tool is not None and not self.grants.faults_of(tool):
                 await self.grants.of(tool)
 
     async def _run(self, call: Call, effects: Effects) -> CallOutcome:
         if self.presets.has(call.name):
             return await self.presets.run(call.name, call.args)
+        if (external := self.external.get(call.name)) is not None:
+            return await external.call(call.args, self.workspace)
         tool = self.library.get(call.name)
         if tool is None:
             return CallOutcome(error=CallError(kind="unknown_tool", message=f"there is no tool named {call.name}"))
@@ -257,6 +277,13 @@ class Workshop:
         # What it reaches for showed only now; asked for that, it may run once more.
         before, now = set(outcome.granted), set((await self.grants.of(tool)).shown())
         return await self._granted(tool, call) if now - before else outcome
+
+    async def aclose(self) -> None:
+        """End all that runs for the task: sources of tools, the tool host, connections to models."""
+        async with AsyncExitStack() as closing:  # each is closed, whatever becomes of the others
+            closing.push_async_callback(self.models.aclose)
+            closing.push_async_callback(self.host.aclose)
+            closing.push_async_callback(self.external.aclose)
 
     async def _granted(self, tool: Tool, call: Call) -> CallOutcome:
         grant = await self.grants.of(tool)

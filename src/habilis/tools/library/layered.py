@@ -47,11 +47,14 @@ class LayeredLibrary:
         """What a plan shows of each tool."""
         return [tool.card for tool in self.tools()]
 
-    def search(self, query: str, k: int) -> list[ToolCard]:
-        """The at most `k` tools nearest to `query`, best first (the `Retriever` port). The index follows the tools."""
+    def search(self, query: str, k: int, *, also: Sequence[ToolCard] = ()) -> list[ToolCard]:
+        """The at most `k` tools nearest to `query`, best first (the `Retriever` port). The index follows the tools.
+
+        `also` are tools of other places, ranked among those of the libraries.
+        """
         if self._index is None:
             self._index = self.public.index() if self.public else BM25Retriever()
-        self._index.follow(self.cards())
+        self._index.follow([*self.cards(), *also])
         return self._index.search(query, k)
 
     def broken(self) -> list[Broken]:

@@ -1,0 +1,1 @@
+"""Tools that are no modules of the library: operations of APIs, tools of MCP servers, LangChain tools, agents."""
