@@ -56,6 +56,7 @@ def furnished(
         emit=emit,
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
         clients=clients,
+        folder=folder.run.path,
     )
     host = ToolHost(
         settings.sandbox,
