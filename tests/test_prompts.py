@@ -50,6 +50,7 @@ VALUES: dict[str, dict[str, object]] = {
         "output_schema": SCHEMA,
         "question": QUESTION,
         "files": FILES,
+        "skeleton": "from pydantic import BaseModel",
         "failure": FAILURE,
     },
     "cluster": {

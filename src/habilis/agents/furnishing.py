@@ -80,6 +80,7 @@ def furnished(
         emit=emit,
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
         clients=clients,
+        folder=folder.run.path,
     )
     if settings.capabilities.inspect_https and (reason := inspecting.lacks()):
         raise UserError(reason)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.agents.furnishing import Clients
 from habilis.config import Settings, load_settings
 from habilis.core.errors import BudgetReached, HabilisError, ModelUnreachable, UserError
-from habilis.core.events import Event
+from habilis.core.events import Event, Notice
 from habilis.evolution.batch import Batch, Stop, Watch, task_of
 from habilis.evolution.budget import RunBudget
 from habilis.evolution.outcome import Training, read_training, tokens_paid, write_outcome
@@ -182,6 +182,10 @@ class Evolution:
         emit: Events,
     ) -> tuple[Stop, str]:
         """Step after step until the rows, or a rule, end it: why, and in words."""
+        from habilis.models.local.serving import hold
+
+        apart = self.settings.evolution.runner == "process"
+        await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=apart)
         predictions = KeyedRows(training.predictions, "task_id")
         settings = self.settings.evolution
         self._batch = Batch(

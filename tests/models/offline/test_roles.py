@@ -134,7 +134,7 @@ def test_a_mended_tool_keeps_its_name_its_fields_and_its_good_results(player, av
         (
             "build",
             {"name": "fetch_page", "description": "Text of a web page.", "input_schema": "{}", "output_schema": "{}",
-             "question": "", "files": [], "failure": ""},
+             "question": "", "files": [], "skeleton": "", "failure": ""},
         ),
     ],
 )  # fmt: skip
