@@ -255,6 +255,7 @@ async def test_no_process_is_left_when_habilis_is_killed(
 import asyncio
 from pathlib import Path
 from habilis.config import SandboxSettings
+from habilis.tools.capabilities.words import Grant
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox.probing import make
 async def main():
@@ -262,7 +263,8 @@ async def main():
     host = ToolHost(SandboxSettings(mode="off" if off else "required"), sandbox=None if off else make({back.level!r}))
     if {back.way == "warm"}:
         host.start(workspace, ())
-    await host.call(Runnable("t", Path({str(runnable.module)!r})), {{}}, workspace=workspace)
+    tool = Runnable("t", Path({str(runnable.module)!r}))
+    await host.call(tool, {{}}, workspace=workspace, grant=Grant(subprocess=True))
 asyncio.run(main())
 """
     children.append(subprocess.Popen([sys.executable, "-c", script]))

@@ -133,7 +133,7 @@ async def test_only_the_last_few_tools_wait(call: Call) -> None:
     for version in range(5):
         await call(MODULE.replace("input.number,", f"{version},"))
         await until(lambda: bool(waiting()))
-    await until(lambda: len(waiting()) <= 3)
+    await until(lambda: len(waiting()) <= 2)
 
 
 POISONS = (

@@ -16,7 +16,7 @@ from habilis.tools.sandbox.pipes import Ears
 
 LOAD_S, KEEP_S, PATIENCE_S = 10.0, 60.0, 2.0
 """How long a tool may take to load, how long it is kept, and how long a call waits for one that is being loaded."""
-MOST = 3
+MOST = 2
 AT_ONCE = 32
 """For how many calls at once a seed's limit of processes is made; all that are split off from it inherit it."""
 

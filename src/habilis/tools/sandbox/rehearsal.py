@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 WARM = (
-    "bisect calendar collections.abc contextlib copy csv dataclasses datetime decimal enum fractions functools hashlib "
+    "bisect calendar collections.abc contextlib copy csv dataclasses datetime decimal enum fractions functools "
     "heapq io itertools linecache logging math operator pathlib random re statistics string textwrap traceback "
     "unicodedata uuid warnings"
 )

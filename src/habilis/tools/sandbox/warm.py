@@ -24,7 +24,7 @@ from habilis.tools.sandbox.interpreter import FLAGS, compiled, python
 from habilis.tools.sandbox.pipes import Ears, Pipes, unnamed_file
 from habilis.tools.sandbox.process import Command, Tree, exit_of, uncancelled, until_stopped
 from habilis.tools.sandbox.walls import without_private_tmp
-from habilis.tools.sandbox.watching import moment, nodes_lately, stirs, tree_memory
+from habilis.tools.sandbox.watching import beyond_own_limit, moment, nodes_lately, stirs, tree_memory
 
 START_S = 20.0
 GRACE_S = 6.0
@@ -373,7 +373,7 @@ class Server:
             call.stirred += 1
             if call.stirred == LOOKS:
                 call.ears.stop_for("stirred")
-        own = tree_memory(call.pid) if call.pid is not None else 0
+        own = tree_memory(call.pid) if call.pid is not None and beyond_own_limit(call.pid) else 0
         return own + nodes_lately(self._tree.inside, moment())
 
 

@@ -95,6 +95,16 @@ def written_since(folder: Path, moment: float) -> int:
     return total
 
 
+def beyond_own_limit(root: int) -> bool:
+    """Whether process `root`, which its own limit holds, has threads or children, which that limit does not count."""
+    try:
+        if len(threads_of(root)) > 1:
+            return True
+        return bool(whole(f"/proc/{root}/task/{root}/children"))
+    except OSError:
+        return True
+
+
 def tree_memory(root: int) -> int:
     """Resident bytes of process `root` and all below it; shared pages count for each. 0 without a /proc."""
     if sys.platform != "linux":
