@@ -252,5 +252,5 @@ def _check_fields(description: Description, fields: Sequence[str]) -> None:
 def _scrubbed(text: str, module: Path, aside: Path, library: Path) -> str:
     """`text` without temporary paths and memory addresses: the candidate by its file, its workspace as `.`."""
     text = text.replace(str(module), module.name)
-    text = re.sub(rf"{re.escape(str(aside))}(?:/(?:trial|replay(?:/\d+)+/(?:new|old)))?", ".", text)
+    text = re.sub(rf"{re.escape(str(aside))}(?:/(?:trial|replay(?:/\d+)+/(?:new|live|old)))?", ".", text)
     return _ADDRESS.sub("0x…", text.replace(str(library), "library"))

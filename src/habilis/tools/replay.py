@@ -233,7 +233,7 @@ class _Trial:
         self._candidate, self._old = candidate, old
 
     async def of_success(self, record: RecordedCall) -> _Result:
-        now, given_up = await self._run(self._candidate, record, "new")
+        now, given_up = await self._of_candidate(record)
         if given_up:
             return given_up
         assert now is not None
@@ -254,10 +254,7 @@ class _Trial:
 
     async def of_failure(self, record: RecordedCall, twin: RecordedCall | None) -> _Result:
         """`twin` is the same call with a result that was right: then equality with that decides."""
-        now, given_up = await self._run(self._candidate, record, "new")
-        if now is not None and fixtures.unrecorded(now) and self._may_reach_out(record):
-            # A tool that asked for the wrong thing is mended by asking for another, which no record holds.
-            now, given_up = await self._run(self._candidate, record, "live", again=False)
+        now, given_up = await self._of_candidate(record)
         if given_up:
             return given_up
         assert now is not None
@@ -267,9 +264,15 @@ class _Trial:
             return _Result(record, "passed", now=now.output)
         return _Result(record, "judge", now=now.output)
 
-    def _may_reach_out(self, record: RecordedCall) -> bool:
+    async def _of_candidate(self, record: RecordedCall) -> tuple[CallOutcome | None, _Result | None]:
+        """The candidate's outcome. Where a mended tool asks hosts for what no record holds, it asks them in truth, if
+        it was granted them and only reads."""
+        now, given_up = await self._run(self._candidate, record, "new")
         grant = self._candidate[1]
-        return self._replayer.live and record.effects != "writes" and grant is not None and bool(grant.network)
+        may = self._replayer.live and record.effects != "writes" and grant is not None and bool(grant.network)
+        if now is None or not fixtures.unrecorded(now) or not may:
+            return now, given_up
+        return await self._run(self._candidate, record, "live", again=False)
 
     async def _run(
         self, tool: Granted, record: RecordedCall, place: str, *, again: bool = True

@@ -11,10 +11,12 @@ import pytest
 
 from habilis.core.types import Invocation, Traffic
 from habilis.evolution.words import Finished
+from habilis.prompts import Prompts
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library
 from habilis.tools.network.fixtures import Recording
+from habilis.tools.replay import Replayer
 from habilis.tools.sandbox.probing import make, missing
 
 from ...tools.conftest import put
@@ -158,3 +160,21 @@ async def test_what_was_not_recorded_stays_apart_with_the_reason(online: Online)
         "none of its calls can be run again (it reached hosts, and https goes" in line for line in report.evidence
     )
     assert online.site.connections == 2
+
+
+@pytest.mark.parametrize("live", [True, False])
+async def test_a_mended_tool_that_asks_for_another_address_is_tried_on_the_host_inside_its_task_alone(
+    online: Online, live: bool
+) -> None:
+    ended = await online.task("t1", "fetch_rate", online.fetching("fetch_rate"), "usd")
+    private = Library(Path(ended.folder) / "tools")
+    mended = await put(private, online.fetching("mended", path="RATES"), "mended", online.stage.host)
+    old = private.get("fetch_rate")
+    assert old is not None
+    replayer = Replayer(online.host, LayeredLibrary(private), None, Prompts(), live=live)
+    records, scratch = private.records("fetch_rate"), online.stage.folder / "scratch"
+    report = await replayer.replay(mended.runnable, old.runnable, records, scratch, grant=online.grant)
+    assert (report.replayed, report.ok) == (1, live), report
+    assert online.site.connections == 1 + live
+    if not live:
+        assert "did not ask for: GET http://localhost" in report.failures[0]

@@ -344,3 +344,14 @@ async def test_the_authority_of_one_proxy_is_nothing_to_another(encrypted: Encry
     assert shown[0] != shown[1]
     assert all(b"PRIVATE" not in pem for pem in shown)
     assert not any(path.exists() for path in (door.socket.parent, other.socket.parent))
+
+
+def test_a_call_with_too_much_in_all_holds_no_memory_for_it() -> None:
+    recorder = Recorder()
+    notes = [recorder.begin(read_request(request(f"/{number}"))) for number in range(12)]
+    for note in notes:
+        note.status, note.head, note.ended = 200, b"HTTP/1.1 200 OK", True
+        note.down(b"x" * ANSWER_BYTES)
+    assert recorder.result() == "its requests and answers hold more than 10 MB"
+    assert not any(note.came for note in notes)
+    assert recorder.begin(read_request(request())).over

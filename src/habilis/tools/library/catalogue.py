@@ -19,6 +19,7 @@ from habilis.core.errors import UserError
 from habilis.core.types import FORMAT, ToolCard
 from habilis.rundir import atomic_write
 from habilis.tools.library.folder import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Library
+from habilis.tools.library.imaging import image
 from habilis.tools.library.tool import Tool
 from habilis.tools.retrieval import BM25Retriever
 
@@ -77,15 +78,19 @@ class Catalogue:
         return self._index
 
     def save(self, before: Catalogue) -> None:
-        """Write it down beside the tools, and the index of a large library, begun from the one `before`.
-
-        Raises OSError.
+        """Write it down beside the tools, and the index of a large library. The index of `before` is shared as long as
+        little is new since it was made: whoever opens it adds the rest. Raises OSError.
         """
         tools = {name: row.packed() for name, row in self._rows.items() if not row.listed.problem}
         text = json.dumps({"format": FORMAT, "tools": tools}, ensure_ascii=False, separators=(",", ":"))
         atomic_write(self._folder / FILE, text, durable=False)
-        if len(tools) > KEPT_FROM:
-            index = before.index()
+        if len(tools) <= KEPT_FROM:
+            return
+        index, kept = before.index(), before._folder / INDEX
+        if kept.is_dir() and index.made_anew <= max(KEPT_FROM, len(tools) // 10):
+            (self._folder / INDEX).mkdir(exist_ok=True)
+            image(kept, self._folder / INDEX)
+        else:
             index.follow(self.cards())
             index.save(self._folder / INDEX)
 

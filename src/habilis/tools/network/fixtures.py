@@ -101,9 +101,11 @@ class Replaying:
 
 @dataclass
 class Note:
-    """One exchange while it goes on. What is over the limits is not collected: `over` says what that was."""
+    """One exchange while it goes on. What is over the limits is not collected: `over` says what that was, and `took`
+    hears how much was."""
 
     request: Request
+    took: Callable[[int], None] = lambda size: None
     sent: bytearray = field(default_factory=bytearray)
     head: bytes = b""
     status: int = 0
@@ -132,6 +134,13 @@ class Note:
             to.clear()
             return
         to += data
+        self.took(len(data))
+
+    def drop(self, why: str) -> None:
+        """Collect no more, and forget what there is."""
+        self.over = why
+        self.sent.clear()
+        self.came.clear()
 
 
 class Recorder:
@@ -140,36 +149,39 @@ class Recorder:
     def __init__(self, clean: Clean = bytes) -> None:
         self._clean = clean
         self._notes: list[Note] = []
+        self._bytes = 0
         self._lost = ""
 
     def begin(self, request: Request) -> Note:
         """A note of a request that was read."""
-        note = Note(request)
-        if len(self._notes) < MOST_EXCHANGES:
-            self._notes.append(note)
-        else:
+        note = Note(request, self._took)
+        if len(self._notes) == MOST_EXCHANGES:
             self.lose(f"it made more than {MOST_EXCHANGES} requests")
+        if self._lost:
+            note.drop(self._lost)
+        else:
+            self._notes.append(note)
         return note
 
     def lose(self, why: str) -> None:
-        """Something passed that cannot be given again."""
+        """Something passed that cannot be given again: nothing of the call is kept."""
         self._lost = self._lost or why
+        for note in self._notes:
+            note.drop(self._lost)
+
+    def _took(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > CALL_BYTES:
+            self.lose(f"its requests and answers hold more than {CALL_BYTES >> 20} MB")
 
     def result(self) -> Fixture | str:
         """All that was exchanged, or why not all of it could be kept. Call it once the door is closed."""
         found: list[Answered] = []
-        size = 0
         for note in self._notes:
-            if self._lost:
-                break
-            one = _kept(note, self._clean)
+            one = self._lost or _kept(note, self._clean)
             if isinstance(one, str):
-                self._lost = one
-                break
+                return one
             found.append(one)
-            size += len(one.text) + len(one.binary)
-            if size > CALL_BYTES:
-                self._lost = f"its answers hold more than {CALL_BYTES >> 20} MB"
         return self._lost or Fixture(answered=tuple(found))
 
 

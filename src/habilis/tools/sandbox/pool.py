@@ -10,6 +10,7 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
+from weakref import WeakSet
 
 from habilis.core.ports import Sandbox, SandboxJob
 from habilis.tools.sandbox.process import uncancelled
@@ -17,6 +18,9 @@ from habilis.tools.sandbox.warm import Server, serving
 
 logger = logging.getLogger(__name__)
 MOST_SERVERS = 4
+MOST_IN_PROCESS, SPARED_S = 6, 5.0
+"""How many all hosts of a process may have (a batch has a host for each task), and for how long after its last call a
+server does not make way for another's. Who gets none runs its calls cold, which costs a task of few calls no more."""
 HEAVY_BYTES = 512 << 20
 """Resident memory of all servers together above which those that were idle longest leave."""
 LOOK_S = 10.0
@@ -50,6 +54,9 @@ class _Place:
         return not self.starting.done() or (self.server is not None and self.server.usable)
 
 
+_hosts: WeakSet[Servers] = WeakSet()
+
+
 class Servers:
     """The warm servers of one host. A server is never shared between workspaces, nor between lists of files.
 
@@ -72,6 +79,8 @@ class Servers:
         self._not_before = time.monotonic() if isinstance(sandbox, Serving) else math.inf
         self._ending: set[asyncio.Task[None]] = set()
         self._look: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        _hosts.add(self)
 
     def begin(self, job: SandboxJob, packages: Sequence[Path]) -> None:
         """Start a server for calls like `job` in the background, unless there is one."""
@@ -85,6 +94,8 @@ class Servers:
             self._retire(key)
         while len(self._places) >= MOST_SERVERS and (oldest := self._longest_idle()) is not None:
             self._retire(oldest)
+        if not self._has_room():
+            return
         self._places[key] = _Place(job, asyncio.create_task(self._start(serving(job, packages))))
         if self._look is None:
             self._look = asyncio.get_running_loop().call_later(self._look_s, self._look_after)
@@ -126,9 +137,26 @@ class Servers:
             self._pause_s = min(2 * self._pause_s, LATEST_S)
             return None
 
+    def _has_room(self) -> bool:
+        """Whether this process may have one more server, one that was long idle making way for it."""
+        beside = [host for host in _hosts if host._loop is self._loop]
+        while sum(len(host._places) for host in beside) >= MOST_IN_PROCESS:
+            since = time.monotonic() - SPARED_S
+            idle = [(*found, host) for host in beside if (found := host._idle()) and found[0] < since]
+            if not idle:
+                return False
+            _, key, host = min(idle, key=lambda one: one[0])
+            host._retire(key)
+        return True
+
     def _longest_idle(self) -> _Key | None:
+        found = self._idle()
+        return found[1] if found else None
+
+    def _idle(self) -> tuple[float, _Key] | None:
+        """Since when the server that was idle longest is so, and which it is."""
         idle = [(p.server.last_used, key) for key, p in self._places.items() if p.server and not p.server.calls]
-        return min(idle)[1] if idle else None
+        return min(idle) if idle else None
 
     def _weight(self) -> int:
         return sum(place.server.memory for place in self._places.values() if place.server is not None)
