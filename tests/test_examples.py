@@ -26,6 +26,7 @@ SHOWS = {
         r"4\. minus 9\.8  70\b  \(tools made: none\)",
         r"0001, 0002, 0003, 0004, 0005",
     ],
+    "11": [r"answered: .*three months.*\[handbook\.md, Handbook > Leaving, line 9\]", r"canteen\.txt", r"gave_up"],
 }
 
 

@@ -155,6 +155,8 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
     overrides += args.set
     if getattr(args, "output", None):
         overrides.append(f"runs_dir={args.output}")
+    if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
+        overrides.append(f"knowledge.folders={json.dumps([str(Path(name).absolute()) for name in args.knowledge])}")
     if getattr(args, "max_tokens", None) is not None:
         overrides.append(f"limits.max_tokens={args.max_tokens}")
     if getattr(args, "max_time", None):

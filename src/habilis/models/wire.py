@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from habilis.core.types import ToolSpec
 from habilis.models.calls import UNREADABLE_AT
+from habilis.models.replies import THINKING_BLOCKS
 
 Plain = dict[str, Any]
 
@@ -60,7 +61,7 @@ def tools_part(tools: Sequence[ToolSpec]) -> list[Plain]:
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
 
 
-_KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT)
+_KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT, THINKING_BLOCKS)
 _KEPT_METADATA = ("finish_reason", "model_name")
 
 

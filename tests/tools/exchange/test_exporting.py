@@ -112,13 +112,15 @@ async def test_an_export_says_what_was_changed_in_it(filled: Any, kind: str) -> 
     source = out / manifest.tools[0].source
     source.write_text(source.read_text() + "\n")
     (out / "more.txt").write_text("x")
+    (out / "endless").symlink_to("/dev/zero")
     gone = out / manifest.tools[1].manifest
     gone.unlink()
     told = verified(out).differences
     assert f"{manifest.tools[0].source}: it is not what was exported" in told
     assert "more.txt: nothing is told of it" in told
     assert f"{manifest.tools[1].manifest}: it is not there" in told
-    assert len(told) == 4
+    assert "endless: nothing is told of it" in told
+    assert len(told) == 5
 
 
 async def test_a_library_is_verified_by_its_own_digests(filled: Any) -> None:

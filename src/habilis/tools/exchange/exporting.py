@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 MAX_TESTS = 20
 """Recorded calls of one tool that become tests; the newest."""
 AT_ONCE = 4
+LINK = "a link"
+"""What stands for the digest of a symbolic link; no export holds one."""
 
 
 class Exporter:
@@ -152,7 +154,7 @@ class Exporter:
         newest = distinct([call for call in calls if call.version == tool.version])[0][-MAX_TESTS:]
         wanted = {call.call_id: call for call in (*changed, *newest)}
         view = _Stored(self._library, store)
-        prover = Prover(Replayer(self._host, view, None, self._prompts), self._grants)
+        prover = Prover(Replayer(self._host, view, None, self._prompts, live=False), self._grants)
         proof = await prover.prove(tool, list(wanted.values()), scratch)
         marked = [
             call.model_copy(update={"why_not": call.why_not or "it was redacted"})
@@ -221,12 +223,12 @@ def _free_name(target: Path) -> Path:
 
 
 def digests_below(folder: Path) -> dict[str, str]:
-    """The digest of every file below `folder`, but for its manifest."""
+    """The digest of every file below `folder`, but for its manifest; links are not followed."""
     found = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() or path.is_symlink()):
         name = path.relative_to(folder).as_posix()
         if name != MANIFEST and "__pycache__" not in path.parts:
-            found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+            found[name] = LINK if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest()
     return found
 
 

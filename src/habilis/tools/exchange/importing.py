@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from habilis.config import Settings
     from habilis.tools.host import ToolHost
 
-AT_ONCE = 4
-"""Tools that are tried side by side."""
+AT_ONCE = 2
+"""Tools that are tried side by side: one in the warm server for trials, one that gets ready; more would run cold."""
 REFUSED_CHARS = 300
 
 
@@ -140,7 +140,7 @@ class _Import:
         self._staged.path.mkdir()
         prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
         view = LayeredLibrary(self._staged, Library(generations.library))
-        replayer = Replayer(host, view, None, prompts)
+        replayer = Replayer(host, view, None, prompts, live=False)
         self._gate = Gate(host, view, replayer, grants)
         self._prover = Prover(replayer, grants)
         self._known = Known(generations)

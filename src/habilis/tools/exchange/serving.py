@@ -146,6 +146,7 @@ async def serve(caller: Caller, path: Path, *, at_once: int) -> None:
     from mcp.server.lowlevel.server import NotificationOptions
     from mcp.server.stdio import stdio_server
 
+    await caller.start()
     service = Service(caller, path, at_once=at_once)
     server = service.server()
     options = server.create_initialization_options(NotificationOptions(tools_changed=True))
@@ -154,7 +155,6 @@ async def serve(caller: Caller, path: Path, *, at_once: int) -> None:
         output = Output(target, lines.close)
         with _ending(lines):
             async with stdio_server(cast(Any, lines), cast(Any, output)) as (reading, writing):
-                await caller.start()
                 watching = asyncio.create_task(service.watch())
                 try:
                     await server.run(reading, writing, options)
