@@ -260,7 +260,7 @@ def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None
         assert '→ {"average": 20' in seen, "its tool work, one line a call"
         assert "\n20\r\n" in seen
         terminal.wait_for("› ")
-        terminal.type("\x03")
+        terminal.process.send_signal(signal.SIGINT)
         terminal.wait_for("Ctrl-C again, or Ctrl-D, ends the conversation")
         terminal.type("And the \\\nmaximum?\n")
         assert "\n30\r\n" in terminal.wait_for("model calls")
