@@ -221,7 +221,7 @@ class Terminal:
             start_new_session=True,
         )
         os.close(slave)
-        self.shown = ""
+        self.raw, self.place = b"", 0
 
     def __enter__(self) -> Terminal:
         return self
@@ -236,18 +236,18 @@ class Terminal:
         os.write(self.master, text.encode())
 
     def wait_for(self, text: str) -> str:
-        """What was shown until `text` came; the rest is kept."""
-        while text not in self.shown:
+        """What was shown until `text` came, since the last time."""
+        while (at := self.raw.find(text.encode(), self.place)) < 0:
             ready, _, _ = select.select([self.master], [], [], 120.0)
-            assert ready, f"{text!r} did not come after {self.shown!r}"
+            assert ready, f"{text!r} did not come after {self.raw!r}"
             try:
                 piece = os.read(self.master, 65_536)
             except OSError:  # the other end is closed
                 piece = b""
-            assert piece, f"ended before {text!r}: {self.shown!r}"
-            self.shown += piece.decode("utf-8", "replace")
-        before, _, self.shown = self.shown.partition(text)
-        return before
+            assert piece, f"ended before {text!r}: {self.raw!r}"
+            self.raw += piece
+        before, self.place = self.raw[self.place : at], at + len(text.encode())
+        return before.decode("utf-8", "replace")
 
 
 def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None:
@@ -260,7 +260,7 @@ def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None
         assert '→ {"average": 20' in seen, "its tool work, one line a call"
         assert "\n20\r\n" in seen
         terminal.wait_for("› ")
-        terminal.type("\x03")
+        terminal.process.send_signal(signal.SIGINT)
         terminal.wait_for("Ctrl-C again, or Ctrl-D, ends the conversation")
         terminal.type("And the \\\nmaximum?\n")
         assert "\n30\r\n" in terminal.wait_for("model calls")

@@ -76,8 +76,9 @@ class Chat:
 
     def hold(self) -> int:
         """Read lines until the end."""
-        if not self._alone and self._factory is None:  # the first question need not wait for what can be loaded now
-            threading.Thread(target=import_module, args=("habilis.agents.team",), daemon=True).start()
+        loading = threading.Thread(target=import_module, args=("habilis.agents.team",), daemon=True)
+        if not self._alone:  # the first question need not wait for what can be loaded while it is typed
+            loading.start()
         self._greet()
         try:
             for line in lines_of(self._prompt, person=not self._alone):
@@ -95,6 +96,8 @@ class Chat:
                 self._sink.close()
             self._absorber.close(self._say)
             self._news()
+            if loading.ident is not None:  # an interpreter that leaves in the middle of an import may crash
+                loading.join()
         if not self._alone and self._thread.exists():
             self._say(f"habilis chat --thread {self._thread.name} goes on with this conversation")
         return self._code
@@ -103,26 +106,31 @@ class Chat:
 
     def _ask(self, text: str) -> None:
         """One turn: a question, or the answer to the one that is open."""
+        waiting, self._waiting = self._waiting, None
         try:
-            if self._waiting is not None:
-                turn, self._waiting = self._waiting, None
-                self._run(lambda team: team.resume(self._thread.path, turn.id, answer=text))
+            if waiting is not None:
+                if not self._run(lambda team: team.resume(self._thread.path, waiting.id, answer=text)):
+                    self._waiting = waiting
                 return
             self._thread.begin()
             self._thread.run.write_run(chosen_settings=chosen_settings(self._loaded))
-            files, self._files = self._files, []
-            self._run(lambda team: team.run(text, files=files, thread=self._thread.name))
+            if self._run(lambda team: team.run(text, files=self._files, thread=self._thread.name)):
+                self._files = []
         except HabilisError as error:
+            self._waiting = waiting
             self._thread.discard_if_unused()
             self._fail(error)
 
-    def _run(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> None:
-        """Run one turn to its result, and show that. Ctrl-C once ends the turn, twice the conversation."""
+    def _run(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> bool:
+        """Run one turn to its result, and show that; false when it did not begin.
+
+        Ctrl-C once ends the turn, twice the conversation.
+        """
         try:
             team = self._team()
         except KeyboardInterrupt:
             self._say("stopped before it began")
-            return
+            return False
 
         def ask_for_end() -> None:
             self._say("finishing this step; Ctrl-C again ends the conversation")
@@ -138,6 +146,7 @@ class Chat:
             if self._sink:
                 self._sink.pause()
         self._show(result)
+        return True
 
     def _team(self) -> Any:
         if self._factory is None:

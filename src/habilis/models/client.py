@@ -74,6 +74,8 @@ class Client:
         bound: Any = self.model
         if wire.tools:
             bound = self.model.bind_tools(list(wire.tools), tool_choice="any" if wire.tool_choice else None)
+        if wire.max_tokens and self.settings.provider == "anthropic":  # others may not know the word
+            bound = bound.bind(max_tokens=wire.max_tokens)
         if say is None:
             return await bound.ainvoke(messages, config={"callbacks": []}, stop=stop)  # type: ignore[no-any-return]
         whole: Any = None

@@ -48,7 +48,7 @@ def _read(messages: Sequence[BaseMessage]) -> tuple[list[BaseMessage], list[dict
     read: list[BaseMessage] = [SystemMessage(first)]
     for row in rows[1:]:
         if isinstance(row, AIMessage) and not row.tool_calls:
-            read += _scratch(content_text(row.content))
+            read += list(_scratch(content_text(row.content))) or [row]
         elif content_text(row.content) != CONTINUE:
             read.append(row)
     tools = [{"type": "function", "function": json.loads(line)} for line in _TOOL.findall(first)]
