@@ -3,15 +3,16 @@
 Sixteen tasks of the shipped benchmark in batches of four, eight kinds of tools, each asked for in two wordings and
 hence under two names; some first versions are buggy. The model is the offline one behind a server that takes 200 ms and
 5 ms a token. Beside each figure stands the same run with `--merge-policy naive`, and with the finished library to
-start from. `python benchmarks/evolution.py [REPEATS]`.
+start from. `python benchmarks/evolution.py [--only ROW]… [REPEATS]`.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
+import resource
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,9 +37,11 @@ MANY = 64
 
 @dataclass(frozen=True)
 class Run:
-    """One measured training run; `path_s` is the longest sum of model latencies of one of its tasks."""
+    """One measured training run; `path_s` is the longest sum of model latencies of one of its tasks, `cpu_s` what it
+    computed with all processes that it waited for (0 when it was watched)."""
 
     wall_s: float
+    cpu_s: float
     calls: int
     prompt_tokens: int
     right: int
@@ -72,13 +75,16 @@ def train(folder: Path, names: Sequence[str], *options: str, watched: bool = Fal
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "HABILIS_"))}
         environment |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "scripted", "OPENAI_API_KEY": "none"}
         command = [PYTHON, "-m", "habilis", "evolve", *words]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         peak = peak_mb(command, environment, folder) if watched else 0.0
         if not watched:
             subprocess.run(command, env=environment, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
         requests = list(server.requests)
     training = read_training(runs / "r")
     return Run(
         wall_s=training.seconds,
+        cpu_s=0.0 if watched else after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime,
         calls=sum(seen.finished for seen in requests),
         prompt_tokens=sum(map(prompt_tokens, requests)),
         right=sum(row.right for row in training.steps),
@@ -104,50 +110,80 @@ def model_seconds(task: Path) -> float:
     return sum(LATENCY_S + PER_TOKEN_S * row["usage"].get("completion_tokens", 0) for row in replies)
 
 
-def sixteen(folder: Path, repeats: int) -> list[Figure]:
+def sixteen(folder: Path, what: str, names: Sequence[str], repeats: int) -> list[Figure]:
+    """Sixteen tasks in batches of four, beside the same without our merging, and with the library there already."""
+    ours, naive, ready = [], [], []
+    for _ in range(repeats):
+        ours.append(train(folder, names, "--batch-size", "4"))
+        naive.append(train(folder, names, "--batch-size", "4", "--merge-policy", "naive"))
+        library = str(ours[-1].folder / "library")
+        ready.append(train(folder, names, "--batch-size", "4", "--library", library))
     found = []
-    for what, names in (("neighbours need different tools", DIFFERENT), ("neighbours need the same tool", SAME)):
-        ours, naive, ready = [], [], []
-        for _ in range(repeats):
-            ours.append(train(folder, names, "--batch-size", "4"))
-            naive.append(train(folder, names, "--batch-size", "4", "--merge-policy", "naive"))
-            library = str(ours[-1].folder / "library")
-            ready.append(train(folder, names, "--batch-size", "4", "--library", library))
-        for beside, theirs in (("merge policy naive", naive), ("the finished library to start from", ready)):
-            found += [
-                Figure(f"16 tasks, {what}: wall", "s", [r.wall_s for r in ours], beside, [r.wall_s for r in theirs]),
-                Figure("… model calls", "", [r.calls for r in ours], beside, [r.calls for r in theirs]),
-                Figure(
-                    "… prompt tokens", "", [r.prompt_tokens for r in ours], beside, [r.prompt_tokens for r in theirs]
-                ),
-                Figure("… right answers", "", [r.right for r in ours], beside, [r.right for r in theirs]),
-                Figure("… tools in the library", "", [r.library for r in ours], beside, [r.library for r in theirs]),
-            ]
-        peak = train(folder, names, "--batch-size", "4", watched=True).peak_mb
-        found.append(Figure("… peak memory of the process tree (PSS)", "MB", [peak]))
+    for beside, theirs in (("merge policy naive", naive), ("the finished library to start from", ready)):
+        found += [
+            Figure(f"16 tasks, {what}: wall", "s", [r.wall_s for r in ours], beside, [r.wall_s for r in theirs]),
+            Figure("… model calls", "", [r.calls for r in ours], beside, [r.calls for r in theirs]),
+            Figure("… prompt tokens", "", [r.prompt_tokens for r in ours], beside, [r.prompt_tokens for r in theirs]),
+            Figure("… right answers", "", [r.right for r in ours], beside, [r.right for r in theirs]),
+            Figure("… tools in the library", "", [r.library for r in ours], beside, [r.library for r in theirs]),
+        ]
     return found
+
+
+def different(folder: Path, repeats: int) -> list[Figure]:
+    return sixteen(folder, "neighbours need different tools", DIFFERENT, repeats)
+
+
+def same(folder: Path, repeats: int) -> list[Figure]:
+    return sixteen(folder, "neighbours need the same tool", SAME, repeats)
+
+
+def peak(folder: Path, repeats: int) -> list[Figure]:
+    """What the process tree of such a run weighs."""
+    weights = [train(folder, names, "--batch-size", "4", watched=True).peak_mb for names in (DIFFERENT, SAME)]
+    return [Figure("16 tasks: peak memory of the process tree (PSS)", "MB", weights)]
 
 
 def many(folder: Path, repeats: int) -> list[Figure]:
     """64 tasks at once, tools ready: how much longer than the longest of them they take together."""
-    names = [row["id"] for row in read_jsonl(BENCHMARK)][:MANY]
-    library = str(train(folder, names, "--batch-size", "8").folder / "library")
-    size = ["--batch-size", str(MANY), "--concurrency", str(MANY), "--library", library]
-    runs = [train(folder, names, *size) for _ in range(repeats)]
+    names, options = ready_for_many(folder)
+    runs = [train(folder, names, *options) for _ in range(repeats)]
     told = "the longest chain of model latencies among them"
     return [
         Figure("64 tasks at once, tools ready: wall", "s", [r.wall_s for r in runs], told, [r.path_s for r in runs]),
-        Figure("… peak memory of the process tree (PSS)", "MB", [train(folder, names, *size, watched=True).peak_mb]),
+        Figure("… processor time", "s", [r.cpu_s for r in runs]),
     ]
 
 
-def figures(repeats: int) -> list[Figure]:
-    with tempfile.TemporaryDirectory() as folder:
-        return [*sixteen(Path(folder), repeats), *many(Path(folder), repeats)]
+def many_peak(folder: Path, repeats: int) -> list[Figure]:
+    names, options = ready_for_many(folder)
+    weight = train(folder, names, *options, watched=True).peak_mb
+    return [Figure("64 tasks at once: peak memory of the process tree (PSS)", "MB", [weight])]
+
+
+def ready_for_many(folder: Path) -> tuple[list[str], list[str]]:
+    """64 tasks, and the options of a run of all of them at once over a library that has their tools."""
+    names = [row["id"] for row in read_jsonl(BENCHMARK)][:MANY]
+    library = str(train(folder, names, "--batch-size", "8").folder / "library")
+    return names, ["--batch-size", str(MANY), "--concurrency", str(MANY), "--library", library]
+
+
+ROWS = {"different": different, "same": same, "peak": peak, "many": many, "many-peak": many_peak}
+
+
+def figures(repeats: int, only: Sequence[str] = tuple(ROWS)) -> list[Figure]:
+    found = []
+    for name in only:
+        with tempfile.TemporaryDirectory() as folder:
+            found += ROWS[name](Path(folder), repeats)
+    return found
 
 
 if __name__ == "__main__":
     from measure import machine, table
 
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 1
-    print(f"{machine()}\n\n{table(figures(count))}")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("repeats", nargs="?", type=int, default=1)
+    parser.add_argument("--only", action="append", choices=ROWS, metavar="ROW", help=", ".join(ROWS))
+    given = parser.parse_args()
+    print(f"{machine()}\n\n{table(figures(given.repeats, given.only or tuple(ROWS)))}")

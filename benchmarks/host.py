@@ -1,14 +1,20 @@
-"""What a tool call costs: warm, cold, many at once; what a waiting server weighs; how fast known tools are loaded."""
+"""What a tool call costs: warm, cold, many at once; what a waiting server weighs; how fast known tools are loaded.
+
+    python benchmarks/host.py [--only calls|throughput|weight|environment|loading] [REPEATS]
+
+Beside wall time stands processor time, of this process and all below it: that tells something on a busy machine, too.
+"""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
+import shutil
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -18,14 +24,17 @@ from habilis.config import SandboxSettings
 from habilis.tools.contract import read_contract
 from habilis.tools.host import Description, Runnable, ToolHost
 from habilis.tools.library import Library
+from habilis.tools.library.folder import INDEX
 from habilis.tools.library.tool import digest_of
 from habilis.tools.packages.environments import Environments
-from measure import PYTHON, Figure
+from measure import PYTHON, Figure, table
 from memory import pss_bytes
 
 CALLS, PAUSE_S = 60, 0.03
 AT_ONCE, WORK_S = 200, 0.05
 FEW_TOOLS, MANY_TOOLS = 1_000, 10_000
+SETTLED_S = 3.0
+"""So long a file is too young for what was read of it to be kept."""
 PYDANTIC = "import pydantic; pydantic.create_model('M', x=(int, 1))()"
 SMALL = """
 from pydantic import BaseModel
@@ -118,18 +127,30 @@ async def calls(repeats: int) -> list[Figure]:
     ]
 
 
+def cpu_s() -> tuple[float, float]:
+    """Processor seconds so far: of this process, and of all that it has started, ended or not."""
+    import psutil
+
+    ours = psutil.Process()
+    below = [process.cpu_times() for process in ours.children(recursive=True)]
+    return time.process_time(), sum(sum(times[:4]) for times in below) + sum(ours.cpu_times()[2:4])
+
+
 async def throughput(repeats: int) -> list[Figure]:
     """Many calls at once of a tool that computes; what all processors could do at best is 100 %."""
     cores = len(os.sched_getaffinity(0))
     ideal = AT_ONCE * WORK_S / cores
-    shares = []
+    shares, host_ms, guest_ms = [], [], []
     async with host_at_work(BUSY) as (host, tool, workspace):
         host.start(workspace, ())
         await one(host, tool, workspace, 0)
         for _ in range(repeats):
-            start = time.perf_counter()
+            start, before = time.perf_counter(), cpu_s()
             await asyncio.gather(*(one(host, tool, workspace, n) for n in range(AT_ONCE)))
             shares.append(100 * ideal / (time.perf_counter() - start))
+            ours, theirs = (1000 * (now - then) / AT_ONCE for now, then in zip(cpu_s(), before, strict=True))
+            host_ms.append(ours)
+            guest_ms.append(theirs - 1000 * WORK_S)
     gate, code = asyncio.Semaphore(cores), f"{PYDANTIC}; import time\nwhile time.process_time() < {WORK_S}: pass"
 
     async def process() -> None:
@@ -140,24 +161,41 @@ async def throughput(repeats: int) -> list[Figure]:
     await asyncio.gather(*(process() for _ in range(AT_ONCE // 10)))
     beside = [100 * (ideal / 10) / (time.perf_counter() - start)]
     what = f"{AT_ONCE} calls at once of {1000 * WORK_S:.0f} ms of computing, of the ideal"
-    return [Figure(what, "%", shares, "a process for each, as many at a time as there are cores", beside)]
+    return [
+        Figure(what, "%", shares, "a process for each, as many at a time as there are cores", beside),
+        Figure("… processor time of the host for a call", "ms", host_ms),
+        Figure("… processor time of server and call besides its computing", "ms", guest_ms),
+    ]
 
 
-async def weight() -> list[Figure]:
+async def weight(repeats: int) -> list[Figure]:
     """What an idle server, with all that belongs to it, takes of the machine's memory."""
-    import psutil
-
     async with host_at_work(SMALL) as (host, tool, workspace):
         host.start(workspace, ())
-        await one(host, tool, workspace, 0)
-        await asyncio.sleep(0.5)
-        below = psutil.Process().children(recursive=True)
-        total = sum(pss_bytes(process.pid) for process in below) / (1 << 20)
-    return [Figure("memory of a server that waits, MiB", "", [total])]
+        await host.describe(tool)
+        await asyncio.sleep(1)
+        idle = weight_mb()
+        for number in range(3):
+            other = Runnable(f"tool_{number}", tool.module.with_name(f"tool_{number}.py"))
+            other.module.write_text(f"{SMALL}\nNUMBER = {number}\n")
+            await one(host, other, workspace, 0)
+            await asyncio.sleep(0.5)
+        loaded = weight_mb()
+    return [
+        Figure("memory of a server that waits, MiB", "", [idle]),
+        Figure("… with its last three tools loaded for their next calls", "", [loaded]),
+    ]
+
+
+def weight_mb() -> float:
+    """What all processes below this one take, shared pages divided among those that share them."""
+    import psutil
+
+    return sum(pss_bytes(process.pid) for process in psutil.Process().children(recursive=True)) / (1 << 20)
 
 
 def known_tools(repeats: int) -> list[Figure]:
-    """Loading a library: every tool with its schemas, no process started."""
+    """Loading a library: every tool with its schemas, no process started; also as nobody has read it before."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         first = SMALL.replace('"small"', '"tool_0"')
@@ -175,13 +213,24 @@ def known_tools(repeats: int) -> list[Figure]:
             Path(folder, f"{name}.json").write_text(about)
             Path(folder, f"{name}.py").write_text(source)
             if number + 1 in (FEW_TOOLS, MANY_TOOLS):
-                seconds = []
+                time.sleep(SETTLED_S)
+                first_s, again_s, cpu = [], [], []
                 for _ in range(repeats):
-                    start = time.perf_counter()
-                    assert len(Library(Path(folder)).tools()) == number + 1
-                    seconds.append(time.perf_counter() - start)
-                found.append(Figure(f"loading {number + 1:,} known tools", "s", seconds))
+                    shutil.rmtree(Path(folder, INDEX), ignore_errors=True)
+                    first_s.append(loaded_s(Path(folder), number + 1))
+                    began = time.process_time()
+                    again_s.append(loaded_s(Path(folder), number + 1))
+                    cpu.append(time.process_time() - began)
+                found.append(Figure(f"loading {number + 1:,} known tools", "s", again_s, "processor time", cpu))
+                found.append(Figure("… that nobody has loaded before", "s", first_s))
     return found
+
+
+def loaded_s(folder: Path, count: int) -> float:
+    """Seconds in which a new process would know all tools in `folder`."""
+    start = time.perf_counter()
+    assert len(Library(folder).tools()) == count
+    return time.perf_counter() - start
 
 
 async def ready_environment(repeats: int) -> list[Figure]:
@@ -200,15 +249,33 @@ async def ready_environment(repeats: int) -> list[Figure]:
     return [Figure("a ready environment", "ms", ms, "uv run", beside)]
 
 
-def figures(repeats: int) -> list[Figure]:
-    async def measured() -> list[Figure]:
-        found = [*await calls(repeats), *await throughput(repeats), *await weight()]
-        return [*found, *await ready_environment(repeats)]
+async def loading(repeats: int) -> list[Figure]:
+    return await asyncio.to_thread(known_tools, repeats)
 
-    return [*asyncio.run(measured()), *known_tools(repeats)]
+
+ROWS: dict[str, Callable[[int], Awaitable[list[Figure]]]] = {
+    "calls": calls,
+    "throughput": throughput,
+    "weight": weight,
+    "environment": ready_environment,
+    "loading": loading,
+}
+
+
+def figures(repeats: int, only: str = "") -> list[Figure]:
+    async def measured() -> list[Figure]:
+        return [figure for name, row in ROWS.items() if only in ("", name) for figure in await row(repeats)]
+
+    return asyncio.run(measured())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("repeats", nargs="?", type=int, default=5)
+    parser.add_argument("--only", choices=ROWS, default="")
+    given = parser.parse_args()
+    print(table(figures(given.repeats, given.only)))
 
 
 if __name__ == "__main__":
-    from measure import table
-
-    print(table(figures(int(sys.argv[1]) if len(sys.argv) > 1 else 5)))
+    main()

@@ -36,7 +36,9 @@ class TimedModel(OfflineModel):
             counter.text(json.dumps(schema)).tokens for _, schemas in self._requests for schema in schemas
         )
 
-    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+    async def _agenerate(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
         schemas = [
             *(kwargs.get("tools") or []),
             *([kwargs["response_format"]] if kwargs.get("response_format") else []),
@@ -45,12 +47,12 @@ class TimedModel(OfflineModel):
         start = time.perf_counter()
         try:
             await asyncio.sleep(self.latency_s)
-            return self.answer(messages, *args, **kwargs)
+            return self.answer(messages, **kwargs)
         finally:
             self._intervals.append((start, time.perf_counter()))
 
-    def answer(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
-        return self._generate(messages, None, None, **kwargs)
+    def answer(self, messages: list[BaseMessage], **kwargs: Any) -> ChatResult:
+        return self._generate(messages, **kwargs)
 
 
 class LoopingModel(TimedModel):
@@ -59,9 +61,9 @@ class LoopingModel(TimedModel):
     tool: str
     rounds: int
 
-    def answer(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> ChatResult:
+    def answer(self, messages: list[BaseMessage], **kwargs: Any) -> ChatResult:
         if not kwargs.get("tools"):
-            return super().answer(messages, *args, **kwargs)
+            return super().answer(messages, **kwargs)
         return ChatResult(generations=[ChatGeneration(message=next_step(messages, self.tool, self.rounds))])
 
 

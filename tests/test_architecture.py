@@ -35,11 +35,14 @@ OUTSIDE_THE_HOUSE = {"testing"}
 INSIDE_THE_SANDBOX: dict[str, set[str]] = {
     "habilis.tools.sandbox.guest": {"pydantic", "pydantic_core"},
     "habilis.tools.sandbox.server": set(),
+    "habilis.tools.sandbox.domains": set(),
     "habilis.tools.sandbox.rooms": set(),
+    "habilis.tools.sandbox.sprouting": set(),
     "habilis.tools.sandbox.rehearsal": {"pydantic"},
     "habilis.tools.sandbox.confine": set(),
     "habilis.tools.sandbox.attack": set(),
     "habilis.tools.network.relay": set(),
+    "habilis.tools.documents.guest": {"lxml", "pypdf", "trafilatura"},
 }
 """Programs that run inside the sandbox, with what each may import besides the standard library."""
 

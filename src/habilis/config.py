@@ -32,20 +32,25 @@ OFFLINE_NOTICE = "offline demonstration model"
 class RoleSettings(Frozen):
     """One model role. A field left out is taken from `models.basic`."""
 
-    provider: Literal["auto", "openai", "offline"] | None = Field(
+    provider: Literal["auto", "openai", "anthropic", "local", "offline"] | None = Field(
         None,
-        description="openai: any compatible server; offline: the built-in demonstration model; auto: by key or URL",
+        description="openai: any compatible server; anthropic: its Messages API; local: a GGUF file, served by us; "
+        "offline: the built-in demonstration model; auto: openai or offline, by key or URL",
     )
-    base_url: str | None = Field(None, description="address of an OpenAI-compatible API, ending in /v1")
+    base_url: str | None = Field(None, description="address of the API; an OpenAI-compatible one ends in /v1")
     model: str | None = Field(
-        None, description="model name; with a base_url and no name the first of GET /models is taken"
+        None,
+        description="model name; with a base_url and no name the first of GET /models is taken; for local: a GGUF "
+        "file, or OWNER/REPO:FILE of a hub",
     )
     api_key_env: str | None = Field(
         None, description="name of the environment variable that holds the key (never the key itself)"
     )
     temperature: float | None = Field(None, ge=0, le=2, description="sampling temperature; unset: the server's default")
     token_limit: int | None = Field(
-        None, ge=256, description="tokens that a request may hold; unset: no limit, nothing is summarised"
+        None,
+        ge=256,
+        description="tokens that a request may hold, its reply too if max_tokens is set; unset: no limit",
     )
     max_tokens: int | None = Field(None, ge=1, description="tokens that a reply may hold; unset: the server's default")
     max_retries: int | None = Field(
@@ -67,6 +72,10 @@ class RoleSettings(Frozen):
         None, description="how react_text asks: a conversation, or one text to go on with (/completions)"
     )
     stream: bool | None = Field(None, description="show the executor's replies while they come")
+    images: bool | None = Field(
+        None, description="show the executor the images of a question; unset: unless its server refuses them"
+    )
+    image_detail: Literal["low", "high", "auto"] | None = Field(None, description="how closely it looks at them")
 
 
 BASIC_DEFAULTS = RoleSettings(
@@ -79,7 +88,30 @@ BASIC_DEFAULTS = RoleSettings(
     strategy="auto",
     react_form="chat",
     stream=False,
+    image_detail="low",
 )
+
+
+_ADDRESSED = ("base_url", "model", "api_key_env", "headers", "options")
+"""What belongs to one provider and is never taken over by a role with another."""
+
+
+class LocalSettings(Frozen):
+    """How models of provider `local` are found and served."""
+
+    context_tokens: int = Field(8192, ge=512, description="tokens of context, prompt and reply together")
+    parallel: int = Field(1, ge=1, le=64, description="requests worked on at once; each has the whole context")
+    threads: int | None = Field(None, ge=1, description="processor threads; unset: one per core")
+    gpu_layers: int | None = Field(
+        None, ge=0, description="layers computed by a GPU; unset: as many as fit, where the package was built for one"
+    )
+    start_timeout_s: float = Field(600.0, gt=0, description="seconds that a model may take to load")
+    check_memory: bool = Field(True, description="refuse a model that needs more memory than is free")
+    download: bool = Field(False, description="fetch a hub's model that is not on this machine yet, once")
+    hub_url: str | None = Field(None, description="address of the hub; unset: the public one of Hugging Face")
+    hub_token_env: str = Field(
+        "HF_TOKEN", description="name of the environment variable that holds the token for models that ask for one"
+    )
 
 
 class ModelsSettings(Frozen):
@@ -92,13 +124,26 @@ class ModelsSettings(Frozen):
     cluster: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
     eval: RoleSettings = RoleSettings()
+    local: LocalSettings = LocalSettings()
 
     def role(self, role: Role) -> RoleSettings:
-        """The settings in force for `role`: its own fields over those of `basic` over the defaults."""
-        merged: dict[str, Any] = {}
-        for layer in (BASIC_DEFAULTS, self.basic, getattr(self, role)):
-            merged.update(layer.model_dump(exclude_none=True))
+        """The settings in force for `role`: its own fields over those of `basic` over the defaults.
+
+        A role with another provider than `basic` takes neither address nor model nor key from it.
+        """
+        basic, own = (layer.model_dump(exclude_none=True) for layer in (self.basic, getattr(self, role)))
+        merged = BASIC_DEFAULTS.model_dump(exclude_none=True)
+        if _kind(own.get("provider")) not in (None, _kind(basic.get("provider") or "auto")):
+            basic = {name: value for name, value in basic.items() if name not in _ADDRESSED}
+        merged |= basic | own
+        if merged["provider"] == "anthropic" and "api_key_env" not in (basic | own):
+            merged["api_key_env"] = "ANTHROPIC_API_KEY"
         return RoleSettings(**merged)
+
+
+def _kind(provider: str | None) -> str | None:
+    """Providers that share addresses and keys are one."""
+    return "openai" if provider in ("auto", "offline") else provider
 
 
 class LimitsSettings(Frozen):
@@ -160,6 +205,10 @@ class CapabilitiesSettings(Frozen):
     )
     proxy: str | None = Field(
         None, description="your own proxy, through which granted hosts are reached: http://host:port"
+    )
+    inspect_https: bool = Field(
+        False,
+        description="look into the https of tools, so that such calls can be recorded and replayed (SECURITY.md)",
     )
     read: Literal["task_files", "listed"] = Field(
         "task_files", description="paths that tools may read; listed: those below the paths of read_list too"
@@ -313,10 +362,57 @@ class WriterSettings(Frozen):
     timeout_s: float = Field(1200.0, gt=0, description="seconds that an external writer may take")
 
 
+class MemorySettings(Frozen):
+    """What a request holds of what came before: earlier turns of a conversation, and the work on this question."""
+
+    max_tokens: int = Field(
+        4_000,
+        ge=0,
+        description="tokens of earlier turns that a request holds, the newest first; older ones are looked up",
+    )
+    max_work_tokens: int = Field(
+        100_000, ge=1_000, description="tokens of the work on one question before it is folded into a summary"
+    )
+
+
 class RetrievalSettings(Frozen):
     """Which tools of the library a plan's prompt shows."""
 
     candidates: int = Field(20, ge=0, le=100, description="tools shown to the manager")
+
+
+class KnowledgeSettings(Frozen):
+    """Documents of the user's own, in whose text tasks may search."""
+
+    folders: tuple[str, ...] = Field(
+        (), description="folders of text, Markdown, HTML and PDF that search_documents reads"
+    )
+    top_k: int = Field(5, ge=1, le=50, description="passages that one search gives at most")
+    threshold: float = Field(
+        0.15, ge=0, le=1, description="relevance below which nothing is given; 0.5: each word of the query once"
+    )
+    chunk_tokens: int = Field(300, ge=50, le=4_000, description="tokens of a passage, about")
+    max_file_mb: int = Field(20, ge=1, le=1_000, description="size of a file that is read, MiB")
+
+
+class WebSearchSettings(Frozen):
+    """The service behind web_search."""
+
+    service: Literal["tavily", "searxng"] | None = Field(
+        None, description="tavily: by key; searxng: a server of your own; unset: no web_search"
+    )
+    url: str | None = Field(None, description="address of the service; needed for searxng: https://host[:port]")
+    key_env: str = Field("TAVILY_API_KEY", description="name of the environment variable that holds Tavily's key")
+    max_results: int = Field(5, ge=1, le=20, description="results that one search gives at most")
+
+
+class WebSettings(Frozen):
+    """Reading the web. What may be reached is for capabilities.network to say."""
+
+    read_page: bool = Field(False, description="offer read_page, which gives the text of a page of a granted host")
+    max_page_mb: int = Field(5, ge=1, le=100, description="size of a page that is read, unpacked, MiB")
+    timeout_s: float = Field(30.0, gt=0, le=600, description="seconds that one page or search may take, all told")
+    search: WebSearchSettings = WebSearchSettings()
 
 
 class EvolutionSettings(Frozen):
@@ -354,6 +450,9 @@ class EvolutionSettings(Frozen):
     max_time_s: float | None = Field(None, gt=0, description="seconds that the whole run may take, resumes included")
     stop_file: str | None = Field(None, description="file whose appearance ends the run after the step under way")
     absorb: bool = Field(True, description="take the proven tools of an answered single task into the library")
+    absorb_timeout_s: float = Field(
+        20.0, gt=0, description="seconds for trying them again first; a tool that takes longer stays with its task"
+    )
 
 
 class DatasetsSettings(Frozen):
@@ -371,6 +470,28 @@ class ScoringSettings(Frozen):
     concurrency: int = Field(8, ge=1, le=256, description="answers that models judge at once")
 
 
+class ExchangeSettings(Frozen):
+    """What is handed on with a library, and how it is served to other programs."""
+
+    redact: tuple[Literal["secrets", "emails", "home_paths"], ...] = Field(
+        ("secrets", "emails", "home_paths"), description="what is taken out of recorded calls when they are exported"
+    )
+    redact_patterns: tuple[str, ...] = Field((), description="regular expressions of what is taken out as well")
+    serve_calls: int = Field(8, ge=1, le=256, description="calls that 'habilis serve' runs at once; others wait")
+
+    @field_validator("redact_patterns")
+    @classmethod
+    def _expressions(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                empty = re.compile(pattern).match("") is not None
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+            if empty:
+                raise ValueError(f"{pattern!r} matches the empty text")
+        return patterns
+
+
 class Settings(Frozen):
     """All settings. Build them with `load_settings`; every default stands in its field."""
 
@@ -380,7 +501,10 @@ class Settings(Frozen):
     capabilities: CapabilitiesSettings = CapabilitiesSettings()
     tools: ToolsSettings = ToolsSettings()
     writer: WriterSettings = WriterSettings()
+    memory: MemorySettings = MemorySettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    knowledge: KnowledgeSettings = KnowledgeSettings()
+    web: WebSettings = WebSettings()
     evolution: EvolutionSettings = EvolutionSettings()
     datasets: DatasetsSettings = DatasetsSettings()
     scoring: ScoringSettings = ScoringSettings()
@@ -390,6 +514,7 @@ class Settings(Frozen):
     tool_sets: dict[str, tuple[str, ...]] = Field(
         default_factory=dict, description="named choices among them: source, or source.tool (* stands for any text)"
     )
+    exchange: ExchangeSettings = ExchangeSettings()
     prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
     runs_dir: str = Field("runs", description="folder that runs are kept in")
 
@@ -438,6 +563,7 @@ def load_with_origins(
         _check_key(dotted, origin)
         _put(merged, dotted, value)
         origins[dotted] = origin
+    _without_openai(merged, origins)
     try:
         return Loaded(Settings.model_validate(merged), origins)
     except ValidationError as error:
@@ -445,6 +571,16 @@ def load_with_origins(
         dotted = ".".join(str(part) for part in first["loc"])
         origin = origins.get(dotted) or next((o for k, o in origins.items() if _inside(dotted, k)), "settings")
         raise UserError(f"{origin}: {dotted}: {first['msg']}") from None
+
+
+def _without_openai(merged: dict[str, Any], origins: dict[str, str]) -> None:
+    """OPENAI_BASE_URL and OPENAI_MODEL mean nothing to another provider."""
+    basic = merged.get("models", {}).get("basic") or {}
+    if _kind(basic.get("provider") or "auto") == "openai":
+        return
+    for name in ("base_url", "model"):
+        if origins.get(f"models.basic.{name}", "").startswith("environment OPENAI_"):
+            del basic[name], origins[f"models.basic.{name}"]
 
 
 def secret(name: str | None) -> str | None:

@@ -107,9 +107,9 @@ class World:
         )
 
 
-def processes_below(folder: Path) -> list[str]:
-    """Command lines of running processes that name something in `folder`."""
-    found = []
+def processes_below(folder: Path) -> dict[int, str]:
+    """Running processes that name something in `folder`: command lines by number."""
+    found = {}
     for path in Path("/proc").iterdir():
         if path.name.isdigit() and int(path.name) != os.getpid():
             try:
@@ -118,7 +118,7 @@ def processes_below(folder: Path) -> list[str]:
             except OSError:
                 continue
             if str(folder) in line and state != "Z":
-                found.append(line.replace("\0", " "))
+                found[int(path.name)] = line.replace("\0", " ")
     return found
 
 

@@ -61,7 +61,7 @@ async def test_a_process_that_is_deaf_to_everything_ends_at_its_time_limit_with_
     end = await runner(tmp_path, sleep=limit).run(job(tmp_path, "blocks"), lambda event: limit.event.set())
     assert (end.status, end.result) == ("timed_out", None)
     assert end.error == "the task was ended at its time limit of 5 s"
-    assert processes_below(tmp_path) == []
+    assert processes_below(tmp_path) == {}
 
 
 @pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="memory is watched on Linux alone")
@@ -69,7 +69,7 @@ async def test_a_process_that_eats_memory_is_ended(tmp_path: Path) -> None:
     look = Signal()
     end = await runner(tmp_path, look=look).run(job(tmp_path, "eats"), lambda event: look.event.set())
     assert (end.status, end.error) == ("crashed", "the task took more than 128 MiB of memory")
-    assert processes_below(tmp_path) == []
+    assert processes_below(tmp_path) == {}
 
 
 async def test_a_cancelled_runner_takes_its_process_along(tmp_path: Path) -> None:
@@ -79,4 +79,4 @@ async def test_a_cancelled_runner_takes_its_process_along(tmp_path: Path) -> Non
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert processes_below(tmp_path) == []
+    assert processes_below(tmp_path) == {}

@@ -381,3 +381,14 @@ async def test_a_fault_can_be_aimed_at_one_role(bench: Any) -> None:
     await models.chat("basic", [HumanMessage("other")], purpose="p")
     with pytest.raises(ModelUnreachable):
         await models.chat("basic", ASK, purpose="p")
+
+
+async def test_a_reply_gets_the_room_that_the_request_leaves(bench: Any) -> None:
+    server = bench.serve(four)
+    models = bench.models(max_tokens=300, token_limit=500)
+    for words in (10, 300, 900):
+        await models.chat("basic", [HumanMessage("word " * words)], purpose="talk")
+    plenty, little, none = [seen.body["max_tokens"] for seen in server.requests]
+    assert plenty == 300
+    assert 150 < little < 200, "what the window leaves"
+    assert none == 64, "never nothing: the server may know better"

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from habilis.core.errors import UserError
+from habilis.core.types import Task
 from habilis.rundir import RunDir, check_run_name
 from habilis.tools.library import Library
 from habilis.tools.library.generations import (
@@ -24,6 +26,7 @@ from habilis.tools.library.generations import (
     digest,
     generation_of,
     generations_folder,
+    in_use,
 )
 from habilis.tools.records import RecordedCall
 
@@ -53,6 +56,29 @@ async def test_a_reader_keeps_the_generation_that_it_opened(tmp_path: Path, sour
     assert report is not None
     assert (report["step"], report["generation"], report["parent"]) == (7, 2, 1)
     assert (tmp_path / "generations" / "0001" / "one.py").samefile(tmp_path / "generations" / "0002" / "one.py")
+
+
+async def test_old_generations_are_packed_whole_and_those_in_use_stay(tmp_path: Path, source_of: Source) -> None:
+    library, runs = tmp_path / "runs" / "library", tmp_path / "runs"
+    for name in ("one", "two", "three", "four", "five"):
+        await publish(library, source_of(name), name)
+    generations = Generations(library)
+    task = RunDir.create(runs, "old").task("t")
+    task.save_task(Task(id="t", question="?"), {"library": str(library), "generation": 2})
+    (runs / "old" / "run.yaml").touch()
+    assert in_use(library, runs) == {2}
+    before = digest(generations.path(1))
+    assert generations.pack_old(0) == []
+    packed = generations.pack_old(2, spared=in_use(library, runs))
+    assert [path.name for path in packed] == ["0001.tar.gz", "0003.tar.gz"]
+    there = sorted(path.name for path in generations.folder.iterdir() if not path.name.startswith("."))
+    assert there == ["0002", "0004", "0005", "packed"]
+    assert Library(library).names() == sorted(["one", "two", "three", "four", "five"])
+    with tarfile.open(packed[0]) as archive:
+        archive.extractall(tmp_path, filter="data")
+    assert digest(tmp_path / "0001") == before
+    assert await publish(library, source_of("six"), "six") == 6
+    assert generations.pack_old(1) == [generations.folder / "packed" / f"000{n}.tar.gz" for n in (2, 4, 5)]
 
 
 async def test_a_plain_folder_becomes_the_first_generation_without_losing_a_tool(

@@ -14,7 +14,7 @@ from habilis.core.types import CallOutcome, Invocation
 from habilis.tools.confined import Refused, read_confined
 from habilis.tools.library import Library
 from habilis.tools.records import RecordStore, equal, is_empty, recorded, set_error
-from habilis.tools.replay import moved_names, scratch_name
+from habilis.tools.scratch import moved_names, scratch_name
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),

@@ -148,7 +148,8 @@ def test_words_of_the_same_subject_and_of_the_same_beginning_count_for_less_than
 def test_why_names_the_words_that_speak_for_a_tool() -> None:
     why = BM25Retriever(CARDS).why("how many rows of films", "count_csv_rows")
     assert why.name == "count_csv_rows"
-    assert why.terms[0][:2] == ("row", "row")
+    assert (why.terms[0].asked, why.terms[0].met) == ("row", "row")
+    assert why.terms[0].fields[0] == "name"
     assert why.score > 0
 
 

@@ -17,10 +17,12 @@ from langgraph.types import Command, interrupt
 
 from habilis.agents import mending, rounds, summary
 from habilis.agents.correcting import corrected_step
+from habilis.agents.remembering import earlier_messages
+from habilis.agents.showing import showing
 from habilis.agents.state import ExecutorState, Stop
 from habilis.agents.steps import step
 from habilis.config import LimitsSettings
-from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall
+from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
 from habilis.core.types import Usage
 from habilis.models.calls import check_calls
 from habilis.models.history import is_empty_reply, roll_back
@@ -107,7 +109,8 @@ async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, posit
     The bad replies and what was said about them are not stored, unless no reply was good; then the last one is, and
     the tool round answers its calls with the reasons.
     """
-    messages: list[BaseMessage] = [SystemMessage(shop.system_prompt), *state["messages"]]
+    history = [*earlier_messages(shop), *showing(state["messages"], shop)]
+    messages: list[BaseMessage] = [SystemMessage(shop.system_prompt), *history]
     if last:
         messages.append(HumanMessage(shop.prompts.render("last_round", rounds=state["rounds"]).system))
     elif state["empty_run"]:
@@ -118,11 +121,16 @@ async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, posit
         shop,
         purpose="answer without tools" if last else f"step {position}",
         position=position,
-        prefix=f"c{position}",
+        prefix=f"{_turn(shop)}c{position}",
         taken={raw["call_id"] for raw in state["calls"]},
         only=_only_tool(state["bound"], shop),
     )
     return checked.message
+
+
+def _turn(shop: Workshop) -> str:
+    """What ids of calls begin with: those of a conversation's turns must not be the same."""
+    return f"t{shop.task.earlier.turn}" if shop.task.earlier else ""
 
 
 def _only_tool(bound: Sequence[str], shop: Workshop) -> str | None:
@@ -204,6 +212,7 @@ def _answer_to(call: Mapping[str, Any], shop: Workshop) -> str:
         shop.emit(Asked(question=question))
         given = str(interrupt({"question": question})) if shop.may_ask else NOBODY
         shop.tape.answered(call["id"], given)
+        shop.emit(Told(call_id=call["id"], question=question, answer=given))
     return given
 
 

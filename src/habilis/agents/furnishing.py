@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from habilis.agents.remembering import earlier_tools, recalled
 from habilis.config import Settings, cache_dir
+from habilis.core.errors import UserError
 from habilis.core.events import Notice
 from habilis.core.ports import Granter
 from habilis.core.types import Role, Task
@@ -20,10 +22,14 @@ from habilis.tools.capabilities.grants import Grants
 from habilis.tools.external.bound import ExternalTools, NamedSource
 from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
+from habilis.tools.knowledge import Knowledge
 from habilis.tools.library import LayeredLibrary, Library
+from habilis.tools.library.earlier import WithEarlier
+from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
 from habilis.tools.smith import Smith
+from habilis.tools.web import Web
 from habilis.tools.workshop import Events, Workshop
 from habilis.tools.writers import make_writer
 
@@ -33,7 +39,21 @@ if TYPE_CHECKING:
     from habilis.config import RoleSettings
     from habilis.tools.sharing import SharedBuilds
 
+INDEXING_S = 3_600.0
+"""Seconds that a task may wait for its folders of documents to be read for the first time."""
 Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
+
+
+def _public(task: Task, folder: TaskDir, public: Path) -> Library:
+    """The library, and before it what earlier turns of a conversation made and it has not taken in."""
+    earlier = [Library(tools) for tools in earlier_tools(task, folder)]
+    return WithEarlier(public, earlier) if earlier else Library(public)
+
+
+def _recall(task: Task) -> Callable[[str], str] | None:
+    """How earlier turns are looked up, where not all of them are shown."""
+    hidden = task.earlier is not None and (task.earlier.near or task.earlier.left_out)
+    return (lambda query: recalled(task, query)) if hidden else None
 
 
 def furnished(
@@ -60,12 +80,16 @@ def furnished(
         emit=emit,
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
         clients=clients,
+        folder=folder.run.path,
     )
+    if settings.capabilities.inspect_https and (reason := inspecting.lacks()):
+        raise UserError(reason)
     host = ToolHost(
         settings.sandbox,
         notice=lambda text: emit(Notice(level="warning", text=text)),
         environments=Environments.of(settings.tools),
         upstream=settings.capabilities.proxy,
+        inspect_https=settings.capabilities.inspect_https,
     )
     grants = Grants(
         settings.capabilities,
@@ -76,7 +100,7 @@ def furnished(
         emit=emit,
     )
     prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
-    library = LayeredLibrary(Library(folder.tools), Library(public))
+    library = LayeredLibrary(Library(folder.tools), _public(task, folder, public))
     smith = Smith(
         host,
         library,
@@ -98,11 +122,26 @@ def furnished(
         host=host,
         library=library,
         smith=smith,
-        presets=Presets(models, prompts, task, folder.workspace, settings.tools),
+        presets=Presets(models, prompts, task, folder.workspace, settings.tools, recall=_recall(task)),
         tape=tape,
         emit=emit,
         workspace=folder.workspace,
         grants=grants,
-        external=ExternalTools([*sources_of(settings), *sources]),
+        external=ExternalTools([*sources_of(settings), *_own_sources(settings, grants, emit), *sources]),
         may_ask=may_ask,
     )
+
+
+def _own_sources(settings: Settings, grants: Grants, emit: Events) -> list[NamedSource]:
+    """The tools of the house that settings turn on: search in documents, and the web."""
+
+    def notice(text: str) -> None:
+        emit(Notice(level="warning", text=text))
+
+    found: list[NamedSource] = []
+    if settings.knowledge.folders:
+        source = Knowledge(settings.knowledge, settings.sandbox, notice)
+        found.append(NamedSource("knowledge", source, prefix=False, required=True, open_timeout_s=INDEXING_S))
+    if settings.web.read_page or settings.web.search.service:
+        found.append(NamedSource("web", Web(settings.web, grants, settings.sandbox, notice), prefix=False))
+    return found

@@ -11,16 +11,19 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from habilis.agents.planning import PlanReply, as_plan, without_builds
+from habilis.agents.planning import as_plan, plan_form, without_builds
+from habilis.agents.remembering import exchanges
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
-from habilis.core.types import Plan, Review, ToolCard
+from habilis.core.types import Plan, Review, Task, ToolCard
 from habilis.prompts import Rendered
 from habilis.tools.workshop import Workshop
 
 SHOWN_CALLS, SHOWN_CHARS = 30, 400
+USED_BEFORE = 5
+"""Tools of earlier turns that a plan is shown in any case, the last used."""
 UNREAD = "no tool call succeeded, so the answer cannot rest on the files; read them with a tool, or have one built"
 STUCK = "the last attempt made no call and gave the answer that was refused before"
 
@@ -57,10 +60,14 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
             "empty_replies": "the model gave only empty replies",
         }.get(state.get("stop", ""), "no answer was given")
         return Review(accepted=False, reason=reason)
-    if shop.task.files and not any(raw["verdict"] == "success" for raw in state["calls"]):
+    if _brought_files(shop.task) and not any(raw["verdict"] == "success" for raw in state["calls"]):
         return Review(accepted=False, reason=UNREAD)
     prompt = shop.prompts.render(
-        "review", question=shop.task.question, answer=text, invocations=_digest(state.get("calls", []))
+        "review",
+        conversation=exchanges(shop.task),
+        question=shop.task.question,
+        answer=text,
+        invocations=_digest(state.get("calls", [])),
     )
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     try:
@@ -68,6 +75,12 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
     except ModelReplyUnusable as error:
         return Review(accepted=False, reason=f"the review gave no usable verdict ({error})")
     return Review(accepted=reply.status == "FINISH", reason=reply.reason)
+
+
+def _brought_files(task: Task) -> bool:
+    """Whether the question brought files of its own; those of earlier turns were read then, or need not be now."""
+    before = set(task.earlier.files) if task.earlier else set()
+    return any(file.path not in before for file in task.files)
 
 
 def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
@@ -90,10 +103,10 @@ def _stuck(state: TaskState) -> bool:
 
 async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Literal["tool_developer", "integrator"]]:
     """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
-    query = "\n".join(filter(None, [shop.task.question, state.get("capabilities", "")]))
-    candidates = shop.candidates(query, shop.settings.retrieval.candidates)
+    candidates = _candidates(state, shop)
     prompt = shop.prompts.render(
         "plan",
+        conversation=exchanges(shop.task),
         question=shop.task.question,
         files=shop.files_view,
         missing=shop.task.missing,
@@ -113,6 +126,16 @@ async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Lit
     return Command(update=update, goto="tool_developer")
 
 
+def _candidates(state: TaskState, shop: Workshop) -> list[ToolCard]:
+    """The tools nearest to the question, and those that the turns before it used: it may go on where they stopped."""
+    earlier = shop.task.earlier
+    before = earlier.recent[-1].question if earlier and earlier.recent else ""
+    query = "\n".join(filter(None, [shop.task.question, before, state.get("capabilities", "")]))
+    found = shop.candidates(query, shop.settings.retrieval.candidates)
+    used = set(earlier.tools[:USED_BEFORE] if earlier else ()) - {card.name for card in found}
+    return found + [card for card in shop.library.cards() if card.name in used and not shop.missing(card.name)]
+
+
 async def _asked_for_plan(
     prompt: Rendered, candidates: Sequence[ToolCard], shop: Workshop
 ) -> tuple[Plan | None, list[str]]:
@@ -122,9 +145,10 @@ async def _asked_for_plan(
     """
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     remarks: list[str] = []
+    form = plan_form(tuple(card.name for card in candidates))
     for purpose in ("plan", "plan, corrected"):
         try:
-            reply = await shop.models.structured(prompt.role, messages, PlanReply, purpose=purpose)
+            reply = await shop.models.structured(prompt.role, messages, form, purpose=purpose)
         except ModelReplyUnusable as error:
             return None, [f"The plan could not be read: {error}"]
         plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])

@@ -13,17 +13,28 @@ from habilis.agents.deciding import decide, opening, specs_of, with_results
 from habilis.agents.drive import Asker, drive
 from habilis.agents.furnishing import Clients, furnished
 from habilis.agents.outcome import make_result, set_aside_unproven
+from habilis.agents.starting import (
+    QueueSink,
+    as_turn,
+    closing_event,
+    first_question,
+    generation_then,
+    library_of,
+    only_task,
+    opening_event,
+    sound,
+    task_of,
+)
 from habilis.agents.state import unpacked
+from habilis.agents.turns import keep_turn
 from habilis.config import Settings, load_settings
 from habilis.core.errors import UserError
-from habilis.core.events import Event, TaskEnded, TaskStarted
+from habilis.core.events import Event
 from habilis.core.ports import EventSink, Granter
 from habilis.core.types import Decision, JsonSchema, Task, TaskResult, ToolSpec
 from habilis.models.answers import checked_schema
-from habilis.models.history import text_of
 from habilis.models.transcripts import read_transcript
-from habilis.rundir import JsonlSink, RunDir, TaskDir, safe_id
-from habilis.tools import taskfiles
+from habilis.rundir import JsonlSink, RunDir, TaskDir, ThreadDir
 from habilis.tools.external.bound import GivenSources, named_sources
 from habilis.tools.library.generations import as_of, generation_of
 from habilis.tools.workshop import Events, Workshop
@@ -85,32 +96,48 @@ class Team:
         replay: Path | None = None,
         base: Path | None = None,
         answer_schema: JsonSchema | None = None,
+        thread: str | None = None,
     ) -> TaskResult:
         """Answer `question` with the help of `files`; relative names mean `base` (default: the current folder).
 
-        With an `answer_schema` the answer is JSON that fits it: `answer_data`, and as text `final_answer`.
+        With an `answer_schema` the answer is JSON that fits it: `answer_data`, and as text `final_answer`. With a
+        `thread` the question is the next turn of the conversation of that name, which lies in `threads` in the runs
+        folder: earlier questions, tool work, answers, files and tools come along, within `memory.max_tokens`.
 
         Every outcome of the task itself is a `TaskResult`. `replay` names the run whose tape answers instead of a
         model; the first request that differs ends the task. Raises `UserError` for what a person must mend first:
         an empty question, a file that is not there, no sandbox, a folder that cannot be written.
         """
-        task = question if isinstance(question, Task) else _task(question, files, base or Path.cwd(), task_id)
+        task = question if isinstance(question, Task) else task_of(question, files, base or Path.cwd(), task_id)
         if answer_schema is not None:
             task = task.model_copy(update={"answer_schema": checked_schema(answer_schema)})
         if not task.question.strip():
             raise UserError('the question is empty; give one, for example: main.py "What is 2+3*4?"')
+        if thread is not None:
+            if run_dir is not None or task_id is not None:
+                raise UserError("a thread has its own folder and numbers its turns: leave --run-dir and --task-id out")
+            return await self._turn(ThreadDir.named(Path(self.settings.runs_dir), thread), task, replay)
         run = RunDir.at(run_dir) if run_dir else RunDir.create(Path(self.settings.runs_dir), None, task.question)
-        folder = run.task(task.id)
+        return await self._begin(task, run.task(task.id), self.library, replay)
+
+    async def _turn(self, thread: ThreadDir, task: Task, replay: Path | None) -> TaskResult:
+        """The next turn of `thread`. Without a library of this team it goes on with that of the last turn."""
+        thread.begin()
+        with thread.lock():
+            turn = as_turn(thread, task, self.settings)
+            library = self._library or library_of(thread) or self.library
+            return await self._begin(turn, thread.run.task(turn.id), library.absolute(), replay)
+
+    async def _begin(self, task: Task, folder: TaskDir, public: Path, replay: Path | None) -> TaskResult:
         with folder.lock():
             if folder.load_task() is not None:
                 raise UserError(
                     f"{folder.path} holds a task already; continue it with --resume, or take another --run-dir"
                 )
             # The task goes on with the library as it is now, whatever is published meanwhile: resumed or replayed too.
-            generation = _generation_then(replay, self.library) if replay else generation_of(self.library)
-            folder.save_task(task, {"library": str(self.library), "generation": generation})
-            library = as_of(self.library, generation)
-            return await self._work(task, folder, library, resumed=False, replay=replay)
+            generation = generation_then(replay, public) if replay else generation_of(public)
+            folder.save_task(task, {"library": str(public), "generation": generation})
+            return await self._work(task, folder, as_of(public, generation), resumed=False, replay=replay)
 
     async def decide(
         self,
@@ -131,7 +158,7 @@ class Team:
         mend first.
         """
         if run_dir is not None and question is None:
-            folder = _only_task(RunDir.open(run_dir), None)
+            folder = only_task(RunDir.open(run_dir), None)
             stored, before = folder.load_task(), folder.load_decision()
             if stored is None or before is None:
                 raise UserError(f"{folder.path} holds no decision to go on from; give the question")
@@ -139,8 +166,8 @@ class Team:
             messages = read_transcript(conversation or before.conversation)
         else:
             messages = read_transcript(conversation)
-            asked = question if question is not None else _first_question(messages)
-            task = asked if isinstance(asked, Task) else _task(asked, files, base or Path.cwd(), None)
+            asked = question if question is not None else first_question(messages)
+            task = asked if isinstance(asked, Task) else task_of(asked, files, base or Path.cwd(), None)
             run = RunDir.at(run_dir) if run_dir else RunDir.create(Path(self.settings.runs_dir), None, task.question)
             folder = run.task(task.id)
             if folder.load_task() is not None:
@@ -191,13 +218,14 @@ class Team:
         says to the question that a waiting task asked. Without a library of this team the task keeps its own.
         """
         run = RunDir.open(run_dir)
-        folder = _only_task(run, task_id)
+        folder = only_task(run, task_id)
         stored = folder.load_task()
         if stored is None:
             raise UserError(f"{folder.path} holds no task; nothing to resume")
         if stored[1].get("decide"):
             raise UserError(f"{folder.path} is decided step by step; go on with run --decide --run-dir and --results")
-        with folder.lock():
+        thread = ThreadDir.of(run)
+        with thread.lock() if thread else contextlib.nullcontext(), folder.lock():
             before = folder.load_result()
             if before is not None and before.status in ("answered", "gave_up"):
                 return before
@@ -215,7 +243,7 @@ class Team:
     async def stream(self, question: str | Task, **options: Any) -> AsyncIterator[Event | TaskResult]:
         """The events of `run` as they come, then its result."""
         queue: asyncio.Queue[Event | TaskResult | None] = asyncio.Queue()
-        sink = _QueueSink(queue)
+        sink = QueueSink(queue)
         watched = Team(
             self.settings,
             library=self.library,
@@ -255,18 +283,21 @@ class Team:
         replay: Path | None = None,
     ) -> TaskResult:
         started = time.monotonic()
+        task = sound(task)
         sink = JsonlSink(folder.events)
         shop = self._workshop(task, folder, library, Events([sink, *self._sinks]), replay)
         folder.set_state("running")
         self._open.append(shop)
         try:
-            shop.emit(_opening_event(task, shop, resumed))
+            shop.emit(opening_event(task, shop, resumed))
             end = await drive(shop, folder, fresh=not resumed, answer=answer, asker=self._asker)
             if end.finished:
                 set_aside_unproven(shop, [unpacked(raw, shop.tape) for raw in end.state["calls"]])
             result = make_result(end, shop, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
             result = self._saved(result, folder, end.level)
-            shop.emit(_closing_event(result))
+            shop.emit(closing_event(result))
+            if ThreadDir.of(folder.run):
+                keep_turn(folder)
         except UserError:
             folder.set_state("failed")
             raise
@@ -297,71 +328,10 @@ class Team:
             public,
             emit,
             self.settings,
-            voice=_only_task(RunDir.open(replay), None).tape if replay else None,
+            voice=only_task(RunDir.open(replay), None).tape if replay else None,
             clients=self._clients,
             granter=self._granter,
             shared=self._shared,
             may_ask=not self._alone,
             sources=self.sources,
         )
-
-
-def _generation_then(replay: Path, library: Path) -> int:
-    """The generation of `library` that the run in `replay` worked with; the present one if that was another library."""
-    stored = _only_task(RunDir.open(replay), None).load_task()
-    told = stored[1] if stored is not None else {}
-    same = told.get("library") == str(library) and "generation" in told
-    return int(told["generation"]) if same else generation_of(library)
-
-
-class _QueueSink:
-    def __init__(self, queue: asyncio.Queue[Event | TaskResult | None]) -> None:
-        self._queue = queue
-
-    def emit(self, event: Event) -> None:
-        self._queue.put_nowait(event)
-
-
-def _task(question: str, files: Sequence[str | Path], base: Path, task_id: str | None) -> Task:
-    found, missing = taskfiles.gather(question, files, base)
-    return Task(id=safe_id(task_id or "task"), question=question, files=found, missing=missing)
-
-
-def _first_question(messages: Sequence[BaseMessage]) -> str:
-    """What a conversation begins with; it names the run and finds the tools."""
-    first = next((message for message in messages if message.type == "human"), None)
-    if first is None:
-        raise UserError("give a question, or a conversation that holds one")
-    return text_of(first)
-
-
-def _only_task(run: RunDir, task_id: str | None) -> TaskDir:
-    tasks = {task.id: task for task in run.tasks()}
-    if task_id is not None:
-        if safe_id(task_id) not in tasks:
-            raise UserError(f"{run.path} has no task {task_id}; it has: {', '.join(tasks) or 'none'}")
-        return tasks[safe_id(task_id)]
-    if len(tasks) != 1:
-        raise UserError(f"{run.path} has {len(tasks)} tasks; name one with --task-id")
-    return next(iter(tasks.values()))
-
-
-def _opening_event(task: Task, shop: Workshop, resumed: bool) -> TaskStarted:
-    return TaskStarted(
-        task_id=task.id,
-        question=task.question,
-        files=tuple(file.named for file in task.files),
-        model=shop.models.name("basic"),
-        resumed=resumed,
-    )
-
-
-def _closing_event(result: TaskResult) -> TaskEnded:
-    return TaskEnded(
-        task_id=result.task_id,
-        status=result.status,
-        final_answer=result.final_answer,
-        error=result.error,
-        usage=result.usage,
-        seconds=result.seconds,
-    )

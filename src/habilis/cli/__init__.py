@@ -65,6 +65,14 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         from habilis.cli import run
 
         return run.run(args, team_factory)
+    if args.command == "chat":
+        from habilis.cli import chat
+
+        return chat.chat(args, team_factory)
+    if args.command == "threads":
+        from habilis.cli import threads
+
+        return {"list": threads.list_, "show": threads.show, "remove": threads.remove}[args.verb](args)
     if args.command == "evolve":
         from habilis.cli import evolve
 
@@ -89,6 +97,14 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         from habilis.cli import external
 
         return external.tools(args)
+    if args.command == "completion":
+        from habilis.cli.completion import completion
+
+        return completion(args)
+    if args.command == "serve":
+        from habilis.cli import exchange
+
+        return exchange.serve(args)
     if args.command == "config":
         from habilis.cli import settings
 
@@ -99,10 +115,18 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
 
 def _library(args: Any) -> int:
+    from habilis.cli import tending
+
+    if args.verb in tending.VERBS:
+        return tending.run(args)
     if args.verb == "env":
         from habilis.cli import environments
 
         return {"list": environments.list_, "prune": environments.prune}[args.env_verb](args)
+    from habilis.cli import exchange
+
+    if args.verb in exchange.VERBS:
+        return exchange.run_verb(args)
     from habilis.cli.library import call
 
     return call(args)

@@ -70,8 +70,11 @@ class Walls:
         from habilis.tools.packages.environments import Environments
 
         tools = Environments.of(self._settings.tools)
-        upstream = self._settings.capabilities.proxy
-        return ToolHost(self._settings.sandbox, notice=warn, environments=tools, upstream=upstream)
+        rules = self._settings.capabilities
+        inspect = rules.inspect_https
+        return ToolHost(
+            self._settings.sandbox, notice=warn, environments=tools, upstream=rules.proxy, inspect_https=inspect
+        )
 
     async def grant(self, name: str, version: str, needs: Capabilities) -> Grant:
         """What a tool is given. Paths said by hand may come to it as arguments, and limits are no need of its own, so

@@ -8,11 +8,17 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from habilis.cli import exchange
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
 · 3 model unreachable · 4 budget used up · 130 interrupted"""
 
+CHAT_HELP = """A conversation: each line is a question, which may lean on those before it. On a terminal /help says what
+else can be typed, Ctrl-C interrupts a question and Ctrl-D ends. Standard input that is no terminal is read line by
+line; answers go to standard output, one a line where they have one line, the account to standard error."""
+CHAT_EXIT_CODES = """exit codes: 0 ended by you, and piped: every question was answered · of the first question that was
+not: as of habilis run · 2 usage or configuration · 130 interrupted"""
 EVOLVE_HELP = """Works through a data set step by step: the tasks of a batch run side by side, then their tools go into
 the run's own library, which the next step starts from."""
 EVOLVE_EXIT_CODES = """exit codes: 0 every step was absorbed, whatever single tasks ended as · 1 a step failed
@@ -26,6 +32,8 @@ SCORE_EXIT_CODES = (
 )
 CALL_HELP = """One tool with several --args, several tools with one, or as many --args as tools: the calls run in order
 through one host, in one temporary working folder."""
+COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
+behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
 
 
@@ -67,7 +75,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
-    if extra and isinstance(getattr(args, "tools", None), list):  # call NAME --args JSON NAME --args JSON
+    if extra and getattr(args, "verb", None) == "call":  # call NAME --args JSON NAME --args JSON
         args.tools += [word for word in extra if not word.startswith("-")]
         extra = [word for word in extra if word.startswith("-")]
     if extra:
@@ -111,12 +119,18 @@ def build() -> Parser:
     parser.add_argument("--version", action="version", version=f"habilis {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_run(commands)
+    _add_chat(commands)
     _add_evolve(commands)
     _add_runs(commands)
+    _add_threads(commands)
     _add_score(commands)
     _add_library(commands)
     _add_tools(commands)
+    exchange.add_serve(commands, _settings_and_folders)
     _add_config(commands)
+    completion = commands.add_parser("completion", help="print completion for a shell", description=COMPLETION_HELP)
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
+    completion.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     doctor = commands.add_parser("doctor", help="say what works here and what to do about the rest")
     _settings_options(doctor)
     _folder_options(doctor)
@@ -129,6 +143,7 @@ def _add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="answer one question", epilog=EXIT_CODES)
     run.add_argument("question", nargs="?", metavar="QUESTION", help="the question; - reads standard input")
     run.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
+    run.add_argument("--knowledge", action="append", metavar="DIR", help="folder of documents that the task may search")
     run.add_argument(
         "--decide", action="store_true", help="one step: print the next calls for another program to run, as JSON"
     )
@@ -142,6 +157,7 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is given as JSON")
     _settings_options(run)
     _folder_options(run)
+    _thread_option(run, "ask as the next question of the conversation NAME, which --resume then goes on with")
     run.add_argument("--run-dir", metavar="D", help="this run's own folder")
     run.add_argument("--task-id", metavar="ID", help="name of the task inside the run")
     run.add_argument(
@@ -152,6 +168,38 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--max-tokens", type=_count, metavar="N", help="tokens that the task may cost")
     run.add_argument("--max-time", metavar="S", help="seconds that the task may take (also 5m, 2h)")
     _output_options(run)
+
+
+def _add_chat(commands: Any) -> None:
+    chat = commands.add_parser(
+        "chat", help="ask question after question", description=CHAT_HELP, epilog=CHAT_EXIT_CODES
+    )
+    _thread_option(chat, "the conversation to go on with, or to begin under this name (default: a new one)")
+    chat.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
+    _settings_options(chat)
+    _folder_options(chat)
+    _absorb_option(chat)
+    chat.add_argument("--max-tokens", type=_count, metavar="N", help="tokens that one question may cost")
+    chat.add_argument("--max-time", metavar="S", help="seconds that one question may take (also 5m, 2h)")
+    group = chat.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="each result as one line of JSON on standard output")
+    group.add_argument("--quiet", action="store_true", help="the answers and nothing else")
+
+
+def _add_threads(commands: Any) -> None:
+    threads = commands.add_parser("threads", help="list, show and remove conversations")
+    verbs = threads.add_subparsers(dest="verb", metavar="VERB", required=True)
+    listing = verbs.add_parser("list", help="conversations, the last used first")
+    show = verbs.add_parser("show", help="questions, tool calls and answers of one")
+    remove = verbs.add_parser("remove", help="remove conversations with all that they hold")
+    show.add_argument("thread", metavar="NAME", help="name of the conversation")
+    remove.add_argument("threads", nargs="+", metavar="NAME", help="name of the conversation")
+    remove.add_argument("--yes", action="store_true", help="do not ask")
+    for verb in (listing, show, remove):
+        _settings_options(verb)
+        _folder_options(verb, library=False)
+    for verb in (listing, show):
+        verb.add_argument("--json", action="store_true", help="one JSON document")
 
 
 def _add_evolve(commands: Any) -> None:
@@ -232,8 +280,11 @@ def _add_score(commands: Any) -> None:
 
 
 def _add_library(commands: Any) -> None:
-    library = commands.add_parser("library", help="call tools by hand; list and prune their environments")
+    from habilis.cli.tending.options import add_verbs
+
+    library = commands.add_parser("library", help="find, judge, mend and call the tools of a library")
     verbs = library.add_subparsers(dest="verb", metavar="VERB", required=True)
+    add_verbs(verbs, _settings_and_folders, _count)
     call = verbs.add_parser("call", help="run tools as an agent would", description=CALL_HELP, epilog=CALL_EXIT_CODES)
     call.add_argument("tools", nargs="+", metavar="NAME_OR_FILE", help="name of a tool in the library, or a .py file")
     call.add_argument(
@@ -258,6 +309,7 @@ def _add_library(commands: Any) -> None:
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)
     _folder_options(call)
+    exchange.add_verbs(verbs, _settings_and_folders)
     env = verbs.add_parser("env", help="list and prune the packages installed for tools")
     env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
     listing = env_verbs.add_parser("list", help="environments, the last used first")
@@ -314,9 +366,18 @@ def _folder_options(parser: argparse.ArgumentParser, *, library: bool = True) ->
         parser.add_argument("--library", metavar="DIR", help="library of tools (default: library in the runs' folder)")
 
 
+def _settings_and_folders(parser: argparse.ArgumentParser) -> None:
+    _settings_options(parser)
+    _folder_options(parser)
+
+
 def _fields_option(parser: argparse.ArgumentParser) -> None:
     told = "id, question, answer, … by column (a.b: inside, -: none)"
     parser.add_argument("--fields", action="append", default=[], metavar="K=COL,…", help=told)
+
+
+def _thread_option(parser: argparse.ArgumentParser, told: str) -> None:
+    parser.add_argument("--thread", metavar="NAME", help=told)
 
 
 def _absorb_option(parser: argparse.ArgumentParser) -> None:

@@ -254,6 +254,15 @@ class Asked(Frozen):
     question: str
 
 
+class Told(Frozen):
+    """What the user answered to a question that was asked."""
+
+    kind: Literal["told"] = "told"
+    call_id: str
+    question: str
+    answer: str
+
+
 class TaskEnded(Frozen):
     kind: Literal["task_ended"] = "task_ended"
     task_id: str
@@ -320,6 +329,7 @@ Event = Annotated[
     | ExecutionEnded
     | Reviewed
     | Asked
+    | Told
     | TaskEnded
     | StepStarted
     | StepTaskEnded

@@ -36,18 +36,60 @@ class TaskFile(Frozen):
     """A file or folder of the user's that tools may read.
 
     `named` is what the user wrote, `path` the absolute path behind it. A relative `named` also
-    exists under that name in the task's workspace.
+    exists under that name in the task's workspace. What is not `shown` is there for tools, and in no list of a prompt.
     """
 
     named: str
     path: str
     is_dir: bool = False
+    shown: bool = True
+
+
+class PastCall(Frozen):
+    """A tool call of an earlier turn, with what the model was shown of its result. `error`: it failed."""
+
+    id: str
+    tool: str
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    result: str = ""
+    error: bool = False
+
+
+class PastTurn(Frozen):
+    """An earlier turn of a conversation, in bounds: its question, its tool work round by round, its answer.
+
+    Of a turn that came to no answer, `answer` says so, and why. `made` are the files that its tools made, by name.
+    """
+
+    number: int
+    question: str
+    rounds: tuple[tuple[PastCall, ...], ...] = ()
+    answer: str = ""
+    made: tuple[str, ...] = ()
+
+
+class Earlier(Frozen):
+    """What a turn of a conversation has of the turns before it, within the limit of memory.
+
+    `turn` is its own number. `recent` are the newest turns, oldest first; `near` are those of the older ones that
+    share most with the question. `left_out` counts turns that are in neither; `thread` is the folder that holds all.
+    `files` are the paths of those task files that this turn did not bring itself, `tools` names of tools used before.
+    """
+
+    thread: str
+    turn: int
+    recent: tuple[PastTurn, ...] = ()
+    near: tuple[PastTurn, ...] = ()
+    left_out: int = 0
+    files: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
 
 
 class Task(Frozen):
     """One question with its files. `missing` are paths in the question that do not exist.
 
-    `answer_schema` is a JSON schema that the answer must fit.
+    `answer_schema` is a JSON schema that the answer must fit. `earlier` is set for a turn of a conversation, but for
+    the first.
     """
 
     id: str
@@ -55,6 +97,7 @@ class Task(Frozen):
     files: tuple[TaskFile, ...] = ()
     missing: tuple[str, ...] = ()
     answer_schema: JsonSchema | None = None
+    earlier: Earlier | None = None
 
 
 class ToolRequest(Frozen):
@@ -138,14 +181,22 @@ class Usage(Frozen):
         return self.prompt_tokens + self.completion_tokens
 
 
+class Traffic(Frozen):
+    """What a call exchanged with granted hosts, kept: the digest of the record of it, or in words why there is none."""
+
+    digest: str = ""
+    lost: str = ""
+
+
 class CallOutcome(Frozen):
     """What one run of a tool came to: exactly one of `output` (JSON) and `error` counts.
 
     `printed` is the tail of what the tool wrote to stdout and stderr. `opened` are the task files that it
     opened for reading, `made` the workspace-relative files that it created or changed. `level` is the sandbox
     level that held it. `granted` is what it was given beside its task's files and `refused` what it wanted and did not
-    get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values. `usage` is what models cost
-    that the tool asked, where it is an agent itself.
+    get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values. `traffic` is set where the call
+    was given hosts and what passed was to be kept. `usage` is what models cost that the tool asked, where it is an
+    agent itself.
     """
 
     output: Any = None
@@ -158,6 +209,7 @@ class CallOutcome(Frozen):
     granted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     usage: Usage | None = None
+    traffic: Traffic | None = None
 
 
 class Invocation(Frozen):

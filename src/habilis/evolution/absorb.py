@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from habilis.core.errors import UserError
 from habilis.core.types import TaskResult
 from habilis.evolution.curator import Curator
+from habilis.evolution.curator.curator import UNVERIFIED
 from habilis.evolution.journal import Journal
 from habilis.evolution.words import Finished, StepReport
 from habilis.rundir import RunDir
@@ -33,8 +34,9 @@ async def absorb_task(
     """Take the proven tools of an answered task, and its calls of the library's own, into `library`.
 
     None where there is nothing to take: the task has no answer, or made and called no tool. The merge policy is `best`
-    whatever is set, and names decide what belongs together. Called again for a task that was absorbed, it says so. Runs
-    side by side take turns; `told` hears whom this one waits for. Raises what `Curator.step` does.
+    whatever is set, and names decide what belongs together. A tool that cannot be tried again within
+    `evolution.absorb_timeout_s` stays with the task (`unverified`). Called again for a task that was absorbed, it says
+    so. Runs side by side take turns; `told` hears whom this one waits for. Raises what `Curator.step` does.
     """
     if result.status != "answered":
         return None
@@ -56,12 +58,19 @@ async def absorb_task(
             journal=Journal(task.path / "absorbed.jsonl"),
             told=told,
             wait_s=WAIT_S,
+            verify_s=settings.evolution.absorb_timeout_s,
         )
         finished = Finished(task_id=task.id, status=result.status, folder=str(task.path), result=result)
         return await curator.step(1, [finished])
     finally:
         if host is None:
             await own.aclose()
+
+
+def unverified(report: StepReport) -> list[str]:
+    """Names of tools that stay with their task since there was no time to try them again."""
+    late = (fate.tool for fate in report.fates if fate.reason.startswith(UNVERIFIED))
+    return [label.split(":", 1)[-1].split("@")[0] for label in late]
 
 
 def _host(settings: Settings) -> ToolHost:

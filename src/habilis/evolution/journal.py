@@ -7,12 +7,12 @@ left by a kill, counts as never written.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import UserError
 from habilis.evolution.words import Point
+from habilis.rundir import append_line
 
 
 class Journal:
@@ -24,7 +24,6 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._entries: dict[tuple[int, str], dict[str, Any]] = {}
-        self._torn = 0
         self._load()
 
     def entry(self, step: int, point: Point) -> dict[str, Any] | None:
@@ -35,24 +34,7 @@ class Journal:
         """Write a point down (`payload` is JSON-plain). It is on the disk when this returns. Raises OSError."""
         line = json.dumps({"step": step, "point": point, "payload": payload}, ensure_ascii=True, separators=(",", ":"))
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = not self.path.exists()
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        try:
-            before = os.fstat(descriptor).st_size - self._torn
-            os.ftruncate(descriptor, before)  # cuts off the torn line of a killed process
-            self._torn = 0
-            view = memoryview(f"{line}\n".encode("ascii"))
-            try:
-                while view:
-                    view = view[os.write(descriptor, view) :]
-                os.fsync(descriptor)
-            except OSError:
-                os.ftruncate(descriptor, before)
-                raise
-        finally:
-            os.close(descriptor)
-        if fresh:
-            _sync(self.path.parent)
+        append_line(self.path, f"{line}\n".encode("ascii"))
         self._entries[step, point] = json.loads(line)["payload"]
 
     def _load(self) -> None:
@@ -60,19 +42,10 @@ class Journal:
             data = self.path.read_bytes()
         except FileNotFoundError:
             return
-        *whole, torn = data.split(b"\n")
-        self._torn = len(torn)
+        *whole, _ = data.split(b"\n")
         for number, raw in enumerate(whole, 1):
             try:
                 row = json.loads(raw)
                 self._entries[row["step"], row["point"]] = row["payload"]
             except (ValueError, KeyError, TypeError):
                 raise UserError(f"{self.path} is damaged at line {number}; the run cannot go on from it") from None
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

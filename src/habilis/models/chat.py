@@ -10,6 +10,8 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from habilis.models.structured import Modes
 
 T = TypeVar("T", bound=BaseModel)
+LEAST_REPLY = 64
+"""Tokens that a reply may hold however full the window is: an answer in a word must be possible."""
 
 
 class Models:
@@ -52,8 +56,10 @@ class Models:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.perf_counter,
         modes: Modes | None = None,
+        folder: Path | None = None,
     ) -> None:
-        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers.
+        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers;
+        `folder` is where servers of local models are noted (`Clients`).
 
         Raises `UserError` if the settings name no model.
         """
@@ -63,7 +69,7 @@ class Models:
         self._sleep = sleep
         self._clock = clock
         self._modes = modes
-        self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients)
+        self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder)
         self._ledger = Ledger()
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
@@ -188,10 +194,22 @@ class Models:
             return self._replay(slot.entry)
         try:
             client = await self._clients.get(request.role)
-            return await self._live(slot, client, build(client))
+            return await self._live(slot, client, self._with_room(build(client), request.role))
         except BaseException:
             self.tape.release(slot)
             raise
+
+    def _with_room(self, exchange: Exchange, role: Role) -> Exchange:
+        """`exchange` with room for its reply: what the window leaves, where both it and the reply have a limit."""
+        settings = self._clients.settings(role)
+        if settings.max_tokens is None or settings.token_limit is None:
+            return exchange
+        tools = [ToolSpec.model_validate(tool) for tool in exchange.request.tools]
+        left = settings.token_limit - self.count(role, exchange.messages, tools).tokens
+        if left >= settings.max_tokens:
+            return exchange
+        wire = replace(exchange.wire, max_tokens=max(left, LEAST_REPLY))
+        return replace(exchange, wire=wire)
 
     def _replay(self, entry: Entry) -> tuple[AIMessage, str]:
         from habilis.models.wire import reply_from
@@ -313,6 +331,8 @@ def _unreachable(client: Client, role: str, failure: Failure, attempts: int) -> 
     tries = f" after {attempts} attempts" if attempts > 1 else ""
     where = f" at {client.where}" if client.where else ""
     hint = advice(failure, role, key_env, bool(secret(key_env)))
+    if client.log and failure.status is None:
+        hint = f"what its server said is in {client.log}"
     return f"model {client.name}{where}: {failure.text}{tries}; {hint}"
 
 

@@ -25,7 +25,8 @@ class RequestRefused(Exception):
 class Wire:
     """What goes with the messages of one request, in the words of chat completions.
 
-    `completion`: the only message is a text to go on with, for servers or models that know no chat.
+    `completion`: the only message is a text to go on with, for servers or models that know no chat. `max_tokens` is
+    what the reply may hold, where that is less than what is set.
     """
 
     tools: Sequence[dict[str, Any]] = ()
@@ -33,6 +34,7 @@ class Wire:
     response_format: dict[str, Any] | None = None
     stop: Sequence[str] = ()
     completion: bool = False
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True)

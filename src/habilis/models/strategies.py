@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from habilis.core.events import Event, Notice, ThoughtPiece
 from habilis.core.types import Role, ToolSpec
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
+from habilis.models.sight import COMPLAINT, ImagesRefused, Sight, is_complaint, shows_images, without_images
 from habilis.models.tape import Request
 from habilis.models.wire import digest, request_part
 from habilis.rundir import atomic_write
@@ -68,11 +69,28 @@ class Strategies:
         self._emit = emit
         self._memory = memory
         self._stop_refused = False
+        self.sight = Sight(models, memory)
 
     async def step(
         self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], *, purpose: str, position: int = 0
     ) -> Step:
-        """The reply to `messages`, of which the first is the system prompt. Raises as `Models.chat` does."""
+        """The reply to `messages`, of which the first is the system prompt. Raises as `Models.chat` does.
+
+        Images are shown to a model that takes them; any other gets the text beside them.
+        """
+        if shows_images(messages):
+            if await self.sight.able():
+                try:
+                    return await self._step(messages, specs, purpose, position)
+                except ImagesRefused as refused:
+                    self.sight.refused()
+                    self._emit(Notice(text=f"The server takes no images ({refused}): the model is asked without."))
+            messages = without_images(messages)
+        return await self._step(messages, specs, purpose, position)
+
+    async def _step(
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], purpose: str, position: int
+    ) -> Step:
         chosen = await self.chosen()
         if chosen != "react_text":
             try:
@@ -115,8 +133,15 @@ class Strategies:
         from habilis.models.textcalls import read_text
 
         say = self._teller(position, lambda: Narrator(labelled=False))
-        about = "tool|function" if specs and self._models.settings(ROLE).strategy == "auto" else None
-        reply = await self._models.chat(ROLE, messages, tools=specs, purpose=purpose, about=about, say=say)
+        topics = ["tool|function"] if specs and self._models.settings(ROLE).strategy == "auto" else []
+        topics += [COMPLAINT] if shows_images(messages) else []
+        about = "|".join(topics) or None
+        try:
+            reply = await self._models.chat(ROLE, messages, tools=specs, purpose=purpose, about=about, say=say)
+        except RequestRefused as refused:
+            if shows_images(messages) and is_complaint(refused.args[0]):
+                raise ImagesRefused(refused.args[0]) from None
+            raise
         if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply) or _is_cut(reply):
             return Step(reply)
         written = read_text(str(reply.content), specs)
@@ -203,11 +228,14 @@ class Strategies:
         say = self._teller(position, Narrator)
         while True:
             wire = Wire(stop=() if self._stop_refused else (STOP,), completion=completion)
-            exchange = Exchange(request, list(sent), wire, refusable=bool(wire.stop), about="stop", say=say)
+            topics = (["stop"] if wire.stop else []) + ([COMPLAINT] if shows_images(sent) else [])
+            exchange = Exchange(request, list(sent), wire, refusable=bool(topics), about="|".join(topics), say=say)
             try:
                 reply, _ = await self._models.exchange(request, partial(_made, exchange))
                 return reply
-            except RequestRefused:
+            except RequestRefused as refused:
+                if shows_images(sent) and is_complaint(refused.args[0]):
+                    raise ImagesRefused(refused.args[0]) from None
                 self._stop_refused = True
 
     def _teller(self, position: int, narrators: Callable[[], Narrator]) -> Listener:

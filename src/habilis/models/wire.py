@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from habilis.core.types import ToolSpec
 from habilis.models.calls import UNREADABLE_AT
+from habilis.models.replies import THINKING_BLOCKS
 
 Plain = dict[str, Any]
 
@@ -26,7 +27,7 @@ def digest(value: Any) -> str:
 
 def request_part(message: BaseMessage) -> Plain:
     """What a provider is sent of `message`."""
-    plain: Plain = {"type": message.type, "content": message.content}
+    plain: Plain = {"type": message.type, "content": _by_digest(message.content)}
     if message.name:
         plain["name"] = message.name
     if isinstance(message, AIMessage) and (message.tool_calls or message.invalid_tool_calls):
@@ -38,12 +39,29 @@ def request_part(message: BaseMessage) -> Plain:
     return plain
 
 
+def _by_digest(content: Any) -> Any:
+    """`content` with a digest in the place of each image that it carries: a tape holds what was asked, not albums."""
+    if not isinstance(content, list):
+        return content
+    return [_image_by_digest(block) if isinstance(block, dict) else block for block in content]
+
+
+def _image_by_digest(block: Plain) -> Plain:
+    image = block.get("image_url")
+    url = image.get("url") if isinstance(image, dict) else None
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return block
+    kind, _, data = url.partition(",")
+    short = f"{kind},blake2b-{hashlib.blake2b(data.encode(), digest_size=16).hexdigest()}"
+    return {**block, "image_url": {**block["image_url"], "url": short}}
+
+
 def tools_part(tools: Sequence[ToolSpec]) -> list[Plain]:
     """What a provider is sent of the tools."""
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
 
 
-_KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT)
+_KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT, THINKING_BLOCKS)
 _KEPT_METADATA = ("finish_reason", "model_name")
 
 

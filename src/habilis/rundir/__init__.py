@@ -11,11 +11,13 @@ runs/<name>/tasks/<id>/checkpoints.sqlite   the graph's state at each step
 runs/<name>/tasks/<id>/result.json       the outcome
 runs/<name>/tasks/<id>/absorbed.jsonl    how far its tools have come on their way into the library
 
+a conversation is a run in `runs/threads/<name>/` whose tasks are its turns (`rundir.threads`),
+
 and for a training run (`rundir.training`) in `runs/<name>/`: rows.jsonl, predictions.jsonl, scores.jsonl,
 metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/
 """
 
-from habilis.rundir.files import JsonlSink, atomic_write, read_jsonl
+from habilis.rundir.files import JsonlSink, append_line, atomic_write, read_jsonl
 from habilis.rundir.keeping import (
     Cleaning,
     cleanable,
@@ -26,11 +28,13 @@ from habilis.rundir.keeping import (
 )
 from habilis.rundir.layout import UNFINISHED, RunDir, TaskDir
 from habilis.rundir.masking import masked
-from habilis.rundir.names import check_run_name, run_name, safe_id, slugify
+from habilis.rundir.names import THREADS, check_run_name, run_name, safe_id, slugify
 from habilis.rundir.scores import ScoresDir
+from habilis.rundir.threads import ThreadDir, list_threads
 from habilis.rundir.training import KeyedRows, TrainingDir
 
 __all__ = [
+    "THREADS",
     "UNFINISHED",
     "Cleaning",
     "JsonlSink",
@@ -38,13 +42,16 @@ __all__ = [
     "RunDir",
     "ScoresDir",
     "TaskDir",
+    "ThreadDir",
     "TrainingDir",
+    "append_line",
     "atomic_write",
     "check_run_name",
     "cleanable",
     "find_run",
     "finish_removals",
     "list_runs",
+    "list_threads",
     "masked",
     "newest_unfinished",
     "read_jsonl",

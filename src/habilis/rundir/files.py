@@ -94,11 +94,53 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
         aside.unlink(missing_ok=True)
         raise
     if durable:
-        folder = os.open(path.parent, os.O_RDONLY)
+        sync(path.parent)
+
+
+def append_line(path: Path, line: bytes) -> None:
+    """Add a line, with its line feed, to `path`; it is on the disk when this returns. A last line that a killed writer
+    left without its end is cut off first. One process at a time writes.
+
+    Raises OSError, the file then being as it was, without such a line.
+    """
+    fresh = not path.exists()
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    try:
+        whole = _whole_bytes(descriptor)
+        os.ftruncate(descriptor, whole)
         try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+            left = memoryview(line)
+            while left:
+                left = left[os.write(descriptor, left) :]
+            os.fsync(descriptor)
+        except OSError:
+            os.ftruncate(descriptor, whole)
+            raise
+    finally:
+        os.close(descriptor)
+    if fresh:
+        sync(path.parent)
+
+
+def _whole_bytes(descriptor: int) -> int:
+    """How many bytes of an open file are whole lines."""
+    end = os.fstat(descriptor).st_size
+    while end:
+        begin = max(end - (1 << 16), 0)
+        found = os.pread(descriptor, end - begin, begin).rfind(b"\n")
+        if found >= 0:
+            return begin + found + 1
+        end = begin
+    return 0
+
+
+def sync(path: Path) -> None:
+    """Bring a file, or the names in a folder, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def remove_tree(path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
-from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, remove_tree, write_json
+from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, read_jsonl, remove_tree, write_json
 from habilis.rundir.locks import held, is_held
 from habilis.rundir.masking import masked
 from habilis.rundir.names import GENERATIONS, LIBRARY, check_run_name, run_name, safe_id
@@ -252,6 +252,16 @@ class TaskDir:
     def task(self) -> Path:
         return self.path / "task.json"
 
+    @property
+    def turn(self) -> Path:
+        """Of a turn of a conversation: what later turns read of it. Made again where it is lost."""
+        return self.path / "turn.json"
+
+    def absorbed_into(self) -> int | None:
+        """The generation of the library that holds what the task proved; None while it was not absorbed."""
+        points = [row for row in read_jsonl(self.path / "absorbed.jsonl") if row.get("point") == "published"]
+        return int(points[-1]["payload"]["report"]["generation"]) if points else None
+
     def save_task(self, task: Task, extra: Mapping[str, Any] | None = None) -> None:
         """Write what was asked; `extra` is JSON-plain and comes back from `load_task`."""
         write_json(self.task, {"format": FORMAT, "task": task.model_dump(mode="json"), "extra": dict(extra or {})})
@@ -267,6 +277,15 @@ class TaskDir:
             return Task.model_validate(data["task"]), dict(data.get("extra") or {})
         except (KeyError, ValueError) as error:
             raise UserError(f"{self.task} is not a task's record: {one_line(error)}") from None
+
+    def extra(self) -> dict[str, Any]:
+        """What was written beside the question; {} when there is none. Raises `UserError` for a broken file."""
+        stored = self.load_task()
+        return stored[1] if stored else {}
+
+    def save_turn(self, turn: Mapping[str, Any]) -> None:
+        """Write what later turns of the conversation read of this one (JSON-plain)."""
+        write_json(self.turn, {"format": FORMAT, **turn}, durable=False)
 
     def save_result(self, result: TaskResult) -> None:
         """Write the outcome, then the state that follows from its status."""

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from habilis.core.errors import UserError
 
-LIBRARY, GENERATIONS = "library", "generations"
+LIBRARY, GENERATIONS, THREADS = "library", "generations", "threads"
 
 
 def run_name(label: str, now: datetime) -> str:
@@ -47,6 +47,18 @@ def check_run_name(name: str) -> None:
         raise UserError("no run may be called 'library': runs/library is the library of single tasks")
     if name.lower() == GENERATIONS:
         raise UserError("no run may be called 'generations': runs/generations holds those of runs/library")
-    plain = name and not name.startswith((".", "-")) and not re.search(r"[/\\\x00-\x1f]", name)
-    if not plain or len(name.encode("utf-8", "surrogateescape")) > 200:
+    if name.lower() == THREADS:
+        raise UserError("no run may be called 'threads': runs/threads holds the conversations")
+    if not _is_plain(name):
         raise UserError(f"{name!r} cannot name a run: give a plain folder name")
+
+
+def check_thread_name(name: str) -> None:
+    """Raises `UserError` unless `name` can be a conversation's folder: a plain name, not hidden."""
+    if not _is_plain(name):
+        raise UserError(f"{name!r} cannot name a thread: give a plain name, without slashes or a dot in front")
+
+
+def _is_plain(name: str) -> bool:
+    odd = not name or name.startswith((".", "-")) or re.search(r"[/\\\x00-\x1f\x7f]", name)
+    return not odd and name == name.strip() and len(name.encode("utf-8", "surrogateescape")) <= 200

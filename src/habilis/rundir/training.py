@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import UserError
-from habilis.rundir.files import FORMAT, atomic_write, read_json, read_jsonl, write_json
+from habilis.rundir.files import FORMAT, append_line, atomic_write, read_json, read_jsonl, write_json
 from habilis.rundir.locks import held, is_held
 
 
@@ -97,7 +96,7 @@ class KeyedRows:
             if value in before or not self._whole:
                 self._rewrite()
             else:
-                self._append(row)
+                append_line(self._path, _line(row))
         except OSError:
             self._rows = before
             raise
@@ -109,22 +108,6 @@ class KeyedRows:
         if list(arranged) != list(self._rows):
             self._rows = arranged
             self._rewrite()
-
-    def _append(self, row: Mapping[str, Any]) -> None:
-        data = _line(row)
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
-        try:
-            size = os.fstat(descriptor).st_size
-            try:
-                view = memoryview(data)
-                while view:
-                    view = view[os.write(descriptor, view) :]
-                os.fsync(descriptor)
-            except OSError:
-                os.ftruncate(descriptor, size)
-                raise
-        finally:
-            os.close(descriptor)
 
     def _rewrite(self) -> None:
         atomic_write(self._path, b"".join(_line(row) for row in self._rows.values()))

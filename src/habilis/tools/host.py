@@ -21,10 +21,12 @@ from habilis.core.errors import SandboxUnavailable
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome, Frozen, JsonSchema
 from habilis.tools.aliases import Alias
-from habilis.tools.capabilities.enforcing import Doors, ProxyDoors, under_grant
+from habilis.tools.capabilities.enforcing import WITHOUT_WALLS, Doors, ProxyDoors, under_grant
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.loading import may_be_loaded_early, repeatable
+from habilis.tools.network.fixtures import Recording, Replaying
 from habilis.tools.packages.environments import Environment, EnvironmentFailed, Environments
+from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.early import Early
 from habilis.tools.sandbox.interpreter import FIXED_VARIABLES, FLAGS, compiled
 from habilis.tools.sandbox.outcomes import outcomes_of
@@ -93,10 +95,12 @@ class ToolHost:
         environments: Environments | None = None,
         doors: Doors | None = None,
         upstream: str | None = None,
+        inspect_https: bool = False,
     ) -> None:
-        """`doors` lead to granted hosts (default: a proxy of its own, by way of the user's `upstream` if given)."""
+        """`doors` lead to granted hosts (default: a proxy of its own, by way of the user's `upstream` if given, which
+        looks into https if asked for)."""
         self._settings, self._notice = settings, notice
-        self._doors = doors or ProxyDoors(upstream)
+        self._doors = doors or ProxyDoors(upstream, inspect=inspect_https)
         self._environments = environments or Environments()
         self._sandbox = sandbox
         self._choosing = asyncio.Lock()
@@ -137,12 +141,15 @@ class ToolHost:
         files: Sequence[Path] = (),
         timeout_s: float | None = None,
         grant: Grant | None = None,
+        network: Recording | Replaying | None = None,
     ) -> CallOutcome:
         """Run `tool` once, with `grant` and nothing else beside `files`; `timeout_s` comes before the grant's own.
 
+        `network`: keep what it exchanges with granted hosts, or answer it from what was kept and reach none.
         Cancellation kills all of its processes and goes on; nothing else is raised for a tool.
         """
-        outcomes = await self._run(tool, ("call",), tool.given(arguments), workspace, files, timeout_s, grant)
+        given = tool.given(arguments)
+        outcomes = await self._run(tool, ("call",), given, workspace, files, timeout_s, grant, network)
         return tool.seen(outcomes["call"])
 
     async def try_out(
@@ -233,13 +240,14 @@ class ToolHost:
         files: Sequence[Path],
         timeout_s: float | None,
         grant: Grant | None = None,
+        network: Recording | Replaying | None = None,
     ) -> dict[str, CallOutcome]:
         """The outcome of each step. Steps behind a failed one are missing."""
-        wider = grant is not None and not grant.empty
+        wider = (grant is not None and not grant.empty) or network is not None
         if self._room is None or files or workspace in self._announced or wider:
-            return await self._run_in(workspace, tool, steps, arguments, files, timeout_s, grant)
+            return await self._run_in(workspace, tool, steps, arguments, files, timeout_s, grant, network)
         async with self._room.instead_of(workspace) as place:
-            return await self._run_in(place, tool, steps, arguments, files, timeout_s, grant)
+            return await self._run_in(place, tool, steps, arguments, files, timeout_s, grant, network)
 
     async def _run_in(
         self,
@@ -250,6 +258,7 @@ class ToolHost:
         files: Sequence[Path],
         timeout_s: float | None,
         grant: Grant | None,
+        network: Recording | Replaying | None,
     ) -> dict[str, CallOutcome]:
         sandbox = await self._chosen()
         found = await self._environment(tool.requirements)
@@ -265,6 +274,7 @@ class ToolHost:
                 "arguments": arguments,
                 "files": [str(path) for path in files],
                 "workspace": str(workspace),
+                "sealed": "" if sandbox.level in WITHOUT_WALLS or (grant and grant.subprocess) else seccomp.seal(),
             }
             body = json.dumps(request).encode("ascii")
             early = None
@@ -280,7 +290,7 @@ class ToolHost:
         async def run(job: SandboxJob, wider: bool) -> dict[str, CallOutcome]:
             return await self._confined(sandbox, job, found, source, steps, early, cold=wider)
 
-        return await under_grant(grant, job, steps, run, level=sandbox.level, doors=self._doors)
+        return await under_grant(grant, job, steps, run, level=sandbox.level, doors=self._doors, network=network)
 
     def _job(
         self, found: Environment, body: bytes, workspace: Path, files: Sequence[Path], limits: SandboxLimits

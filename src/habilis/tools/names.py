@@ -10,7 +10,7 @@ import re
 
 from habilis.models.naming import short_hash
 
-RESERVED = frozenset({"image_text_query", "ask_user", "finish_task"})
+RESERVED = frozenset({"image_text_query", "ask_user", "finish_task", "recall"})
 """Names of the presets; a tool that asks for one gets a suffix."""
 
 MAX_LENGTH = 60

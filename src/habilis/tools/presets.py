@@ -1,14 +1,14 @@
-"""Tools that are always there: looking at an image, asking the user, saying that the task is done.
+"""Tools that are always there: looking at an image, asking the user, saying that the task is done; in a conversation
+that is longer than what the model is shown, looking up what was said before.
 
 `ask_user` and `finish_task` are specs alone: the executor acts on them, since both change the course of the task.
 """
 
 from __future__ import annotations
 
-import base64
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome, ErrorKind, Task, ToolSpec
 from habilis.tools.confined import Refused, read_confined
 from habilis.tools.names import RESERVED
+from habilis.tools.pictures import MAX_IMAGE_BYTES, image_part, media_type
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
@@ -25,14 +26,7 @@ if TYPE_CHECKING:
 ASK_USER = "ask_user"
 FINISH_TASK = "finish_task"
 IMAGE_TEXT_QUERY = "image_text_query"
-MAX_IMAGE_BYTES = 10 << 20
-
-_SIGNATURES: tuple[tuple[bytes, str], ...] = (
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
+RECALL = "recall"
 
 
 def _spec(name: str, description: str, parameters: Mapping[str, str], required: tuple[str, ...]) -> ToolSpec:
@@ -52,6 +46,12 @@ _SPECS = {
         },
         ("query", "image_path"),
     ),
+    RECALL: _spec(
+        RECALL,
+        "Find earlier questions of this conversation that are no longer shown, with their tool results and answers.",
+        {"query": "words that stood in what you look for"},
+        ("query",),
+    ),
     ASK_USER: _spec(
         ASK_USER,
         "Ask the user, only when the task cannot be done without their answer.",
@@ -69,12 +69,23 @@ assert set(_SPECS) == RESERVED
 
 
 class Presets:
-    """The presets of one task."""
+    """The presets of one task. `recall` finds earlier turns of its conversation; None where all of them are shown."""
 
-    def __init__(self, models: Models, prompts: Prompts, task: Task, workspace: Path, settings: ToolsSettings) -> None:
+    def __init__(
+        self,
+        models: Models,
+        prompts: Prompts,
+        task: Task,
+        workspace: Path,
+        settings: ToolsSettings,
+        *,
+        recall: Callable[[str], str] | None = None,
+    ) -> None:
         self._models, self._prompts, self._task = models, prompts, task
         self._workspace = workspace
+        self._recall = recall
         names = [IMAGE_TEXT_QUERY, ASK_USER, *([FINISH_TASK] if settings.finish_task else [])]
+        names += [RECALL] if recall else []
         self._specs = {name: _SPECS[name] for name in names}
 
     def specs(self) -> list[ToolSpec]:
@@ -89,6 +100,8 @@ class Presets:
         started = time.monotonic()
         if name == IMAGE_TEXT_QUERY:
             outcome = await self._look(**{key: str(value) for key, value in arguments.items() if value is not None})
+        elif name == RECALL and self._recall is not None:
+            outcome = CallOutcome(output=self._recall(str(arguments.get("query", ""))))
         else:
             outcome = _failed("unavailable", f"{name} is not run as a tool")
         return outcome.model_copy(update={"seconds": round(time.monotonic() - started, 3), "level": "preset"})
@@ -106,14 +119,13 @@ class Presets:
             )
         except Refused as refused:
             return _failed("denied", f"{refused}; only the task's files and the workspace can be looked at")
-        media_type = _media_type(content)
-        if media_type is None:
+        kind = media_type(content)
+        if kind is None:
             told = f" ({image_media_type})" if image_media_type else ""
             return _failed("invalid_arguments", f"{image_path}{told} is no PNG, JPEG, GIF or WebP image")
-        url = f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
         prompt = self._prompts.render("image", query=query)
         parts: list[str | dict[str, Any]] = [
-            {"type": "image_url", "image_url": {"url": url}},
+            image_part(content, kind),
             {"type": "text", "text": prompt.user},
         ]
         messages = [SystemMessage(prompt.system), HumanMessage(parts)]
@@ -132,13 +144,6 @@ class Presets:
 def _exists(path: Path) -> bool:
     """Whether there is such a file. `Path.exists` raises for names that no file can have, a very long one say."""
     return os.path.exists(path)  # noqa: PTH110
-
-
-def _media_type(content: bytes) -> str | None:
-    """What an image is by its first bytes, which cannot be mistaken; None for anything that models do not take."""
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
-        return "image/webp"
-    return next((kind for signature, kind in _SIGNATURES if content.startswith(signature)), None)
 
 
 def _failed(kind: ErrorKind, message: str, *, missing_file: str | None = None) -> CallOutcome:

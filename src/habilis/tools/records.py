@@ -17,7 +17,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from habilis.core.types import FORMAT, CallError, Effects, Frozen, Invocation, Verdict
+from habilis.core.types import FORMAT, CallError, Effects, Frozen, Invocation, Traffic, Verdict
 from habilis.rundir import atomic_write
 from habilis.tools.confined import Refused, files_below, read_confined
 
@@ -33,7 +33,8 @@ class RecordedCall(Frozen):
     """One recorded call. `files` maps the name under which the arguments reach a file to the digest of its content.
 
     `why_not` says why the call cannot be replayed; None when it can. Paths of the workspace stand as `.` in `output`.
-    `granted` and `refused` are kinds and names, as in `CallOutcome`.
+    `granted` and `refused` are kinds and names, as in `CallOutcome`; `traffic` is what it exchanged with granted hosts.
+    `redacted`: the rules by which something was taken out of it when it was handed on.
     """
 
     format: int = FORMAT
@@ -48,11 +49,18 @@ class RecordedCall(Frozen):
     files: dict[str, str] = Field(default_factory=dict)
     granted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    traffic: Traffic | None = None
     why_not: str | None = None
+    redacted: tuple[str, ...] = ()
 
     @property
     def replayable(self) -> bool:
         return self.why_not is None
+
+    @property
+    def online(self) -> bool:
+        """Whether it was given any host of the network."""
+        return _online(self.granted)
 
 
 class RecordStore:
@@ -119,6 +127,22 @@ class RecordStore:
             atomic_write(path, content)
         return digests, None
 
+    def bring(self, call: RecordedCall, contents: Callable[[str], bytes | None]) -> RecordedCall:
+        """`call`, of another store that `contents` reads, with what a replay needs here, or with why it is missing."""
+        found = {name: content for name, digest in call.files.items() if (content := contents(digest)) is not None}
+        why_not: str | None = "its files were not there any more"
+        if len(found) == len(call.files):
+            _, why_not = self.keep(found)
+        files = {} if why_not else call.files
+        traffic = call.traffic
+        if traffic is not None and traffic.digest:
+            passed = contents(traffic.digest)
+            lost = "what it exchanged with hosts was not there any more"
+            if passed is not None:
+                lost = self.keep({"traffic": passed})[1] or ""
+            traffic = Traffic(lost=lost) if lost else traffic
+        return call.model_copy(update={"files": files, "traffic": traffic, "why_not": call.why_not or why_not})
+
     def content(self, digest: str) -> bytes | None:
         """The content stored under `digest`; None when it is not there or not what its name says."""
         if not re.fullmatch(r"[0-9a-f]{64}", digest):
@@ -160,8 +184,10 @@ def recorded(
         effects=invocation.effects,
         granted=outcome.granted,
         refused=outcome.refused,
+        traffic=outcome.traffic,
     )
-    if invocation.effects == "writes" and any(given.startswith("network ") for given in outcome.granted):
+    unknown = outcome.traffic is None or not outcome.traffic.digest
+    if invocation.effects == "writes" and _online(outcome.granted) and unknown:
         return call.model_copy(update={"why_not": "it may have sent something"}), {}
     if invocation.effects == "writes" and outcome.level in UNCONFINED:
         return call.model_copy(update={"why_not": "it may have written outside the workspace"}), {}
@@ -298,6 +324,10 @@ def counted(calls: Iterable[RecordedCall]) -> dict[str, int]:
         if call.verdict:
             found[call.verdict] += 1
     return found
+
+
+def _online(granted: Iterable[str]) -> bool:
+    return any(given.startswith("network ") for given in granted)
 
 
 def _megabytes(size: int) -> str:

@@ -1,9 +1,7 @@
 """Running recorded calls against a candidate: nothing replaces a tool that does not pass all of them.
 
-Each call runs in a scratch workspace that holds the files it had, under the names that its arguments use. Names that
-are absolute or climb out (`/data/a.csv`, `../a.csv`) cannot exist there: files and arguments alike are moved to a
-name below the workspace (`root/data/a.csv`, `up/a.csv`), and moved names in the output are turned back before it is
-compared. So a tool that is given a folder and joins names to it still finds everything.
+Each call runs in a scratch workspace that holds the files it had (`scratch.py`). A call whose exchanges with granted
+hosts were recorded gets the same answers from the record, and reaches nobody.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -19,8 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from habilis.core.errors import ModelReplyUnusable
-from habilis.core.types import CallOutcome
-from habilis.tools.records import RecordedCall, equal, is_empty, path_texts, set_error, with_text
+from habilis.core.types import CallError, CallOutcome
+from habilis.tools.network import fixtures
+from habilis.tools.records import RecordedCall, equal, is_empty, set_error, with_text
+from habilis.tools.scratch import moved_names, named_back, scratch_name
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
@@ -52,7 +52,8 @@ class FixedReply(BaseModel):
 class ReplayReport:
     """What a replay came to. `failures` are reasons for the writer of the code; none means that all passed.
 
-    `replayed` calls ran and counted, of `records` there are; `not_replayable` could not be run as they were.
+    `replayed` calls ran and counted, of `records` there are; `not_replayable` could not be run as they were, for the
+    reasons `why_not`.
     """
 
     records: int
@@ -60,6 +61,7 @@ class ReplayReport:
     not_replayable: int
     failures: tuple[str, ...] = ()
     mended: int = 0
+    why_not: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -74,6 +76,7 @@ class ReplayReport:
             self.not_replayable + other.not_replayable,
             (*self.failures, *(f"{prefix}{line}" for line in other.failures)),
             self.mended + other.mended,
+            tuple(dict.fromkeys((*self.why_not, *other.why_not))),
         )
 
 
@@ -90,10 +93,22 @@ class _Result:
 class Replayer:
     """Runs recorded calls through `host`; asks the judge role where the rules cannot tell."""
 
-    def __init__(self, host: ToolHost, library: LayeredLibrary, models: Models | None, prompts: Prompts) -> None:
-        """Without `models` there is no judge: what only a judge could tell is then no evidence, for or against."""
+    def __init__(
+        self,
+        host: ToolHost,
+        library: LayeredLibrary,
+        models: Models | None,
+        prompts: Prompts,
+        *,
+        live: bool = True,
+    ) -> None:
+        """Without `models` there is no judge: what only a judge could tell is then no evidence, for or against.
+
+        `live`: a call that reached hosts and of which no record was kept may reach them again.
+        """
         self._host, self._library = host, library
         self._models, self._prompts = models, prompts
+        self.live = live
 
     async def replay(
         self,
@@ -139,16 +154,28 @@ class Replayer:
         workspace: Path,
         timeout_s: float | None,
         grant: Grant | None = None,
+        *,
+        again: bool = True,
     ) -> CallOutcome | None:
-        """One run of `tool` as `record` was run, in `workspace`; None when its files are not there any more."""
+        """One run of `tool` as `record` was run, in `workspace`; None when its files are not there any more.
+
+        `again`: hosts are those of the record, where it has them.
+        """
         if not self._laid_out(record, workspace):
             return None
+        more: dict[str, Any] = {}
+        if again and record.traffic is not None and record.traffic.digest:
+            fixture = fixtures.load(self._library.content(record.traffic.digest) or b"")
+            if fixture is None:
+                return CallOutcome(error=CallError(kind="unavailable", message="its traffic is not there any more"))
+            names = (given.removeprefix("env ") for given in record.granted if given.startswith("env "))
+            more = {"network": fixtures.Replaying(fixture, tuple(names))}
         moved = moved_names(record.arguments, record.files)
         arguments = with_text(record.arguments, lambda text: moved.get(text, text))
         outcome: CallOutcome = await self._host.call(
-            tool, arguments, workspace=workspace, timeout_s=timeout_s, grant=grant
+            tool, arguments, workspace=workspace, timeout_s=timeout_s, grant=grant, **more
         )
-        return outcome.model_copy(update={"output": _named_back(outcome.output, moved, workspace)})
+        return outcome.model_copy(update={"output": named_back(outcome.output, moved, workspace)})
 
     def _laid_out(self, record: RecordedCall, workspace: Path) -> bool:
         """Make `workspace` with the files of `record` in it; False when one of them is not to be had any more."""
@@ -228,6 +255,9 @@ class _Trial:
     async def of_failure(self, record: RecordedCall, twin: RecordedCall | None) -> _Result:
         """`twin` is the same call with a result that was right: then equality with that decides."""
         now, given_up = await self._run(self._candidate, record, "new")
+        if now is not None and fixtures.unrecorded(now) and self._may_reach_out(record):
+            # A tool that asked for the wrong thing is mended by asking for another, which no record holds.
+            now, given_up = await self._run(self._candidate, record, "live", again=False)
         if given_up:
             return given_up
         assert now is not None
@@ -237,49 +267,26 @@ class _Trial:
             return _Result(record, "passed", now=now.output)
         return _Result(record, "judge", now=now.output)
 
-    async def _run(self, tool: Granted, record: RecordedCall, place: str) -> tuple[CallOutcome | None, _Result | None]:
+    def _may_reach_out(self, record: RecordedCall) -> bool:
+        grant = self._candidate[1]
+        return self._replayer.live and record.effects != "writes" and grant is not None and bool(grant.network)
+
+    async def _run(
+        self, tool: Granted, record: RecordedCall, place: str, *, again: bool = True
+    ) -> tuple[CallOutcome | None, _Result | None]:
         """The outcome, or the result that says why there is none to be had."""
         if record.why_not is not None:
             return None, _Result(record, "not_replayable", record.why_not)
-        outcome = await self._replayer.run(tool[0], record, self._scratch / place, self._timeout_s, tool[1])
+        if record.online and not self._replayer.live and (lost := _lost(record)):
+            return None, _Result(record, "not_replayable", f"it reached hosts, and {lost}")
+        outcome = await self._replayer.run(
+            tool[0], record, self._scratch / place, self._timeout_s, tool[1], again=again
+        )
         if outcome is None:
             return None, _Result(record, "not_replayable", "its files are not there any more")
         if outcome.error is not None and outcome.error.kind in ("denied", "unavailable"):
             return None, _Result(record, "not_replayable", outcome.error.message)
         return outcome, None
-
-
-def scratch_name(name: str) -> str:
-    """The name below a scratch workspace for a file that was called `name`; itself for a plain relative one."""
-    parts = ["root"] if name.startswith("/") else []
-    for part in name.split("/"):
-        if part == "..":
-            parts.append("up")
-        elif part not in ("", "."):
-            parts.append(part)
-    return "/".join(parts)
-
-
-def moved_names(arguments: Any, files: Mapping[str, str]) -> dict[str, str]:
-    """The texts in `arguments` that name a recorded file, or a folder above one, and must be moved for a replay."""
-    moved = {}
-    for text in path_texts(arguments):
-        outside = (text.startswith("/") and text.strip("/")) or ".." in text.split("/")  # "/" alone is a separator
-        below = text.rstrip("/") + "/"
-        if outside and any(name == text or name.startswith(below) for name in files):
-            moved[text] = scratch_name(text)
-    return moved
-
-
-def _named_back(output: Any, moved: Mapping[str, str], workspace: Path) -> Any:
-    """`output` with moved names turned back and the scratch workspace as `.`."""
-
-    def back(text: str) -> str:
-        for name, new in sorted(moved.items(), key=lambda pair: -len(pair[1])):
-            text = text.replace(f"{workspace}/{new}", name).replace(f"./{new}", name).replace(new, name)
-        return text.replace(str(workspace), ".")
-
-    return with_text(output, back)
 
 
 def distinct(records: Sequence[RecordedCall]) -> tuple[list[RecordedCall], list[int]]:
@@ -296,6 +303,13 @@ def distinct(records: Sequence[RecordedCall]) -> tuple[list[RecordedCall], list[
 
 def _call_key(record: RecordedCall) -> str:
     return json.dumps([record.arguments, record.files], sort_keys=True)
+
+
+def _lost(record: RecordedCall) -> str:
+    """Why what a call exchanged with hosts cannot be given again; empty when it can."""
+    if record.traffic is None:
+        return "what it exchanged with them was not recorded"
+    return "" if record.traffic.digest else record.traffic.lost
 
 
 def _still_failing(now: CallOutcome) -> str:
@@ -337,6 +351,7 @@ def _report(records: int, results: Sequence[_Result], times: Sequence[int]) -> R
         not_replayable=count(lambda result: result.kind == "not_replayable"),
         failures=tuple(failures),
         mended=count(lambda result: result.kind == "passed" and result.record.verdict == "failure"),
+        why_not=tuple(dict.fromkeys(result.reason for result in results if result.kind == "not_replayable")),
     )
 
 

@@ -27,6 +27,7 @@ from typing import Any, Protocol
 
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.rundir import atomic_write
+from habilis.rundir.locks import is_held
 from habilis.tools.library import Tool
 from habilis.tools.retrieval.words import stem, terms
 
@@ -189,17 +190,7 @@ class BuildFolder:
         atomic_write(self._folder / f"{name}.json", json.dumps(entry, ensure_ascii=False) + "\n", durable=False)
 
     def _is_held(self, name: str) -> bool:
-        try:
-            descriptor = os.open(self._folder / f"{name}.lock", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        finally:
-            os.close(descriptor)
-        return False
+        return is_held(self._folder / f"{name}.lock")
 
 
 def _id(task: str, request: ToolRequest) -> str:

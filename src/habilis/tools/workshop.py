@@ -20,6 +20,7 @@ from habilis.tools import taskfiles
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.external.bound import ExternalTools
 from habilis.tools.names import RESERVED
+from habilis.tools.network.fixtures import Recording
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -86,7 +87,7 @@ class Workshop:
     def files_view(self) -> list[dict[str, object]]:
         """The task's files as prompts show them, read once: the files are read-only while the task runs."""
         if self._view is None:
-            self._view = taskfiles.view(self.task.files)
+            self._view = taskfiles.view(file for file in self.task.files if file.shown)
         return self._view
 
     @property
@@ -297,6 +298,7 @@ class Workshop:
 
     async def _granted(self, tool: Tool, call: Call) -> CallOutcome:
         grant = await self.grants.of(tool)
+        recording = {"network": Recording(self.library.keep)} if grant.network else {}
         return await self.host.call(
             tool.runnable,
             call.args,
@@ -304,6 +306,7 @@ class Workshop:
             files=self._paths,
             timeout_s=grant.timeout_s,
             grant=grant,
+            **recording,
         )
 
 

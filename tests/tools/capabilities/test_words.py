@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from habilis.core.types import CallError, CallOutcome
 from habilis.tools.capabilities.hosts import common, covers, host_pattern
-from habilis.tools.capabilities.inference import inferred, refused_in
+from habilis.tools.capabilities.inference import NO_PROGRAM, inferred, refused_in
 from habilis.tools.capabilities.words import Capabilities, Grant, Malformed, declared, together
 from habilis.tools.contract import ContractError, read_contract
 from habilis.tools.library.tool import Manifest
@@ -209,6 +209,8 @@ def test_what_a_run_was_refused_is_what_it_needs() -> None:
     path = CallOutcome(error=CallError(kind="denied", message="no", missing_file="/data/a.csv"))
     assert refused_in(path, {}).read == ("/data/a.csv",)
     assert refused_in(path, {"path": "/data/a.csv"}).read == ()
+    program = CallOutcome(error=CallError(kind="denied", message=f"{NO_PROGRAM}; PermissionError: …"))
+    assert refused_in(program, {}) == Capabilities(subprocess=True)
 
 
 # ---- more, and together

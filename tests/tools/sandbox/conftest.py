@@ -15,6 +15,7 @@ from habilis.config import SandboxSettings
 from habilis.core.types import CallOutcome
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.network.fixtures import Recording, Replaying
 from habilis.tools.sandbox.probing import make, missing
 
 HEAD = """
@@ -73,9 +74,11 @@ class WarmHost(ToolHost):
         files: Sequence[Path] = (),
         timeout_s: float | None = None,
         grant: Grant | None = None,
+        network: Recording | Replaying | None = None,
     ) -> CallOutcome:
         self.start(workspace, files)
-        return await super().call(tool, arguments, workspace=workspace, files=files, timeout_s=timeout_s, grant=grant)
+        more = {"timeout_s": timeout_s, "grant": grant, "network": network}
+        return await super().call(tool, arguments, workspace=workspace, files=files, **more)
 
 
 @pytest.fixture(params=["warm", "cold"])

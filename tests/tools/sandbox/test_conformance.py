@@ -22,6 +22,8 @@ import pytest
 
 from habilis.config import SandboxSettings
 from habilis.core.types import CallError, CallOutcome
+from habilis.tools.capabilities.inference import NO_PROGRAM
+from habilis.tools.capabilities.words import Grant
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox.probing import make, missing
 
@@ -186,6 +188,19 @@ while not os.path.exists("started"):
 """Starts a child, grandchildren, and a daemon of its own session that holds no descriptor of ours."""
 
 
+@all_of(off="nothing confines a tool there")
+async def test_programs_are_for_tools_that_were_granted_them(
+    host: Callable[..., ToolHost], tool: MakeTool, workspace: Path
+) -> None:
+    one, runnable = host(), tool("import os\nreturn OutputModel(value=os.popen('echo here').read())")
+    for _ in range(2):  # one after the other, also in the same server
+        refused = error_of(await one.call(runnable, {}, workspace=workspace))
+        assert refused.kind == "denied"
+        assert refused.message.startswith(NO_PROGRAM)
+        granted = await one.call(runnable, {}, workspace=workspace, grant=Grant(subprocess=True))
+        assert value_of(granted) == "here\n"
+
+
 @cold_rarely
 @pytest.mark.parametrize("how", ["end", "time-out", "cancellation"])
 async def test_no_process_is_left(host: Callable[..., ToolHost], tool: MakeTool, workspace: Path, how: str) -> None:
@@ -193,7 +208,13 @@ async def test_no_process_is_left(host: Callable[..., ToolHost], tool: MakeTool,
     ending = "return OutputModel(value=1)" if how == "end" else "time.sleep(60)"
     one, runnable = host(), tool(LEAVING.replace("MARK", mark) + ending)
     call = asyncio.create_task(
-        one.call(runnable, {}, workspace=workspace, timeout_s=2.0 if how == "time-out" else PATIENCE_S)
+        one.call(
+            runnable,
+            {},
+            workspace=workspace,
+            timeout_s=2.0 if how == "time-out" else PATIENCE_S,
+            grant=Grant(subprocess=True),
+        )
     )
     while not (workspace / "started").exists() and not call.done():
         await asyncio.sleep(0.005)

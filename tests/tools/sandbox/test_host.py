@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from habilis.core.types import CallError
+from habilis.tools.capabilities.words import Grant
 from habilis.tools.host import Description, Runnable, ToolHost
 
 pytestmark = pytest.mark.sandbox
@@ -280,7 +281,7 @@ async def test_subprocesses_and_pools_work_inside(host: ToolHost, tool: MakeTool
     said = subprocess.run(["sh", "-c", "echo hi; echo there > file.txt"], capture_output=True, text=True).stdout
     return OutputModel(value=[squares, said])
     """
-    outcome = await host.call(tool(body), {}, workspace=workspace)
+    outcome = await host.call(tool(body), {}, workspace=workspace, grant=Grant(subprocess=True))
     assert outcome.output["value"] == [[0, 1, 4, 9], "hi\n"]
     assert outcome.made == ("file.txt",)
 

@@ -172,6 +172,41 @@ async def test_cold_is_the_way_where_no_server_starts(level: str, tool: MakeTool
     assert sandbox.asked == 1
 
 
+async def test_a_server_that_did_not_start_is_tried_again_after_a_pause(
+    level: str, tool: MakeTool, workspace: Path
+) -> None:
+    """Else one bad moment of the machine would make all calls of a long run slow."""
+    from habilis.tools.sandbox.pool import Servers
+
+    class Unlucky:
+        def __init__(self, failures: int) -> None:
+            self.level, self._real, self.failures = level, make(level), failures
+
+        async def run(self, job: Any) -> Any:
+            return await self._real.run(job)
+
+        async def serve(self, job: Any) -> Any:
+            self.failures -= 1
+            if self.failures >= 0:
+                raise OSError("not now")
+            return await self._real.serve(job)  # type: ignore[attr-defined]
+
+    class Patient(ToolHost):
+        async def _warm(self) -> Servers:
+            if self._servers is None:
+                self._servers = Servers(await self._chosen(), idle_s=300, again_s=0.001)
+            return self._servers
+
+    host = Patient(SandboxSettings(), sandbox=Unlucky(3))
+    host.start(workspace, ())
+    try:
+        async with asyncio.timeout(60):
+            while not servers():
+                assert value_of(await host.call(tool(ADD), {"number": 1}, workspace=workspace)) == 2
+    finally:
+        await host.aclose()
+
+
 @pytest.mark.parametrize("limit", [{"idle_s": 0.01}, {"idle_s": 300.0, "heavy_bytes": 1}], ids=["idle", "heavy"])
 async def test_an_idle_server_leaves_and_another_comes(
     level: str, tool: MakeTool, workspace: Path, limit: dict[str, Any]

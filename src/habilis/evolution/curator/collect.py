@@ -47,6 +47,19 @@ class Collected:
     def staging(self) -> Library:
         return self.view.private
 
+    def leave(self, name: str, reason: str) -> None:
+        """A new tool stays with its task after all, with all that is of the same source."""
+        label = self.new.pop(name)
+        self.answered.pop(name, None)
+        why = f"{reason}; it stays with its task"
+        self.fates = [
+            fate.model_copy(update={"ending": "retired", "into": None, "reason": why}) if fate.into == name else fate
+            for fate in self.fates
+        ]
+        self.fates.append(Fate(tool=label, ending="retired", reason=why))
+        for suffix in (".json", ".py"):
+            (self.staging.path / f"{name}{suffix}").unlink(missing_ok=True)
+
     def label(self, name: str) -> str:
         """How reports name what stands under `name` in the view."""
         if name in self.new:
@@ -175,11 +188,5 @@ class _Collector:
             if call_id in known:
                 continue
             known.add(call_id)
-            contents = {
-                file: content for file, d in record.files.items() if (content := private.content(d)) is not None
-            }
-            _, why_not = store.keep(contents)
-            if why_not is None and len(contents) < len(record.files):
-                why_not = "its files were not there any more"
-            update = {"call_id": call_id, "tool": name, "why_not": record.why_not or why_not}
-            store.append(record.model_copy(update=update))
+            kept = store.bring(record, private.content)
+            store.append(kept.model_copy(update={"call_id": call_id, "tool": name}))

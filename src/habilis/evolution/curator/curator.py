@@ -35,12 +35,14 @@ from habilis.tools.smith import Smith
 
 if TYPE_CHECKING:
     from habilis.config import Settings
+    from habilis.evolution.tending import Tending
     from habilis.models.chat import Models
     from habilis.models.client import Factory
     from habilis.tools.host import ToolHost
 
 AT_ONCE = 4
 """New tools that are looked at side by side."""
+UNVERIFIED = "it could not be verified"
 
 
 class Curator:
@@ -48,7 +50,8 @@ class Curator:
 
     `models` says whether a model may be asked at all: without one names decide what belongs together, and the merge
     policy `model` works as `best` does. `clients` makes chat models in place of the configured ones, `told` hears
-    whom it waits for. Raises `UserError` for a library that cannot be published to.
+    whom it waits for. A tool that cannot be tried again within `verify_s` seconds stays with its task. Raises
+    `UserError` for a library that cannot be published to.
     """
 
     def __init__(
@@ -64,13 +67,22 @@ class Curator:
         emit: Callable[[Event], None] = lambda event: None,
         told: Callable[[str], None] | None = None,
         wait_s: float | None = None,
+        verify_s: float | None = None,
     ) -> None:
         self._generations, self._folder = Generations(library), folder
         self._settings, self._host, self._emit = settings, host, emit
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
         self._may_ask, self._clients, self._told, self._wait_s = models, clients, told, wait_s
+        self._verify_s = verify_s
         self._journal = journal or Journal(folder / "journal.jsonl")
         self._prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+
+    @staticmethod
+    def by_hand(library: Path | str, settings: Settings | None = None, **more: Any) -> Tending:
+        """The same library for a person to tend: retire, revive, merge, promote, pin, rollback (see `Tending`)."""
+        from habilis.evolution.tending import Tending
+
+        return Tending(library, settings, **more)
 
     async def step(self, number: int, finished: Sequence[Finished]) -> StepReport:
         """Absorb what `finished` tasks made, as step `number` of the run, into the library's next generation.
@@ -121,6 +133,8 @@ class _Step:
         self._parent = self._generations.current()
         self._staging = self._generations.folder / ".staging"
         self._models: Models | None = None
+        seconds = curator._verify_s
+        self._deadline = None if seconds is None else asyncio.get_running_loop().time() + seconds
 
     async def __aenter__(self) -> _Step:
         shutil.rmtree(self._staging, ignore_errors=True)  # what a killed one left
@@ -150,21 +164,34 @@ class _Step:
     # --- the points
 
     async def _collected(self, collected: Collected) -> dict[str, str]:
-        """New tools that do not pass the gate again, with the reason; which are new is written down."""
+        """New tools that do not pass the gate again, with the reason; which are new is written down.
+
+        What could not be tried in time is taken out of `collected`.
+        """
         entry = self._entry("collected")
-        if entry is not None and entry["went_in"] == collected.went_in:
-            return dict(entry["quarantined"])
+        if entry is None or entry["went_in"] != collected.went_in:
+            entry = {"went_in": collected.went_in, **await self._tried(collected)}
+            self._write("collected", entry)
+        for name in entry.get("late", ()):
+            collected.leave(name, f"{UNVERIFIED} within {self._curator._verify_s:g} s")
+        return dict(entry["quarantined"])
+
+    async def _tried(self, collected: Collected) -> dict[str, Any]:
+        """Which new tools break the gate, with the reason, and which were not through with it in time."""
         at_once = asyncio.Semaphore(AT_ONCE)
 
-        async def one(name: str) -> str:
-            async with at_once:
-                return await self._why_not(collected, name)
+        async def one(name: str) -> str | None:
+            try:
+                async with at_once, asyncio.timeout_at(self._deadline):
+                    return await self._why_not(collected, name)
+            except TimeoutError:
+                return None
 
         async with asyncio.TaskGroup() as group:
             tasks = {name: group.create_task(one(name)) for name in collected.new}
-        quarantined = {name: task.result() for name, task in tasks.items() if task.result()}
-        self._write("collected", {"went_in": collected.went_in, "quarantined": quarantined})
-        return quarantined
+        said = {name: task.result() for name, task in tasks.items()}
+        late = [name for name, reason in said.items() if reason is None]
+        return {"quarantined": {name: reason for name, reason in said.items() if reason}, "late": late}
 
     async def _clustered(
         self, collected: Collected, left_out: set[str]
@@ -215,7 +242,14 @@ class _Step:
                     whole.evidence.append(f"{', '.join(group)} stay: {refused[number]}")
                     continue
                 policy = self._settings.merge_policy if self._settings.merge_policy == "naive" else "best"
-                found = await (merger.prove(made[number]) if number in made else merger.choose(group, policy))
+                try:
+                    async with asyncio.timeout_at(self._deadline):
+                        found = await (merger.prove(made[number]) if number in made else merger.choose(group, policy))
+                except TimeoutError:
+                    whole.evidence.append(
+                        f"{', '.join(group)} stay: it could not be verified in time that one does for all"
+                    )
+                    continue
                 whole.merges += found.merges
                 whole.evidence += found.evidence
             merges = [merge.model_dump(mode="json") for merge in whole.merges]
@@ -264,7 +298,7 @@ class _Step:
         return ""
 
     def _gates(self, collected: Collected) -> tuple[Gate, Replayer]:
-        replayer = Replayer(self._curator._host, collected.view, None, self._curator._prompts)
+        replayer = Replayer(self._curator._host, collected.view, None, self._curator._prompts, live=False)
         return Gate(self._curator._host, collected.view, replayer, self._curator._grants), replayer
 
     def _policy(self, group: Sequence[str]) -> str:
@@ -288,6 +322,7 @@ class _Step:
             curator._emit,
             curator._settings.tools,
             grants=curator._grants,
+            live=False,
         )
         origin = Origin(how="merged", writer=writer.name, model=models.name("builder"))
         try:

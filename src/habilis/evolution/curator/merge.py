@@ -74,6 +74,7 @@ class Merger:
     def __init__(self, collected: Collected, gate: Gate, replayer: Replayer, *, trial_calls: int) -> None:
         self._collected, self._view = collected, collected.view
         self._gate, self._replayer, self._trial_calls = gate, replayer, trial_calls
+        self._given: set[str] = set()
 
     # --- the writer's way
 
@@ -116,14 +117,16 @@ class Merger:
 
     def _manifest(self, made: Passed, tools: Sequence[Tool], origin: Origin) -> Manifest:
         """What stands beside a tool that the writer made. Its name is what the writer says, made safe, unless that is
-        taken: by another tool, or by one of its members whose callers would have to learn new arguments."""
+        taken: by another tool, one made in this step among them, or by one of its members whose callers would have to
+        learn new arguments."""
         said = safe_name(made.contract.name)
         free = {tool.name for tool in tools if plain(made.aliases[tool.name])}
         taken = (self._collected.catalogue.taken() | set(self._collected.new) | RESERVED) - free
         number = 1
-        while with_suffix(said, number) in taken:
+        while with_suffix(said, number) in taken | self._given:
             number += 1
         name = with_suffix(said, number)
+        self._given.add(name)
         manifest = Manifest.of(made.source, made.description, made.contract, name=name, origin=origin)
         parents = tuple(f"{tool.name}@{tool.version}" for tool in tools)
         update = {"how": "merged", "parents": parents, "our_suffix": name != said, "smoke": made.smoke}
@@ -152,15 +155,23 @@ class Merger:
             left = [tool for tool in left if tool.name not in {best.winner.name, *best.aliases}]
         return decided
 
+    async def into(self, name: str, group: Sequence[str]) -> Decided:
+        """Tool `name` in the place of as many others of `group` as it can replace."""
+        tools = self._tools(group)
+        winner = next(tool for tool in tools if tool.name == name)
+        tried = await self._try(winner, [tool for tool in tools if tool.name != name])
+        return Decided([self._named(tried)] if tried.aliases else [], tried.evidence)
+
     def _order(self, tools: Sequence[Tool], policy: MergePolicy) -> list[Tool]:
         """The members in the order in which they are tried as the one that goes on."""
         if policy == "naive":
             return sorted(tools, key=lambda tool: (len(tool.path.read_bytes()), tool.name))
         labels = list(self._collected.new)
 
-        def rank(tool: Tool) -> tuple[bool, int, int, str]:
+        def rank(tool: Tool) -> tuple[bool, bool, int, int, str]:
             newest = labels.index(tool.name) if tool.name in labels else -1
-            return not any(_descends(tool, t) for t in tools), -len(self._proofs(tool)), -newest, tool.name
+            better = any(_descends(tool, t) for t in tools)
+            return not tool.manifest.pinned, not better, -len(self._proofs(tool)), -newest, tool.name
 
         return sorted(tools, key=rank)
 
@@ -170,13 +181,15 @@ class Merger:
         for old in others:
             known = {"version": old.version, "description": old.description}
             alias = alias_between((old.input_schema, old.output_schema), new, **known)
-            if _descends(old, winner):
+            if old.manifest.pinned:
+                tried.evidence.append(f"{old.name} stays beside {winner.name}: it is pinned")
+            elif _descends(old, winner):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is a better version of that")
             elif alias is None:
                 tried.evidence.append(
                     f"{old.name} stays beside {winner.name}: no one way leads from its fields to those"
                 )
-            elif blocked := self._blocked([old, winner]):
+            elif blocked := _writing([old, winner]):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: {blocked}")
             elif await self._stands(old, winner.runnable, alias, tried, winner.timeout_s, winner):
                 tried.aliases[old.name] = alias
@@ -204,7 +217,8 @@ class Merger:
                 tried.evidence.append(f"{old.name} stays beside {new.name}: {report.failures[0]}")
                 return False
             if not first.replayed:
-                tried.evidence.append(f"{old.name} stays beside {new.name}: none of its calls can be run again")
+                why = f" ({first.why_not[0]})" if first.why_not else ""
+                tried.evidence.append(f"{old.name} stays beside {new.name}: none of its calls can be run again{why}")
                 return False
             line = f"{new.name} repeats {report.replayed} of {report.records} recorded calls of {old.name}"
             if heir is None or not _descends(heir, old):  # a mended tool is meant to differ where it was wrong
@@ -220,8 +234,9 @@ class Merger:
         return True
 
     def _blocked(self, tools: Sequence[Tool]) -> str:
-        writing = [tool.name for tool in tools if tool.effects == "writes"]
-        return f"{', '.join(writing)} may write, and is not run again to see" if writing else ""
+        if pinned := [tool.name for tool in tools if tool.manifest.pinned]:
+            return f"{', '.join(pinned)} is pinned"
+        return _writing(tools)
 
     def _named(self, tried: _Tried) -> Merge:
         """The merge with the name that goes on: a public one where that costs nobody who knows it anything."""
@@ -253,6 +268,12 @@ class Merger:
         older = [replace(source, via=tool.name) for source in old_names(tool, self._view)]
         good = tuple(record for record in self._view.records(tool.name) if record.verdict == "success")
         return [Source(tool, good), *older]
+
+
+def _writing(tools: Sequence[Tool]) -> str:
+    """Why tools are not tried: what they might write."""
+    writing = [tool.name for tool in tools if tool.effects == "writes"]
+    return f"{', '.join(writing)} may write, and is not run again to see" if writing else ""
 
 
 def plain(alias: Alias) -> bool:

@@ -49,6 +49,9 @@ def check_conserved(report: StepReport, draft: Path) -> None:
     if not report.balanced:
         odd = set(report.went_in) ^ {fate.tool for fate in report.fates}
         raise NotConserved(f"the step does not account for each tool once: {', '.join(sorted(odd)[:5]) or 'one twice'}")
+    names = [line.tool.split("@")[0] for line in report.lineage]
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise NotConserved(f"two tools of the step have one name: {', '.join(twice[:5])}")
     there = set(tool_files(draft))
     said = {fate.into for fate in report.fates if fate.into is not None}
     if there != said or len(there) != report.tools:
@@ -179,7 +182,7 @@ class _Filler:
                     update={"ending": "retired", "reason": f"the same source as {fate.into}, which is"}
                 )
                 into = None
-            last.append(fate.model_copy(update={"into": into}))
+            last.append(fate if fate.into == into else fate.model_copy(update={"into": into}))
         return last
 
     def _is_retired(self, name: str) -> bool:

@@ -13,13 +13,13 @@ def failing(collected: Collected, *, calls: int, below: float) -> dict[str, str]
     """By name, the library's tools of which fewer than `below` of the last `calls` calls succeeded, and in what words.
 
     Only those that were called in this step are looked at, and only calls of the version in force count. Calls that
-    asked for what is not there say nothing about a tool.
+    asked for what is not there say nothing about a tool. A pinned tool stays.
     """
     found = {}
     owners = {tool.manifest.name for name in collected.called if (tool := collected.view.get(name)) is not None}
     for name in sorted(owners & set(collected.catalogue.tools)):
         tool = collected.view.get(name)
-        if tool is None:
+        if tool is None or tool.manifest.pinned:
             continue
         verdicts = _verdicts(tool, collected)[-calls:]
         good = verdicts.count("success")

@@ -16,13 +16,13 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.models.offline import MODEL_NAME
+from habilis.models.offline import MODEL_NAME, citing, following
 from habilis.models.offline.families.conditions import said
 from habilis.models.offline.form import Form, written
 from habilis.models.offline.language import number
 from habilis.models.offline.operations import Operation, assign, recognise, result_of
 from habilis.models.offline.reading import Seen, first_object, loads, text_of
-from habilis.models.offline.understanding import Ref, Step, Text, Unclear, Understood, all_operations, understand
+from habilis.models.offline.understanding import Ref, Step, Text, Unclear, Understood, all_operations
 from habilis.models.offline.world import viewed
 
 SETUP = "To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL for any OpenAI-compatible server."
@@ -71,10 +71,11 @@ class _State:
 
 def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mapping[str, Any]]) -> AIMessage:
     """The executor's next reply: calls that can be made now, else the answer or what stands in its way."""
-    understood = understand(seen.question, seen.files, seen.missing)
-    if isinstance(understood, Unclear):
-        return AIMessage(_cannot(understood))
+    understood = following.understood(seen)
     made = _calls_made(messages[seen.position :])
+    if isinstance(understood, Unclear):
+        search = None if understood.known else citing.call_for(seen.question, tools)
+        return _looked_up(seen.question, *search, made) if search else AIMessage(_cannot(understood))
     bound = _bound(tools)
     state = _State()
     calls: list[Any] = []
@@ -101,6 +102,18 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
     if state.failures:
         return AIMessage(_report(understood, state))
     return AIMessage(_answer(understood, state))
+
+
+def _looked_up(question: str, tool: str, arguments: dict[str, Any], made: Sequence[_Made]) -> AIMessage:
+    """A search in the user's documents, or what came of it."""
+    same = [one for one in made if one.tool == tool and dict(one.arguments) == arguments]
+    if not same:
+        return AIMessage("", tool_calls=[_call(tool, arguments, 0)])
+    if same[-1].output is None:
+        return AIMessage(f"I could not answer this. The search failed: {same[-1].error} (This is the {MODEL_NAME}.)")
+    found = citing.answer(question, tool, arguments, same[-1].output)
+    nothing = f"I could not answer this: no sentence of the documents does. (This is the {MODEL_NAME}.)"
+    return AIMessage(found or nothing)
 
 
 def _cannot(unclear: Unclear) -> str:

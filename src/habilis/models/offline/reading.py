@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Literal
 
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 Kind = Literal[
     "plan",
@@ -59,12 +59,14 @@ class SeenFile:
 @dataclass(frozen=True)
 class Seen:
     """A prompt as read back. `position` is its index in the messages; `parts` holds the text between its tags, of
-    each the first; `text` is the whole."""
+    each the first; `text` is the whole. `earlier` are the questions and answers that came before it, where it is a
+    turn of a conversation."""
 
     kind: Kind
     position: int = 0
     parts: dict[str, str] = field(default_factory=dict)
     text: str = ""
+    earlier: tuple[tuple[str, str], ...] = ()
 
     @property
     def question(self) -> str:
@@ -102,8 +104,31 @@ def read_prompt(messages: Sequence[BaseMessage]) -> Seen:
         if kind == "enhance" and "calls" in parts:
             kind = "merge"
         if kind:
-            return Seen(kind, position, parts, text)
+            earlier = _turns(parts["conversation"]) if "conversation" in parts else _exchanges(messages[:position])
+            return Seen(kind, position, parts, text, tuple(earlier))
     return Seen("other", max(len(messages) - 1, 0))
+
+
+def _exchanges(messages: Sequence[BaseMessage]) -> list[tuple[str, str]]:
+    """The questions with their answers in messages that stand before a prompt."""
+    found: list[tuple[str, str]] = []
+    for message in messages:
+        text = text_of(message)
+        if isinstance(message, HumanMessage):
+            note = sections(text).get("earlier_turns")
+            found += _turns(note) if note is not None else [(text, "")]
+        elif isinstance(message, AIMessage) and not message.tool_calls and found:
+            found[-1] = (found[-1][0], text)
+    return found
+
+
+def _turns(text: str) -> list[tuple[str, str]]:
+    """The `Question 3: …`, `Answer 3: …` of a section, which may have several lines each."""
+    found = re.split(r"^(Question|Answer) [0-9]+: ", text, flags=re.MULTILINE)[1:]
+    said = [(word, text.strip("\n")) for word, text in zip(found[::2], found[1::2], strict=True)]
+    questions = [text for word, text in said if word == "Question"]
+    answers = [text for word, text in said if word == "Answer"]
+    return list(zip(questions, answers, strict=False))
 
 
 def sections(text: str) -> dict[str, str]:

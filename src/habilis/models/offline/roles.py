@@ -10,12 +10,12 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.models.offline import MODEL_NAME, executing, judging, writing
+from habilis.models.offline import MODEL_NAME, citing, executing, following, judging, writing
 from habilis.models.offline.clustering import cluster
 from habilis.models.offline.faults import RUBBISH, Faults
 from habilis.models.offline.operations import Operation, recognise, request_for
 from habilis.models.offline.reading import Seen, read_prompt
-from habilis.models.offline.understanding import Unclear, Understood, all_operations, understand
+from habilis.models.offline.understanding import Unclear, Understood, all_operations
 
 _CANDIDATE = re.compile(r"^- ([\w-]+)\(([^)]*)\): (.*)$", re.MULTILINE)
 _STRUCTURED = {"plan", "review", "verdict", "fixed", "answer", "judge", "cluster"}
@@ -87,9 +87,14 @@ def _structured(
 
 def plan(seen: Seen) -> dict[str, Any]:
     """Candidates that fit the steps of the question are reused, for the other steps tools are requested."""
-    understood = understand(seen.question, seen.files, seen.missing)
+    understood = following.understood(seen)
     if isinstance(understood, Unclear):
-        return {"required_tool_names": [], "tool_usage_guidance": "", "tool_requests": []}
+        names = (
+            [] if understood.known else [name for name, _, _ in _CANDIDATE.findall(seen.parts.get("candidates", ""))]
+        )
+        search = [name for name in names if name.startswith(citing.TOOL)][:1]
+        guidance = f"Call {search[0]} with what the question asks about." if search else ""
+        return {"required_tool_names": search, "tool_usage_guidance": guidance, "tool_requests": []}
     known = _candidates(seen.parts.get("candidates", ""))
     reused: list[str] = []
     requests: list[dict[str, Any]] = []
@@ -99,7 +104,7 @@ def plan(seen: Seen) -> dict[str, Any]:
         if name:
             reused.append(name)
         else:
-            request = request_for(operation, seen.question)
+            request = request_for(operation, following.written_out(seen))
             requests.append(request)
             name = str(request["name"])
         order.append(name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from habilis.config import environment
 from habilis.core.ports import SandboxJob
-from habilis.core.types import CallError, CallOutcome
+from habilis.core.types import CallError, CallOutcome, Traffic
 from habilis.tools.capabilities.secrets import Secrets
 from habilis.tools.capabilities.words import NO_PROGRAMS, Grant
+from habilis.tools.network.fixtures import NOT_RECORDED, Recorder, Recording, Replaying, Stored
 
 if TYPE_CHECKING:
     from habilis.tools.network.proxy import Proxy
@@ -45,26 +47,33 @@ class Door(Protocol):
 
 
 class Doors(Protocol):
-    """Makes doors. `door` raises ValueError or OSError when none can be made."""
+    """Makes doors. `door` raises ValueError or OSError when none can be made.
 
-    async def door(self, hosts: Sequence[str]) -> Door: ...
+    `traffic` notes what passes through it, or answers in the place of all hosts.
+    """
+
+    async def door(self, hosts: Sequence[str], *, traffic: Recorder | Stored | None = None) -> Door: ...
     async def aclose(self) -> None: ...
 
 
 class ProxyDoors:
-    """Doors of a proxy that is set up when the first one is needed; most runs need none."""
+    """Doors of a proxy that is set up when the first one is needed; most runs need none.
 
-    def __init__(self, upstream: str | None = None) -> None:
-        self._upstream = upstream
+    `inspect`: the tunnels of https are looked into.
+    """
+
+    def __init__(self, upstream: str | None = None, *, inspect: bool = False) -> None:
+        self._upstream, self._inspect = upstream, inspect
         self._proxy: Proxy | None = None
 
-    async def door(self, hosts: Sequence[str]) -> Door:
-        """A door to `hosts`. Raises ValueError for a host or an `upstream` that is none."""
+    async def door(self, hosts: Sequence[str], *, traffic: Recorder | Stored | None = None) -> Door:
+        """A door to `hosts`. Raises ValueError for a host or an `upstream` that is none, or a package that lacks."""
         if self._proxy is None:
             from habilis.tools.network.proxy import Proxy
 
             self._proxy = Proxy(upstream=self._upstream)
-        return await self._proxy.door(hosts)
+        inspect = traffic.encrypted if isinstance(traffic, Stored) else self._inspect
+        return await self._proxy.door(hosts, traffic=traffic, inspect=inspect)
 
     async def aclose(self) -> None:
         """Shut all of them."""
@@ -73,12 +82,22 @@ class ProxyDoors:
 
 
 async def under_grant(
-    grant: Grant | None, job: SandboxJob, steps: Sequence[str], run: Runs, *, level: str, doors: Doors
+    grant: Grant | None,
+    job: SandboxJob,
+    steps: Sequence[str],
+    run: Runs,
+    *,
+    level: str,
+    doors: Doors,
+    network: Recording | Replaying | None = None,
 ) -> Outcomes:
     """The outcomes of `run` with `job` widened by `grant`. What was refused stands in each, secrets in none.
 
     `run` is told whether the job is wider than one without a grant; such a call needs an interpreter of its own.
+    `network` says that what passes to granted hosts is to be kept, or that a fixture answers in their place.
     """
+    if isinstance(network, Replaying):
+        return await _replayed(grant or Grant(), job, steps, run, level=level, doors=doors, network=network)
     if grant is None:
         return await run(job, False)
     if lacking := _cannot_be_held(grant, level):
@@ -89,28 +108,84 @@ async def under_grant(
         return {step: told(outcome, grant) for step, outcome in (await run(job, False)).items()}
     environ = environment()
     values = {name: environ[name] for name in grant.env if name in environ}
-    limits = job.limits
-    if grant.memory_mb:
-        limits = replace(limits, memory_bytes=grant.memory_mb * _MIB)
-    wider = replace(
-        job,
-        env={**job.env, **values},
-        read_only=(*job.read_only, *map(Path, grant.read)),
-        limits=limits,
-    )
-    secrets = Secrets(values)
+    wider, secrets = _wider(job, grant, values), Secrets(values)
+    recorder = Recorder(secrets.data) if isinstance(network, Recording) and grant.network else None
     async with AsyncExitStack() as opened:
         door = None
         if level in WITH_DOORS and (grant.network or grant.watched):
             try:
-                door = await opened.enter_async_context(await doors.door(grant.network))
+                door = await opened.enter_async_context(await doors.door(grant.network, traffic=recorder))
             except (ValueError, OSError) as error:
-                refusal = CallError(kind="unavailable", message=f"not started: no way to granted hosts: {error}")
-                return {steps[0]: CallOutcome(error=refusal, level=level, refused=grant.denied)}
+                return _no_door(steps, level, error, grant.denied)
             wider = replace(wider, door=door.socket)
         outcomes = await run(wider, True)
         refused = tuple(f"network {host}: not granted" for host in door.refused[:MAX_REFUSED]) if door else ()
-    return {step: told(secrets.outcome(outcome), grant, refused) for step, outcome in outcomes.items()}
+    found = {step: told(secrets.outcome(outcome), grant, refused) for step, outcome in outcomes.items()}
+    if recorder is not None and isinstance(network, Recording) and door is not None:
+        traffic = await asyncio.to_thread(_kept, recorder, network)
+        found = {step: outcome.model_copy(update={"traffic": traffic}) for step, outcome in found.items()}
+    return found
+
+
+async def _replayed(
+    grant: Grant,
+    job: SandboxJob,
+    steps: Sequence[str],
+    run: Runs,
+    *,
+    level: str,
+    doors: Doors,
+    network: Replaying,
+) -> Outcomes:
+    """The outcomes of `run` behind a door that leads nowhere: a fixture answers. No granted variable is given, each
+    holds its own name in brackets, as the record has it."""
+    if level not in WITH_DOORS:
+        text = f"not started: at the level {level} recorded traffic cannot be given again, at bubblewrap it can"
+        return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=level)}
+    kept = tuple(reason for reason in grant.denied if reason == NO_PROGRAMS)
+    grant = grant.model_copy(update={"network": (), "env": (), "watched": False, "denied": kept})
+    if lacking := _cannot_be_held(grant, level):
+        refusal = CallError(kind="denied", message=f"not started: {'; '.join(lacking)}")
+        return {steps[0]: CallOutcome(error=refusal, level=level, refused=lacking)}
+    values = {name: f"[{name}]" for name in network.env}
+    secrets = Secrets(values)
+    stored = Stored(network.fixture, secrets.data)
+    try:
+        opened = await doors.door((), traffic=stored)
+    except (ValueError, OSError) as error:
+        return _no_door(steps, level, error, ())
+    async with opened as door:
+        outcomes = await run(replace(_wider(job, grant, values), door=door.socket), True)
+    if not stored.unknown:
+        return {step: secrets.outcome(outcome) for step, outcome in outcomes.items()}
+    missed = CallError(kind="crashed", message=f"{NOT_RECORDED}: {next(iter(stored.unknown))}")
+    return {step: outcome.model_copy(update={"error": missed, "output": None}) for step, outcome in outcomes.items()}
+
+
+def _wider(job: SandboxJob, grant: Grant, values: Mapping[str, str]) -> SandboxJob:
+    """`job` with what `grant` gives it, hosts left out, and with the variables `values`."""
+    limits = job.limits
+    if grant.memory_mb:
+        limits = replace(limits, memory_bytes=grant.memory_mb * _MIB)
+    read_only = (*job.read_only, *map(Path, grant.read))
+    return replace(job, env={**job.env, **values}, read_only=read_only, limits=limits)
+
+
+def _no_door(steps: Sequence[str], level: str, error: Exception, refused: tuple[str, ...]) -> Outcomes:
+    refusal = CallError(kind="unavailable", message=f"not started: no way to granted hosts: {error}")
+    return {steps[0]: CallOutcome(error=refusal, level=level, refused=refused)}
+
+
+def _kept(recorder: Recorder, network: Recording) -> Traffic:
+    """What was recorded, stored; where it cannot be, why not."""
+    fixture = recorder.result()
+    if isinstance(fixture, str):
+        return Traffic(lost=fixture)
+    try:
+        digests, why_not = network.keep({"traffic": fixture.dump()})
+    except OSError as error:
+        return Traffic(lost=f"it could not be kept: {error.strerror}")
+    return Traffic(lost=why_not) if why_not else Traffic(digest=digests["traffic"])
 
 
 def _cannot_be_held(grant: Grant, level: str) -> tuple[str, ...]:

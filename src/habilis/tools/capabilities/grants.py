@@ -116,6 +116,10 @@ class Grants:
             lost.add(Need("subprocess"))
         return tuple(self._reason(need) for need in needs.needs if need in lost)
 
+    def refusals(self, name: str, version: str, needs: Capabilities) -> tuple[str, ...]:
+        """What of `needs` is refused, with the reason, even if every open question were answered with yes."""
+        return self._decided(f"{name}@{version}", needs, hoping=True).denied
+
     def widened(self, key: str, now: Capabilities, before: Capabilities) -> tuple[str, ...]:
         """Why a new version may not need more than the one before: what it asks for beyond that and settings refuse.
 

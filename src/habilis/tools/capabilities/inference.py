@@ -36,9 +36,11 @@ _READING = _words(
     "read_bytes read_csv read_json read_table read_excel read_parquet loadtxt genfromtxt"
 )
 _PROGRAMS = re.compile(
-    r"(?:subprocess|pty|pexpect|sh|plumbum)(?:\..*)?|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?|startfile)"
+    r"(?:subprocess|pty|pexpect|sh|plumbum|pytesseract|pdf2image|tabula|pydub|moviepy|ffmpeg|git)(?:\..*)?|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?|startfile)"
     r"|asyncio\.create_subprocess_\w+"
 )
+NO_PROGRAM = "a tool starts programs only with the capability subprocess"
+"""What a call is told that tried to start one (see `sandbox/guest.py`)."""
 _ADDRESS = re.compile(r"(?:https?|wss?|ftps?)://[^\s/?#\"'<>{}]+", re.IGNORECASE)
 _NAMESPACES = ("w3.org", "schemas.xmlsoap.org", "schemas.openxmlformats.org", "json-schema.org", "purl.org")
 """Hosts whose addresses are names of vocabularies, which nobody fetches."""
@@ -68,7 +70,8 @@ def inferred(tree: ast.Module) -> Capabilities:
 
 
 def refused_in(outcome: CallOutcome, arguments: object) -> Capabilities:
-    """The needs that a run shows by what it was refused: hosts that the door named, a missing variable, a path.
+    """The needs that a run shows by what it was refused: hosts that the door named, a missing variable, a path,
+    programs.
 
     A path that its arguments name is no need of the tool, but a file that the call should have been given.
     """
@@ -80,7 +83,13 @@ def refused_in(outcome: CallOutcome, arguments: object) -> Capabilities:
         names = [name for name in _MISSING_NAME.findall(error.message) if _is_askable(name)]
     if error is not None and error.kind == "denied" and error.missing_file and _is_foreign(error.missing_file):
         paths = [error.missing_file] if error.missing_file not in str(arguments) else []
-    return Capabilities(network=tuple(_known(hosts)), env=tuple(names), read=tuple(map(os.path.normpath, paths)))
+    programs = error is not None and error.kind == "denied" and error.message.startswith(NO_PROGRAM)
+    return Capabilities(
+        network=tuple(_known(hosts)),
+        env=tuple(names),
+        read=tuple(map(os.path.normpath, paths)),
+        subprocess=programs,
+    )
 
 
 def is_network(module: str) -> bool:

@@ -34,6 +34,12 @@ class Secrets:
         """`text` without them."""
         return self._any.sub(lambda found: f"[{self._names[found[0]]}]", text) if self._any else text
 
+    def data(self, data: bytes) -> bytes:
+        """Bytes without them."""
+        if not self._any:
+            return data
+        return self.text(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
     def value(self, value: Any) -> Any:
         """A JSON value without them, in keys too."""
         if isinstance(value, str):

@@ -8,13 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from habilis.rundir import atomic_write
 from habilis.tools.library.catalogue import tool_files
 from habilis.tools.library.folder import Library, dump
 from habilis.tools.library.tool import Manifest, Tool
-from habilis.tools.records import RecordedCall, counted
+from habilis.tools.records import RecordedCall, RecordStore, counted
 
 MAX_QUESTIONS, MAX_QUESTION_CHARS = 8, 300
 """How many questions a tool is found by, and how much of each."""
@@ -69,8 +69,7 @@ class DraftLibrary:
         before = path.read_bytes() if path.exists() else b""
         if before and not before.endswith(b"\n"):
             before += b"\n"
-        lines = [json.dumps(self._kept(call).model_dump(), ensure_ascii=True, separators=(",", ":")) for call in new]
-        atomic_write(path, before + "".join(f"{line}\n" for line in lines).encode("ascii"), durable=False)
+        atomic_write(path, before + self._lines(new), durable=False)
         return True
 
     def count(self, name: str) -> None:
@@ -120,11 +119,7 @@ class DraftLibrary:
         stem = f"{manifest.name}.{manifest.version}"
         atomic_write(folder / f"{stem}.py", source, durable=False)
         atomic_write(folder / f"{stem}.json", dump(told), durable=False)
-        lines = [
-            json.dumps(self._kept(call).model_dump(), ensure_ascii=True, separators=(",", ":")) for call in records
-        ]
-        if lines:
-            atomic_write(folder / f"{stem}.jsonl", "".join(f"{line}\n" for line in lines), durable=False)
+        self.unite(place, stem, records)
 
     def bring_back(self, manifest: Manifest) -> list[RecordedCall]:
         """Move what a revived tool was retired with into the archive; returns its recorded calls."""
@@ -132,10 +127,30 @@ class DraftLibrary:
         for tool, records in self._library.retired():
             if f"{tool.name}@{tool.version}" in manifest.origin.parents:
                 found += records
-                for path in sorted(tool.path.parent.glob(f"{tool.path.stem}.*")):
-                    (self.folder / "archive").mkdir(exist_ok=True)
-                    path.replace(self.folder / "archive" / path.name)
+                self.to_archive("retired", tool)
         return found
+
+    def to_archive(self, place: Place, tool: Tool) -> None:
+        """Move what lies in `place` of a tool (source, manifest, calls) into the archive."""
+        for suffix in (".py", ".json", ".jsonl"):
+            path = self.folder / place / f"{tool.manifest.name}.{tool.version}{suffix}"
+            if path.exists():
+                self._moved(path, self.folder / "archive" / path.name)
+
+    def taken_up(self, name: str, version: str) -> list[RecordedCall]:
+        """The calls of an old name that were archived when a tool of this version went out of use."""
+        return RecordStore(self.folder / "archive").read(f"{name}.{version}")
+
+    def unite(self, place: Place, stem: str, records: Iterable[RecordedCall]) -> None:
+        """Add recorded calls to those that lie in `place` under `stem`, each call id once."""
+        path = self.folder / place / f"{stem}.jsonl"
+        known = {call.call_id for call in RecordStore(path.parent).read(stem)}
+        new = [call for call in records if call.call_id not in known]
+        if new:
+            path.parent.mkdir(exist_ok=True)
+            before = path.read_bytes() if path.exists() else b""
+            before += b"" if before.endswith(b"\n") or not before else b"\n"
+            atomic_write(path, before + self._lines(new), durable=False)
 
     def drop_records(self, name: str) -> None:
         """Take the records of a name away that were filed under another."""
@@ -144,15 +159,22 @@ class DraftLibrary:
     def _move_records(self, name: str, target: Path) -> None:
         path = self._store.path(name)
         if path.exists():
-            target.parent.mkdir(exist_ok=True)
+            self._moved(path, target)
+
+    def _moved(self, path: Path, target: Path) -> None:
+        """Move a file; calls that lie at `target` already stay."""
+        target.parent.mkdir(exist_ok=True)
+        if target.suffix == ".jsonl" and target.exists():
+            place: Any = target.parent.name
+            self.unite(place, target.stem, RecordStore(path.parent).read(path.stem))
+            path.unlink()
+        else:
             path.replace(target)
+
+    def _lines(self, records: Iterable[RecordedCall]) -> bytes:
+        rows = (json.dumps(self._kept(call).model_dump(), ensure_ascii=True, separators=(",", ":")) for call in records)
+        return "".join(f"{row}\n" for row in rows).encode("ascii")
 
     def _kept(self, call: RecordedCall) -> RecordedCall:
         """`call` with its files here, or with the reason why a replay must do without."""
-        found = {
-            name: content for name, digest in call.files.items() if (content := self._contents(digest)) is not None
-        }
-        if len(found) < len(call.files):
-            return call.model_copy(update={"why_not": call.why_not or "its files were not there any more"})
-        _, why_not = self._store.keep(found)
-        return call if why_not is None else call.model_copy(update={"files": {}, "why_not": call.why_not or why_not})
+        return self._store.bring(call, self._contents)

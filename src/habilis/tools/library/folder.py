@@ -18,44 +18,32 @@ import contextlib
 import json
 import logging
 import os
-import stat
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, Invocation, ToolCard
 from habilis.rundir import atomic_write
 from habilis.tools.aliases import Alias
-from habilis.tools.contract import MAX_SOURCE_BYTES, Contract, ContractError, read_contract
+from habilis.tools.contract import Contract, ContractError, read_contract
 from habilis.tools.library.places import aside_folder, aside_root, reserved_name, settle, writer_lock
-from habilis.tools.library.tool import Manifest, Origin, Tool, digest_of
+from habilis.tools.library.reading import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Reader, first_line
+from habilis.tools.library.tool import Manifest, Origin, Tool
 from habilis.tools.names import is_plain
 from habilis.tools.records import RecordedCall, RecordStore, recorded
 from habilis.tools.retrieval import BM25Retriever
 
 if TYPE_CHECKING:
+    from habilis.tools.exchange.langchain import LangChainTools
     from habilis.tools.host import Description, ToolHost
 
 
 log = logging.getLogger(__name__)
 
-INDEX, KEPT_FROM = ".index", 200
-"""Folder of the saved index, and how many cards it takes for saving to pay."""
-UNDESCRIBED = "its schemas are not known yet; it is described when it is next used"
-
-
-@dataclass(frozen=True)
-class Broken:
-    """A file that is not read as a tool, and why. It stays where it is."""
-
-    file: str
-    reason: str
+__all__ = ["INDEX", "KEPT_FROM", "UNDESCRIBED", "Broken", "Library", "dump"]
 
 
 class Library:
@@ -73,9 +61,8 @@ class Library:
         if path.exists() and not os.access(path, os.R_OK | os.X_OK):
             raise UserError(f"the library {path} cannot be read")
         self.path = path.resolve()
-        self._root = str(self.path)
         self.store = RecordStore(self.path / "records")
-        self._seen: dict[str, tuple[tuple[int, ...], Tool | Broken]] = {}
+        self._reader = Reader(self.path)
 
     # --- reading -------------------------------------------------------------------------------------------------
 
@@ -85,11 +72,11 @@ class Library:
 
     def tools(self) -> list[Tool]:
         """All tools that can be used, by name. Costs no process; what did not change is not read again."""
-        return [entry for entry in self._entries() if isinstance(entry, Tool)]
+        return [entry for entry in self._reader.entries() if isinstance(entry, Tool)]
 
     def broken(self) -> list[Broken]:
         """Files that are no usable tools, with the reason; a tool that waits for `describe_missing` is among them."""
-        return [entry for entry in self._entries() if isinstance(entry, Broken)]
+        return [entry for entry in self._reader.entries() if isinstance(entry, Broken)]
 
     def cards(self) -> list[ToolCard]:
         """What a plan shows of each tool."""
@@ -108,17 +95,14 @@ class Library:
         """The tool called `name`, or that had replaced the one of this name; None when there is none to be used."""
         if not is_plain(name):
             return None
-        entry = self._entry(f"{name}.py")
+        entry = self._reader.entry(f"{name}.py")
         if entry is None:  # a file with an odd name is known to models under another one
-            return next((tool for tool in self.tools() if tool.spec.name == name), None) or self._by_alias(name)
+            return self._reader.by_other_name(name)
         return entry if isinstance(entry, Tool) else None
 
     def entry(self, name: str) -> Tool | Broken | None:
         """What the file of this very name holds; None when there is no such file."""
-        return self._entry(f"{name}.py") if is_plain(name) else None
-
-    def _by_alias(self, name: str) -> Tool | None:
-        return next((tool.known_as(name) for tool in self.tools() if name in tool.manifest.aliases), None)
+        return self._reader.entry(f"{name}.py") if is_plain(name) else None
 
     def aliases(self) -> list[str]:
         """Old names under which tools can be used as well, sorted."""
@@ -137,7 +121,7 @@ class Library:
             try:
                 manifest = Manifest.model_validate_json(path.read_bytes())
             except (OSError, ValueError) as error:
-                log.warning("%s is passed over: %s", path, _first_line(error))
+                log.warning("%s is passed over: %s", path, first_line(error))
                 continue
             tool = Tool(name=manifest.name, path=path.with_suffix(".py"), manifest=manifest)
             found.append((tool, store.read(path.stem)))
@@ -153,80 +137,14 @@ class Library:
         """The content of a recorded file."""
         return self.store.content(digest)
 
-    def _entries(self) -> list[Tool | Broken]:
-        try:
-            files = sorted(entry.name for entry in os.scandir(self.path) if entry.name.endswith(".py"))
-        except OSError:
-            return []
-        found = [self._entry(file) for file in files if not file.startswith(".")]
-        self._seen = {file: self._seen[file] for file in files if file in self._seen}
-        return [entry for entry in found if entry is not None]
-
-    def _entry(self, file: str) -> Tool | Broken | None:
-        stamp = self._stamp(file)
-        if stamp is None:
-            return None
-        known = self._seen.get(file)
-        if known and known[0] == stamp:
-            return known[1]
-        entry = self._read(file, stamp)
-        self._seen[file] = (stamp, entry)
-        return entry
-
-    def _stamp(self, file: str) -> tuple[int, ...] | None:
-        """What tells whether a tool's two files changed since they were read; None without a source.
-
-        Plain strings instead of `Path`, here and in `_read`: with a thousand tools that is a third of the time.
-        """
-        stamp: tuple[int, ...] = ()
-        for name in (file, f"{file.removesuffix('.py')}.json"):
-            try:
-                status = os.lstat(f"{self._root}/{name}")
-                stamp += (status.st_ino, status.st_mtime_ns, status.st_size, status.st_mode)
-            except (OSError, ValueError):
-                if not stamp:
-                    return None
-        return stamp
-
-    def _read(self, file: str, stamp: tuple[int, ...]) -> Tool | Broken:
-        name, size, modes = file.removesuffix(".py"), stamp[2], stamp[3::4]
-        if not is_plain(name):
-            return Broken(file, "its name cannot be a tool's")
-        if not all(stat.S_ISREG(mode) for mode in modes):  # opening a pipe would wait for ever
-            return Broken(file, "it or its manifest is not a plain file")
-        if size > MAX_SOURCE_BYTES:
-            return Broken(file, "it is longer than 1 MiB")
-        try:
-            with open(f"{self._root}/{file}", "rb") as stream:  # noqa: PTH123
-                source = stream.read()
-            manifest = self._manifest(name, digest_of(source))
-        except OSError as error:
-            return Broken(file, f"it cannot be read: {error.strerror}")
-        except (ValueError, RecursionError) as error:
-            return Broken(file, f"its manifest is broken: {_first_line(error)}")
-        if manifest is not None:
-            return Tool(name=name, path=self.path / file, manifest=manifest)
-        try:
-            read_contract(source.decode("utf-8"))
-        except (ContractError, UnicodeDecodeError) as error:
-            return Broken(file, _first_line(error))
-        return Broken(file, UNDESCRIBED)
-
-    def _manifest(self, name: str, digest: str) -> Manifest | None:
-        """The manifest that describes the source with this digest; it may be the one before a change cut short."""
-        try:
-            with open(f"{self._root}/{name}.json", "rb") as stream:  # noqa: PTH123
-                raw = stream.read()
-        except FileNotFoundError:
-            return None
-        manifest = Manifest.model_validate_json(raw)
-        if manifest.digest == digest:
-            return manifest
-        before = manifest.before
-        return before if before is not None and before.digest == digest else None
-
     def _manifest_path(self, name: str) -> Path:
         return self.path / f"{name}.json"
+
+    def as_langchain_tools(self, *names: str, **options: Any) -> LangChainTools:
+        """The tools, or those of `names`, for any LangChain agent; each call sandboxed (`exchange.langchain`)."""
+        from habilis.tools.exchange.langchain import LangChainTools
+
+        return LangChainTools(self, names, **options)
 
     # --- writing -------------------------------------------------------------------------------------------------
 
@@ -329,7 +247,7 @@ class Library:
         from habilis.tools.host import Runnable
 
         name, path = file.removesuffix(".py"), self.path / file
-        stamp = self._stamp(file) or ()
+        stamp = self._reader.stamp(file) or ()
         try:
             source = path.read_bytes().decode("utf-8")
             contract = read_contract(source)
@@ -337,7 +255,7 @@ class Library:
             return None
         description = await host.describe(Runnable(name, path, contract.requirements))
         if isinstance(description, CallError):
-            self._seen[file] = (self._stamp(file) or (), Broken(file, description.message))
+            self._reader.know(file, self._reader.stamp(file) or (), Broken(file, description.message))
             return None
         manifest = Manifest.of(source, description, contract, name=name, origin=Origin(how="adopted"))
         try:
@@ -345,7 +263,7 @@ class Library:
                 atomic_write(self._manifest_path(name), dump(manifest))
         except OSError as error:
             log.warning("library %s: what %s says of itself cannot be kept: %s", self.path, file, error.strerror)
-            self._seen[file] = (stamp, Tool(name=name, path=path, manifest=manifest))
+            self._reader.know(file, stamp, Tool(name=name, path=path, manifest=manifest))
         return self.get(name)
 
     def _is_taken(self, name: str) -> bool:
@@ -391,10 +309,3 @@ class Library:
 def dump(manifest: Manifest) -> str:
     """A manifest as it is written."""
     return json.dumps(manifest.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"
-
-
-def _first_line(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first: Any = error.errors(include_url=False)[0]
-        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -13,20 +13,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
 import os
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+import tarfile
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import FORMAT
-from habilis.rundir import atomic_write
+from habilis.rundir import atomic_write, list_runs
+from habilis.rundir.files import remove_tree, sync
 from habilis.tools.library.catalogue import Catalogue
+from habilis.tools.library.imaging import image
 from habilis.tools.library.places import (
     CONVERTING,
     followed,
@@ -34,13 +36,11 @@ from habilis.tools.library.places import (
     is_generation,
     is_published,
     settle,
-    sync,
     writer_lock,
 )
 
 REPORT = "report.json"
-_DRAFT = ".draft"
-_NOT_LINKED = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
+_DRAFT, _GONE = ".draft", ".gone-"
 _POLL_S = 0.05
 
 
@@ -71,6 +71,13 @@ class Generations:
     def path(self, number: int) -> Path:
         """The folder of a generation."""
         return self.folder / f"{number:04d}"
+
+    def numbers(self) -> list[int]:
+        """The generations that are there, the oldest first."""
+        try:
+            return sorted(int(entry.name) for entry in os.scandir(self.folder) if is_generation(Path(entry.path)))
+        except OSError:
+            return []
 
     def report(self, number: int) -> dict[str, Any] | None:
         """How a generation came about; None where nothing tells."""
@@ -122,8 +129,9 @@ class Generations:
     # --- building and publishing
 
     @contextlib.contextmanager
-    def draft(self) -> Iterator[Path]:
-        """A folder that starts as an image of the current generation, to be changed and then published.
+    def draft(self, start: int | None = None) -> Iterator[Path]:
+        """A folder that starts as an image of the current generation, to be changed and then published; of generation
+        `start`, where that is given.
 
         Change its files by renames only (`atomic_write`, `unlink`): they are shared. It is gone when the block ends.
         Outside a `turn` it waits for its turn itself.
@@ -133,9 +141,10 @@ class Generations:
             shutil.rmtree(folder, ignore_errors=True)  # what a killed one left
             folder.mkdir()
             try:
-                if self.library.is_dir():
-                    with _quiet(self.library.resolve()):
-                        _image(self.library.resolve(), folder)
+                source = self.library.resolve() if start is None else self.path(start)
+                if source.is_dir():
+                    with _quiet(source):
+                        image(source, folder, but=(REPORT, "__pycache__"))
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -165,6 +174,34 @@ class Generations:
             sync(self.folder)
         self._point_to(number, parent if plain else None)
         return number
+
+    def pack_old(self, keep: int, *, spared: Collection[int] = ()) -> list[Path]:
+        """Pack all but the newest `keep` generations, each into `<generations>/packed/<number>.tar.gz`, and take their
+        folders away; returns the packed files, oldest first. 0 keeps all.
+
+        The generation in force stays, and so do those of `spared`: whoever began with one reads it to the end (see
+        `in_use`). A kill leaves each generation as a folder, as a whole packed file, or as both. Raises OSError.
+        """
+        with self._locked():
+            for left in self.folder.glob(f"{_GONE}*"):  # what a killed one left
+                remove_tree(left)
+            numbers = self.numbers()
+            kept = {*numbers[-keep:], *spared, self.current()} if keep > 0 else set(numbers)
+            return [self._packed(number) for number in numbers if number not in kept]
+
+    def _packed(self, number: int) -> Path:
+        target = self.folder / "packed" / f"{number:04d}.tar.gz"
+        target.parent.mkdir(exist_ok=True)
+        aside = target.with_name(f".{target.name}.tmp")
+        with tarfile.open(aside, "w:gz") as packed:
+            packed.add(self.path(number), arcname=f"{number:04d}")
+        sync(aside)
+        aside.replace(target)
+        sync(target.parent)
+        gone = self.folder / f"{_GONE}{number:04d}"
+        self.path(number).rename(gone)
+        remove_tree(gone)
+        return target
 
     def _free_number(self, number: int) -> int:
         while self.path(number).exists():
@@ -246,6 +283,17 @@ def as_of(library: Path, number: int) -> Path:
     return folder / f"{0:04d}" if (first / REPORT).exists() else first
 
 
+def in_use(library: Path, runs: Path) -> set[int]:
+    """Generations of `library` that a task below the folder `runs` began with, and goes on with when it is resumed."""
+    found = set()
+    for run in list_runs(runs):
+        for task in run.tasks():
+            told = (task.load_task() or (None, {}))[1]
+            if told.get("library") and followed(Path(told["library"])) == followed(library):
+                found.add(int(told.get("generation") or 0))
+    return found
+
+
 def digest(folder: Path) -> str:
     """One digest over all that a generation holds: names and contents, hidden files left out."""
     whole = hashlib.sha256()
@@ -266,34 +314,14 @@ def _quiet(library: Path) -> Iterator[None]:
         yield
 
 
-def _image(source: Path, target: Path) -> None:
-    """Fill `target` with all of `source`, files shared where the file system allows that."""
-    for entry in os.scandir(source):
-        name = entry.name
-        if name.startswith(".") or name in (REPORT, "__pycache__"):
-            continue
-        place = f"{target}/{name}"
-        if entry.is_symlink():
-            Path(place).symlink_to(Path(entry.path).readlink())
-        elif entry.is_dir():
-            Path(place).mkdir()
-            _image(Path(entry.path), Path(place))
-        elif entry.is_file():
-            try:
-                os.link(entry.path, place)
-            except OSError as error:
-                if error.errno not in _NOT_LINKED:
-                    raise
-                shutil.copy2(entry.path, place)
-
-
 def _written(report: Mapping[str, Any]) -> str:
     """A report as text, one line for each tool that it tells of."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode  # one for all: a library of ten thousand has as many lines
     parts = []
     for key, value in report.items():
         rows = value if isinstance(value, (list, tuple)) else ()
-        text = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-        parts.append(f'"{key}": [\n  {text}\n ]' if rows else f'"{key}": {json.dumps(value, ensure_ascii=False)}')
+        text = ",\n  ".join(map(encode, rows))
+        parts.append(f'"{key}": [\n  {text}\n ]' if rows else f'"{key}": {encode(value)}')
     return "{\n " + ",\n ".join(parts) + "\n}\n"
 
 

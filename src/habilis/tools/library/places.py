@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from habilis.rundir.files import sync
 from habilis.tools.names import RESERVED, safe_name, with_suffix
 
 CONVERTING = ".converting"
@@ -164,12 +165,3 @@ def settle(library: Path) -> None:
         library.symlink_to(target)
     sync(library.parent)
     note.unlink(missing_ok=True)
-
-
-def sync(folder: Path) -> None:
-    """Bring the names in `folder` to the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

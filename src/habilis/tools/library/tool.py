@@ -48,6 +48,7 @@ class Manifest(Frozen):
     one replaced, with the way from them to it; they keep working. `capabilities` are what the tool needs, each declared
     or inferred; `inspected`: its source was read for needs that it does not declare. `before` is the manifest that this
     one replaces, until the source is replaced as well: at every moment one of the two describes the source there.
+    `pinned`: a person said that it stays; the curator neither merges it into another nor retires it.
     """
 
     format: int = FORMAT
@@ -69,6 +70,7 @@ class Manifest(Frozen):
     answered: tuple[str, ...] = ()
     reason: str | None = None
     aliases: dict[str, Alias] = Field(default_factory=dict)
+    pinned: bool = False
     before: Manifest | None = None
 
     @property
@@ -110,6 +112,7 @@ class Manifest(Frozen):
             origin=origin,
             aliases=before.aliases if before else dict(aliases),
             answered=before.answered if before else (),
+            pinned=before.pinned if before else False,
             before=before,
         )
 
@@ -172,7 +175,12 @@ class Tool(Frozen):
     @property
     def spec(self) -> ToolSpec:
         """What a model sees of it; `Library.get` knows the tool by this name too."""
-        return ToolSpec(name=provider_name(self.name), description=self.description, parameters=self.input_schema)
+        return ToolSpec(name=self.spec_name, description=self.description, parameters=self.input_schema)
+
+    @property
+    def spec_name(self) -> str:
+        """The name by which models know it."""
+        return provider_name(self.name)
 
     @property
     def card(self) -> ToolCard:

@@ -36,7 +36,8 @@ class Declined(Exception):
 @dataclass(frozen=True)
 class Request:
     """A request for `place`. `path` is empty for CONNECT; `length` is that of the body in bytes, None when it comes in
-    chunks; `websocket`: it asks to go on as one. `fields` are those that may be passed on, the Host left out."""
+    chunks; `websocket`: it asks to go on as one; `secure`: it was made inside a tunnel. `fields` are those that may be
+    passed on, the Host left out."""
 
     method: str
     place: Place
@@ -44,14 +45,25 @@ class Request:
     fields: Fields
     length: int | None = 0
     websocket: bool = False
+    secure: bool = False
 
     @property
     def tunnel(self) -> bool:
         return self.method == "CONNECT"
 
+    @property
+    def url(self) -> str:
+        """What it is for: a whole address, `host:port` for CONNECT."""
+        path = "" if self.path == b"*" else self.path.decode("ascii")
+        return str(self.place) if self.tunnel else f"{'https' if self.secure else 'http'}://{self._host}{path}"
+
+    @property
+    def _host(self) -> str:
+        return str(self.place).removesuffix(":443" if self.secure else ":80")
+
     def head(self, *, whole_target: bool = False, extra: Fields = ()) -> bytes:
         """The request as it is sent on, to the host itself or, with `whole_target`, to a further proxy."""
-        host = str(self.place).removesuffix(":80").encode("ascii")
+        host = self._host.encode("ascii")
         target = b"http://" + host + (b"" if self.path == b"*" else self.path) if whole_target else self.path
         length: Fields = ((b"Transfer-Encoding", b"chunked"),) if self.length is None else ()
         if self.length or (self.length == 0 and self.method in ("POST", "PUT", "PATCH")):
@@ -64,8 +76,11 @@ class Request:
         return b"\r\n".join(lines) + b"\r\n\r\n"
 
 
-def read_request(head: bytes) -> Request:
-    """The request of `head`, which ends with its empty line. Raises `Declined`."""
+def read_request(head: bytes, inside: Place | None = None) -> Request:
+    """The request of `head`, which ends with its empty line; `inside` a tunnel to this place it names a path alone.
+
+    Raises `Declined`.
+    """
     lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     start, fields = lines[0].split(b" "), _fields(lines[1:])
     if len(start) != 3 or not _TARGET.fullmatch(start[1]):
@@ -77,8 +92,10 @@ def read_request(head: bytes) -> Request:
         raise Declined(400, "the method is none")
     if method in _REFUSED_METHODS:
         raise Declined(405, f"{method} is not passed on: {_REFUSED_METHODS[method]}")
-    place, path = _target(method, start[1].decode("ascii"))
-    _same_host(place, fields, None if method == "CONNECT" else 80, needed=start[2] == b"HTTP/1.1")
+    target = start[1].decode("ascii")
+    place, path = _target(method, target) if inside is None else (inside, _path_inside(method, target))
+    port = 80 if inside is None else 443
+    _same_host(place, fields, None if method == "CONNECT" else port, needed=start[2] == b"HTTP/1.1")
     length = _body_length(fields, old=start[2] == b"HTTP/1.0")
     if method == "CONNECT" and length != 0:
         raise Declined(400, "a CONNECT has no body")
@@ -89,7 +106,7 @@ def read_request(head: bytes) -> Request:
         for name, value in fields
         if (low := name.lower()) not in _HOP_BY_HOP | _FRAMING | named and not low.startswith(b"proxy-")
     )
-    return Request(method, place, path, kept, length, websocket)
+    return Request(method, place, path, kept, length, websocket, secure=inside is not None)
 
 
 def _fields(lines: list[bytes]) -> Fields:
@@ -122,6 +139,17 @@ def _target(method: str, target: str) -> tuple[Place, bytes]:
     if not rest and method == "OPTIONS":
         return place, b"*"
     return place, (rest if rest.startswith("/") else f"/{rest}").encode("ascii")
+
+
+def _path_inside(method: str, target: str) -> bytes:
+    """The target of a request inside a tunnel: a path, or the `*` of OPTIONS."""
+    if method == "CONNECT":
+        raise Declined(400, "a tunnel inside a tunnel is not made")
+    if target == "*" and method == "OPTIONS":
+        return b"*"
+    if not re.fullmatch(r"/[^#]*", target):
+        raise Declined(400, "inside a tunnel the target must be a path, without a fragment")
+    return target.encode("ascii")
 
 
 def _same_host(place: Place, fields: Fields, port: int | None, *, needed: bool) -> None:

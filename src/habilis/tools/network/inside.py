@@ -14,10 +14,14 @@ from habilis.tools.sandbox.interpreter import compiled
 
 DOOR = Path("/run/habilis/door")
 """Where the socket lies inside."""
+CERTIFICATE = Path("/run/habilis/authority.pem")
+"""Where the certificate lies that tools have to trust when tunnels are looked into; outside, beside the socket."""
 PORT = 3128
 """The relay's port on the sandbox's own loopback."""
 _RELAY = Path(__file__).with_name("relay.py")
 _NAMES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+_TRUSTING = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "NODE_EXTRA_CA_CERTS")
+"""Variables by which clients learn what to trust: OpenSSL and Python, requests, curl and git, Node."""
 
 
 def furnished(job: SandboxJob) -> SandboxJob:
@@ -28,7 +32,15 @@ def furnished(job: SandboxJob) -> SandboxJob:
     url = f"http://127.0.0.1:{PORT}"
     names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
     env = {**kept, **dict.fromkeys(names, url), "NO_PROXY": "", "no_proxy": ""}
+    if certificate(job) is not None:
+        env |= dict.fromkeys(_TRUSTING, str(CERTIFICATE))
     return replace(job, env=env, read_only=(*job.read_only, compiled(_RELAY)))
+
+
+def certificate(job: SandboxJob) -> Path | None:
+    """The file that is to lie at `CERTIFICATE`, if tunnels through the job's door are looked into."""
+    beside = job.door.with_name(CERTIFICATE.name) if job.door is not None else None
+    return beside if beside is not None and beside.is_file() else None
 
 
 def policy(job: SandboxJob) -> dict[str, Any]:

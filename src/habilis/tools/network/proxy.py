@@ -12,6 +12,7 @@ import logging
 import os
 import shutil
 import socket
+import ssl
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -19,9 +20,13 @@ from pathlib import Path
 from types import TracebackType
 
 from habilis.tools.network.addresses import Dial, Resolve, Resolver, connect
+from habilis.tools.network.fixtures import Recorder, Stored
 from habilis.tools.network.heads import answer
 from habilis.tools.network.hosts import Grants, Place
-from habilis.tools.network.traffic import REFUSED_BY, DoorLimits, Exchange, Rules, Visit
+from habilis.tools.network.inside import CERTIFICATE
+from habilis.tools.network.inspecting import Authority
+from habilis.tools.network.rules import REFUSED_BY, DoorLimits, Rules, Visit
+from habilis.tools.network.traffic import Exchange
 from habilis.tools.network.wayout import Upstream, WayOut
 
 logger = logging.getLogger(__name__)
@@ -34,8 +39,8 @@ class Door:
     """The way out of one call. `socket` is its path; `refused` and `visited` are names in the form of grants, in the
     order in which they were first asked for; `visits` are all requests, oldest first (the first thousand)."""
 
-    def __init__(self, grants: Grants, limits: DoorLimits, way_out: WayOut, owner: Proxy) -> None:
-        self._rules = Rules(grants, limits, way_out, self._began)
+    def __init__(self, rules: Rules, owner: Proxy) -> None:
+        self._rules = rules
         self._owner = owner
         self._refused: dict[str, None] = {}
         self._visited: dict[str, None] = {}
@@ -48,6 +53,10 @@ class Door:
         self._folder = Path(tempfile.mkdtemp(prefix="habilis-door-"))
         self.socket = self._folder / "door"
         try:
+            if rules.authority is not None:
+                certificate = self._folder / CERTIFICATE.name
+                certificate.write_bytes(rules.authority.certificate)
+                certificate.chmod(0o644)
             self._listener = _listen(self.socket)
         except BaseException:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -132,7 +141,7 @@ class Door:
 
     async def _serve(self, client: socket.socket) -> None:
         streams = await asyncio.open_unix_connection(sock=client, limit=self._rules.limits.head_bytes)
-        exchange = Exchange(self._rules, streams)
+        exchange = Exchange(self._rules, streams, self._began)
         try:
             await exchange.run()
         finally:
@@ -181,8 +190,9 @@ def _listen(path: Path) -> socket.socket:
 class Proxy:
     """All doors of one host. `upstream` is the user's own proxy, `http://[user:password@]host:port`.
 
-    `connections` is how many all doors together may hold, since each takes two open files of this process. `resolve`
-    and `dial` are the machine's own unless doubles stand in. Raises `BadHost` for an `upstream` that is none.
+    `connections` is how many all doors together may hold, since each takes two open files of this process. `resolve`,
+    `dial` and `to_hosts` (whom TLS believes) are the machine's own unless doubles stand in. Raises `BadHost` for an
+    `upstream` that is none.
     """
 
     def __init__(
@@ -193,16 +203,28 @@ class Proxy:
         connections: int = 256,
         resolve: Resolve | None = None,
         dial: Dial = connect,
+        to_hosts: ssl.SSLContext | None = None,
     ) -> None:
         self._limits, self._connections = limits or DoorLimits(), connections
         self._resolver = Resolver()
         self._way_out = WayOut(resolve or self._resolver, dial, Upstream.read(upstream) if upstream else None)
         self._doors: set[Door] = set()
+        self._to_hosts = to_hosts
+        self._authority: Authority | None = None
 
-    async def door(self, hosts: Sequence[str]) -> Door:
+    async def door(
+        self, hosts: Sequence[str], *, traffic: Recorder | Stored | None = None, inspect: bool = False
+    ) -> Door:
         """A door to exactly `hosts`: `name`, `*.name`, `name:port`, or `*` (any public host), ports 80 and 443 unless
-        one is named. Use as an async context manager. Raises `BadHost`; OSError when no socket can be made."""
-        door = Door(Grants.read(hosts), self._limits, self._way_out, self)
+        one is named. Use as an async context manager.
+
+        `traffic` notes what passes, or answers for all hosts, so that none is reached; `inspect`: tunnels are looked
+        into. Raises `BadHost` (a ValueError, like the one for a missing package); OSError when no socket can be made.
+        """
+        if inspect and self._authority is None:
+            self._authority = Authority(self._to_hosts)
+        authority = self._authority if inspect else None
+        door = Door(Rules(Grants.read(hosts), self._limits, self._way_out, traffic, authority), self)
         self._doors.add(door)
         return door
 

@@ -8,53 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import re
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from habilis.tools.network.addresses import Refused, Streams
+from habilis.tools.network.fixtures import Note, Recorder, Stored, refusal
 from habilis.tools.network.heads import Declined, Request, answer, read_request, read_response
-from habilis.tools.network.hosts import Grants
-from habilis.tools.network.wayout import WayOut
+from habilis.tools.network.hosts import Place
+from habilis.tools.network.inspecting import Authority, secured
+from habilis.tools.network.rules import REFUSED_BY, UNSEEN, Rules, Visit
 
-REFUSED_BY = "refused by the sandbox"
-"""How every refusal begins that a tool reads (the guest knows it too)."""
+_ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 _BLOCK = 1 << 16
 _CHUNK_SIZE = re.compile(rb"[0-9a-fA-F]{1,8}\r\n")
-
-
-@dataclass(frozen=True)
-class DoorLimits:
-    """Limits of one door. Seconds, bytes, counts. `transfer_bytes` counts both directions of all its connections."""
-
-    connections: int = 128
-    head_bytes: int = 32 << 10
-    head_s: float = 10.0
-    connect_s: float = 10.0
-    idle_s: float = 60.0
-    transfer_bytes: int = 1 << 30
-
-
-@dataclass(frozen=True)
-class Visit:
-    """What came of one request: never its path, query, fields or body. `host` is empty when none could be read."""
-
-    host: str
-    port: int
-    allowed: bool
-    bytes_up: int = 0
-    bytes_down: int = 0
-    reason: str = ""
-
-
-@dataclass
-class Rules:
-    """What all connections of one door share. `carried` bytes so far, of all of them."""
-
-    grants: Grants
-    limits: DoorLimits
-    way_out: WayOut
-    allowed: Callable[[str], None]
-    carried: int = 0
 
 
 class _TooMuch(Exception):
@@ -63,15 +30,21 @@ class _TooMuch(Exception):
 
 @dataclass
 class Exchange:
-    """One connection. `run` carries it to its end and says what came of it; None when nothing was asked."""
+    """One connection. `run` carries it to its end and says what came of it; None when nothing was asked.
+
+    `allowed` hears the name of a host when its connection stands.
+    """
 
     rules: Rules
     client: Streams
+    allowed: Callable[[str], None]
     _up: int = 0
     _down: int = 0
     _reason: str = ""
     _request: Request | None = None
     _was_allowed: bool = True
+    _note: Note | None = None
+    _below: list[Streams] = field(default_factory=list, repr=False)
     _clock: asyncio.Timeout | None = field(default=None, repr=False)
 
     async def run(self) -> Visit | None:
@@ -101,19 +74,93 @@ class Exchange:
         head = await self._head()
         if head is None:
             return
-        self._request = request = read_request(head)
-        (reader, writer), first = await self._reach(request)
-        self.rules.allowed(request.place.as_grant())
+        request = self._begin(read_request(head))
+        traffic = self.rules.traffic
+        if isinstance(traffic, Stored):
+            await self._give_again(request, traffic)
+            return
+        host, first = await self._reach(request)
+        inner: Request | None = request
         try:
-            async with asyncio.timeout(self.rules.limits.idle_s) as self._clock:
-                if request.tunnel:
-                    self.client[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-                    await self._tunnel((reader, writer))
-                else:
-                    writer.write(first)
-                    await self._forward(request, (reader, writer))
+            if request.tunnel and self.rules.authority is not None:
+                host = await self._greeted(host, request.place, self.rules.authority)
+                inner = await self._inside(request.place, self.rules.authority)
+                first = b"" if inner is None else inner.head()
+            self.allowed(request.place.as_grant())
+            if inner is not None:
+                await self._carry(inner, host, first)
         finally:
-            writer.transport.abort()
+            host[1].transport.abort()
+
+    def _begin(self, request: Request) -> Request:
+        """From now on the connection is about `request`."""
+        self._request = request
+        if isinstance(self.rules.traffic, Recorder):
+            self._note = self.rules.traffic.begin(request)
+        return request
+
+    async def _carry(self, request: Request, host: Streams, first: bytes) -> None:
+        """All that belongs to `request`, both ways; `first` is what the host is told first."""
+        async with asyncio.timeout(self.rules.limits.idle_s) as self._clock:
+            if request.tunnel:
+                self.rules.lose(UNSEEN)
+                self.client[1].write(_ESTABLISHED)
+                await self._tunnel(host)
+            else:
+                host[1].write(first)
+                await self._forward(request, host)
+
+    async def _greeted(self, host: Streams, place: Place, authority: Authority) -> Streams:
+        """The connection to a host, encrypted, and the host known by its certificate. Raises `Declined`."""
+        limits = self.rules.limits
+        self._below.append(host)
+        try:
+            return await secured(
+                host, authority.to_hosts, limit=limits.head_bytes, timeout_s=limits.connect_s, to_host=place.host
+            )
+        except ssl.SSLCertVerificationError as error:
+            raise Declined(502, f"the certificate of {place} is not trusted: {error.verify_message}") from None
+        except OSError:
+            raise Declined(502, f"{place} does not speak the TLS of https") from None
+
+    async def _inside(self, place: Place, authority: Authority) -> Request | None:
+        """The request that the tool makes inside its tunnel to `place`; None when it goes away without one."""
+        limits = self.rules.limits
+        if self._note is not None:
+            self._note.own(_ESTABLISHED)
+        self.client[1].write(_ESTABLISHED)
+        self._below.append(self.client)
+        try:
+            self.client = await secured(
+                self.client, authority.context(place.host), limit=limits.head_bytes, timeout_s=limits.connect_s
+            )
+        except BaseException:  # cancelled too: the tool may end on the spot
+            self.client[1].transport.abort()
+            self.rules.lose(f"it did not let its connection to {place.host} be looked into")
+            raise
+        head = await self._head()
+        return None if head is None else self._begin(read_request(head, inside=place))
+
+    async def _give_again(self, request: Request, stored: Stored) -> None:
+        """Answer as the record does, and reach nobody."""
+        async with asyncio.timeout(self.rules.limits.idle_s) as self._clock:
+            answered = stored.answer(request, await self._whole_body(request))
+            if answered is not None and request.tunnel and answered.status == 200:
+                assert self.rules.authority is not None
+                inner = await self._inside(request.place, self.rules.authority)
+                if inner is None:
+                    return
+                request = inner
+                answered = stored.answer(request, await self._whole_body(request))
+            self._was_allowed, self._reason = answered is not None, "answered by the record"
+            self.client[1].write(refusal(request) if answered is None else answered.message())
+            await self.client[1].drain()
+
+    async def _whole_body(self, request: Request) -> bytes:
+        """The body of a request that goes no further."""
+        self._note = Note(request)
+        await self._upload(request, None)
+        return bytes(self._note.sent)
 
     async def _head(self) -> bytes | None:
         """The head of the request; None when the tool went away without asking."""
@@ -162,22 +209,26 @@ class Exchange:
         if switched:
             await self._tunnel(host)
 
-    async def _upload(self, request: Request, sink: asyncio.StreamWriter) -> None:
+    async def _upload(self, request: Request, sink: asyncio.StreamWriter | None) -> None:
+        """The body of the request to `sink`, if there is anyone to hear it."""
         try:
             if request.length is not None:
                 await self._copy(request.length, sink)
                 return
             while size := await self._chunk_size():
-                sink.write(b"%x\r\n" % size)
+                if sink is not None:
+                    sink.write(b"%x\r\n" % size)
                 await self._copy(size, sink)
                 if await self.client[0].readexactly(2) != b"\r\n":
                     raise Declined(400, "a chunk of the body is malformed")
-                sink.write(b"\r\n")
+                if sink is not None:
+                    sink.write(b"\r\n")
                 await asyncio.sleep(0)  # whoever sends chunks of one byte must not keep the others waiting
             if await self.client[0].readexactly(2) != b"\r\n":
                 raise Declined(400, "fields behind the body are not passed on")
-            sink.write(b"0\r\n\r\n")
-            await sink.drain()
+            if sink is not None:
+                sink.write(b"0\r\n\r\n")
+                await sink.drain()
         except asyncio.IncompleteReadError:
             raise Declined(400, "the body broke off") from None
         except ConnectionError:
@@ -193,7 +244,7 @@ class Exchange:
         self._count(len(line) + 2, up=True)
         return int(line, 16)
 
-    async def _copy(self, size: int, sink: asyncio.StreamWriter) -> None:
+    async def _copy(self, size: int, sink: asyncio.StreamWriter | None) -> None:
         """Exactly `size` bytes from the tool."""
         while size:
             data = await self.client[0].read(min(size, _BLOCK))
@@ -201,8 +252,11 @@ class Exchange:
                 raise asyncio.IncompleteReadError(b"", size)
             size -= len(data)
             self._count(len(data), up=True)
-            sink.write(data)
-            await sink.drain()
+            if self._note is not None:
+                self._note.up(data)
+            if sink is not None:
+                sink.write(data)
+                await sink.drain()
 
     async def _download(self, request: Request, source: asyncio.StreamReader) -> bool:
         """The response to the tool; whether the connection is now a websocket."""
@@ -217,16 +271,25 @@ class Exchange:
             self._count(len(head), up=False)
             self.client[1].write(head)
             if status == 101:
+                self.rules.lose(f"its connection to {request.place.host} went on as a websocket")
                 return True
             if status >= 200:
-                await self._pump(source, self.client[1], up=False)
+                if self._note is not None:
+                    self._note.status, self._note.head = status, head.removesuffix(b"\r\n\r\n")
+                await self._pump(source, self.client[1], up=False, note=self._note)
                 return False
 
-    async def _pump(self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, up: bool) -> None:
+    async def _pump(
+        self, source: asyncio.StreamReader, sink: asyncio.StreamWriter, *, up: bool, note: Note | None = None
+    ) -> None:
         while data := await source.read(_BLOCK):
             self._count(len(data), up=up)
+            if note is not None:
+                note.down(data)
             sink.write(data)
             await sink.drain()
+        if note is not None:
+            note.ended = True
         if sink.can_write_eof():
             sink.write_eof()
 
@@ -248,11 +311,16 @@ class Exchange:
             error = error.exceptions[0]
         self._reason = str(error)
         if isinstance(error, Declined) and not self._down:
-            self.client[1].write(answer(error.status, str(error)))
+            message = answer(error.status, str(error))
+            self.client[1].write(message)
+            if self._note is not None:
+                self._note.own(message)
 
     async def _part(self) -> None:
         """Close the tool's end when it has read what was written, or when it does not for too long."""
         writer = self.client[1]
+        if any(streams[1] is writer for streams in self._below):
+            return  # TLS did not come about, and nobody hears of this end any more
         writer.close()
         try:
             async with asyncio.timeout(self.rules.limits.idle_s):

@@ -91,6 +91,15 @@ class Environments:
             return str(error)
         return None
 
+    def lock(self, requirements: Sequence[str]) -> str | None:
+        """What `requirements` were resolved to: exact versions with hashes. None where they never were; asks nobody."""
+        wanted = checked(requirements)
+        if in_base(wanted):
+            return ""
+        stop = threading.Event()
+        building = _Building(self._cache, Installer(self._find_links, stop), wanted, stop, str(self._find_links or ""))
+        return building.lock()
+
     async def _made(self, wanted: tuple[str, ...]) -> Environment:
         stop = threading.Event()
         work = asyncio.create_task(asyncio.to_thread(self._make, wanted, stop))
@@ -135,6 +144,11 @@ class _Building:
                 if target.exists():
                     remove(target)
             return self._installed()
+
+    def lock(self) -> str | None:
+        """The text of the lock, where there is one."""
+        path = self._cache.folder / self._lock / LOCK
+        return path.read_text(encoding="utf-8") if self._locked_before() else None
 
     def _locked_before(self) -> bool:
         return (self._cache.folder / self._lock / MARK).is_file()

@@ -10,9 +10,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 import json
-import math
 from array import array
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.types import ToolCard
+from habilis.tools.retrieval.formula import Field, impacts_of, rarity
 from habilis.tools.retrieval.saved import Columns, Header, read, write
 from habilis.tools.retrieval.thesaurus import neighbours
 from habilis.tools.retrieval.words import faint_terms, parts, terms
@@ -31,11 +30,13 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Posting = tuple[NDArray[np.int32], NDArray[np.float32]]
 
+FIELDS = ("name", "description", "parameters", "what is said of parameters", "past questions")
 _WEIGHTS = (2.0, 1.0, 0.5, 0.4, 0.2)
-"""Of name, description, names of parameters, their descriptions, and questions that the tool answered."""
+"""Of the fields: name, description, names of parameters, their descriptions, questions that the tool answered."""
 _LENGTHS = (3.0, 10.0, 4.0, 16.0, 12.0)
 """Usual lengths of the fields, in terms."""
 _B = (0.2, 0.6, 0.5, 0.75, 1.0)
+_FIELDS = tuple(Field(*one) for one in zip(_WEIGHTS, _LENGTHS, _B, strict=True))
 _K1 = 1.0
 _FAINT = 0.7
 _NEIGHBOUR = 0.25
@@ -50,12 +51,22 @@ _PARAMETERS = json.dumps([_WEIGHTS, _LENGTHS, _B, _K1])
 
 
 @dataclass(frozen=True)
+class Met:
+    """A term of a query, the term of a card that it met, its share of the score, and the card's fields that hold it."""
+
+    asked: str
+    met: str
+    share: float
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Why:
-    """Why a tool was found: the query's terms with their share of the score, and the term of the card that each met."""
+    """Why a tool was found: what of the query met what of its card, the largest share first."""
 
     name: str
     score: float
-    terms: tuple[tuple[str, str, float], ...]
+    terms: tuple[Met, ...]
 
 
 class BM25Retriever:
@@ -73,6 +84,15 @@ class BM25Retriever:
 
     def __len__(self) -> int:
         return len(self._cards)
+
+    def copy(self) -> BM25Retriever:
+        """An index of the same cards, which changes by itself."""
+        other = BM25Retriever()
+        other._cards, other._places, other._names = dict(self._cards), dict(self._places), list(self._names)
+        other._dead, other._saved, other._counts = set(self._dead), self._saved, dict(self._counts)
+        other._new = {term: (places[:], impacts[:]) for term, (places, impacts) in self._new.items()}
+        other._beginnings = {start: list(found) for start, found in self._beginnings.items()}
+        return other
 
     def add(self, card: ToolCard) -> None:
         """Put `card` into the index, in the place of one of the same name."""
@@ -127,6 +147,26 @@ class BM25Retriever:
         best = heapq.nsmallest(k, found, key=lambda place: (-found[place], self._names[place]))
         return [(self._names[place], found[place]) for place in best]
 
+    def near(self, name: str, k: int) -> list[tuple[str, float]]:
+        """The at most `k` other cards most like the one called `name`, with their likeness: the share of its own terms,
+        weighted, that they hold as well. By equal terms alone, so that all tools of a library can be gone through.
+
+        Raises KeyError when it is not in the index.
+        """
+        import numpy as np
+
+        place, scores = self._places[name], np.zeros(len(self._names))
+        for term, impact in _impacts(self._cards[name]).items():
+            weight = impact * (self._rarity(term) or 0.0)
+            for places, impacts in self._postings(term):
+                scores[places] += weight * impacts
+        own = scores[place]
+        scores[place] = 0.0
+        scores[list(self._dead)] = 0.0
+        best = np.argpartition(scores, -min(k, len(scores)))[-min(k, len(scores)) :]
+        found = [(self._names[i], min(1.0, float(scores[i] / own))) for i in best if scores[i] > 0]
+        return sorted(found, key=lambda pair: (-pair[1], pair[0]))
+
     def why(self, query: str, name: str) -> Why:
         """Which words of `query` speak for the tool called `name`. Raises KeyError when it is not in the index."""
         place = self._places[name]
@@ -137,8 +177,9 @@ class BM25Retriever:
             for met, weight in self._relatives(term, asked):
                 impact = sum(float(v[p == place].sum()) for p, v in self._postings(met))
                 if impact:
-                    shares.append((term, met, weight * impact))
-        return Why(name, score, tuple(sorted(shares, key=lambda share: -share[2])))
+                    fields = tuple(field for field, held in _held(self._cards[name]).items() if met in held)
+                    shares.append(Met(term, met, weight * impact, fields))
+        return Why(name, score, tuple(sorted(shares, key=lambda met: -met.share)))
 
     # --- scores --------------------------------------------------------------------------------------------------
 
@@ -188,7 +229,7 @@ class BM25Retriever:
     def _rarity(self, term: str) -> float | None:
         """Robertson's inverse document frequency of `term`, kept positive; None when no card has it."""
         count = self._counts.get(term, 0)
-        return math.log(1 + (len(self._cards) - count + 0.5) / (count + 0.5)) if count else None
+        return rarity(count, len(self._cards)) if count else None
 
     def _said_of_name(self, name: str, asked: frozenset[str]) -> float:
         """How much of what makes `name` rare stands in the query, 0 to 1."""
@@ -268,20 +309,19 @@ class BM25Retriever:
 
 def _impacts(card: ToolCard) -> dict[str, float]:
     """The terms of `card` with their part of a score, 0 to 1."""
-    texts = (
-        card.name,
-        card.description,
-        " ".join(card.parameters),
-        " ".join(card.explained),
-        " ".join(card.answered),
-    )
-    weights: dict[str, float] = {}
-    for text, weight, usual, b in zip(texts, _WEIGHTS, _LENGTHS, _B, strict=True):
-        counts = Counter(terms(text))
-        length = sum(counts.values())
-        for term, count in counts.items():
-            weights[term] = weights.get(term, 0.0) + weight * count / (1 - b + b * length / usual)
-    return {term: weight / (weight + _K1) for term, weight in weights.items()}
+    return impacts_of(_texts(card), _FIELDS, _K1)
+
+
+def _held(card: ToolCard) -> dict[str, set[str]]:
+    """The terms of each field of `card`."""
+    texts = _texts(card)
+    return {field: set(terms(text)) for field, text in zip(FIELDS, texts, strict=True)}
+
+
+def _texts(card: ToolCard) -> tuple[str, ...]:
+    """What stands in each of the FIELDS."""
+    parameters, explained = " ".join(card.parameters), " ".join(card.explained)
+    return card.name, card.description, parameters, explained, " ".join(card.answered)
 
 
 @lru_cache(maxsize=100_000)

@@ -120,6 +120,8 @@ def _wanted(job: SandboxJob, copies: Mapping[Path, Path]) -> dict[Path, tuple[st
         wanted[place] = ("--bind", workspace)
     if job.door is not None:
         wanted[inside.DOOR] = ("--ro-bind", job.door)
+    if (certificate := inside.certificate(job)) is not None:
+        wanted[inside.CERTIFICATE] = ("--ro-bind", certificate)
     for path in readable(job):
         source = path.resolve()
         if source.exists() and source != workspace:

@@ -1,8 +1,9 @@
 """Runs one tool in the sandbox: one request in, one line of JSON out per step, over private descriptors.
 
 Imports the standard library and Pydantic alone. The descriptors' numbers stand in HABILIS_IN and HABILIS_OUT, so the
-tool may print, log and read stdin as it likes. Request: `{name, source, packages, steps, arguments, files, workspace}`
-with steps out of `describe` and `call`. Replies: `{"step": "ready"}` once the sandbox let us start, then per step
+tool may print, log and read stdin as it likes. Request: `{name, source, packages, steps, arguments, files, workspace,
+sealed}` with steps out of `describe` and `call`; `sealed` is a seccomp program in base64 that keeps the tool from
+starting programs, empty for one that may. Replies: `{"step": "ready"}` once the sandbox let us start, then per step
 `{"step", "result"}` or `{"step", "error": {kind, message, exception, missing_file}}`, the last of a call with `opened`
 and `written`.
 """
@@ -35,6 +36,7 @@ NETWORK = ("gaierror", "herror")
 NETWORK_NUMBERS = {97, 100, 101, 110, 111, 113}  # no family, network down or unreachable, timed out, refused, no route
 NO_DOOR = "no network in the sandbox"
 WITH_DOOR = "a tool reaches granted hosts alone, through the HTTP proxy that HTTPS_PROXY names"
+NO_PROGRAM = "a tool starts programs only with the capability subprocess"
 REFUSED_BY_PROXY = "refused by the sandbox"
 
 
@@ -106,17 +108,20 @@ def main() -> None:
     work(request, reply)
 
 
-def work(request: "dict[str, Any]", reply: "Reply", later: "int | None" = None) -> None:
-    """Do the steps of `request`, reply to each, end this process. The arguments come out of `later`, if given, when
-    the tool is loaded."""
+def work(request: "dict[str, Any]", reply: "Reply", later: Any = None) -> None:
+    """Do the steps of `request`, reply to each, end this process. `later`, if given, is called once the tool is loaded:
+    it returns, in the process that is to make the call, its arguments and its own way back."""
     opened = Opened(request.get("files", []), request["workspace"])
+    seal(request.get("sealed", ""))
     tool: Any = None
     for step in request["steps"]:
         try:
             if tool is None:
                 tool = load(request["name"], request["source"], opened)
                 if later is not None:
-                    request["arguments"] = awaited(later, reply)
+                    gc.collect()  # now, and not in each process that is split off from this one
+                    reply.send({"step": "loaded"})
+                    request["arguments"], reply = later()
             result = describe(tool) if step == "describe" else call(tool, request["arguments"], opened)
             frame: dict[str, Any] = {"step": step, "result": result}
         except Refusal as refusal:
@@ -129,15 +134,26 @@ def work(request: "dict[str, Any]", reply: "Reply", later: "int | None" = None) 
     finish(bool(opened.written))
 
 
-def awaited(later: int, reply: "Reply") -> Any:
-    """Say that the tool is loaded, and wait for the arguments; the end without any means that no call comes."""
-    reply.send({"step": "loaded"})
-    data = b"".join(iter(lambda: os.read(later, 1 << 16), b""))
-    os.close(later)
-    if not data:
-        os._exit(0)
-    reply.send({"step": "ready"})
-    return json.loads(data)
+SEALED: "list[bool]" = []
+"""Not empty once no program can be started."""
+
+
+def seal(program: str) -> None:
+    """From here on this process, and whatever it makes, starts no program. Raises OSError. Source: seccomp(2)."""
+    if not program:
+        return
+    import binascii
+    import ctypes
+
+    code = binascii.a2b_base64(program)
+    held = ctypes.create_string_buffer(code, len(code))
+    filled = (ctypes.c_uint64 * 2)(len(code) // 8, ctypes.addressof(held))  # a short number, and where they lie
+    libc = ctypes.CDLL(None, use_errno=True)
+    nothing = [ctypes.c_ulong(0)] * 2
+    for option, *values in ((38, 1, 0), (22, 2, ctypes.addressof(filled))):  # no new rights; a filter
+        if libc.prctl(option, *map(ctypes.c_ulong, values), *nothing) != 0:
+            raise OSError(ctypes.get_errno(), "seccomp")
+    SEALED.append(True)
 
 
 def load_pydantic() -> None:
@@ -383,6 +399,8 @@ def refusal_of(error: BaseException, filename: str) -> Refusal:
         return Refusal("denied", f"{WITH_DOOR if 'HTTPS_PROXY' in os.environ else NO_DOOR}; {text}", name)
     if any(isinstance(link, OSError) and REFUSED_BY_PROXY in said(link) for link in chain(error)):
         return Refusal("denied", text, name)
+    if any(is_program(link) for link in chain(error)):
+        return Refusal("denied", f"{NO_PROGRAM}; {text}", name)
     refused = next((link for link in chain(error) if is_refused(link)), None)
     if refused is not None:
         hint = "the sandbox refused it: a tool may read its task's files and write in its working folder, no more"
@@ -421,6 +439,15 @@ def is_network(error: BaseException) -> bool:
     if error.errno in NETWORK_NUMBERS:
         return True
     return error.errno == 13 and error.filename is None and raised_in(error, "socket.py")
+
+
+def is_program(error: BaseException) -> bool:
+    """Whether `error` says that a program could not be started, which is refused to this tool."""
+    if not SEALED or not isinstance(error, OSError) or error.errno != 1:
+        return False
+    frames = frames_of(error)
+    where = f"{frames[-1].name} {frames[-1].line}" if frames else ""
+    return "exec" in where or "spawn" in where
 
 
 def raised_in(error: BaseException, script: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ MOST_SERVERS = 4
 HEAVY_BYTES = 512 << 20
 """Resident memory of all servers together above which those that were idle longest leave."""
 LOOK_S = 10.0
+AGAIN_S, LATEST_S = 30.0, 600.0
+"""How long no server is started after one that did not start; twice as long each time, up to the latest."""
 _Key = tuple[Path, tuple[Path, ...]]
 
 
@@ -50,15 +53,23 @@ class _Place:
 class Servers:
     """The warm servers of one host. A server is never shared between workspaces, nor between lists of files.
 
-    Where `sandbox` cannot serve, or a server did not start, there is none: the caller runs the call cold.
+    Where `sandbox` cannot serve, or a server did not start, there is none: the caller runs the call cold. What kept a
+    server from starting may pass (a full disk, a lack of processes), so after `again_s` another start is tried.
     """
 
     def __init__(
-        self, sandbox: Sandbox, *, idle_s: float, look_s: float = LOOK_S, heavy_bytes: int = HEAVY_BYTES
+        self,
+        sandbox: Sandbox,
+        *,
+        idle_s: float,
+        look_s: float = LOOK_S,
+        heavy_bytes: int = HEAVY_BYTES,
+        again_s: float = AGAIN_S,
     ) -> None:
         self._sandbox, self._idle_s, self._look_s, self._heavy_bytes = sandbox, idle_s, look_s, heavy_bytes
         self._places: dict[_Key, _Place] = {}
-        self._refused = not isinstance(sandbox, Serving)
+        self._first_pause_s = self._pause_s = again_s
+        self._not_before = time.monotonic() if isinstance(sandbox, Serving) else math.inf
         self._ending: set[asyncio.Task[None]] = set()
         self._look: asyncio.TimerHandle | None = None
 
@@ -66,7 +77,9 @@ class Servers:
         """Start a server for calls like `job` in the background, unless there is one."""
         key = (job.workspace, tuple(packages))
         place = self._places.get(key)
-        if self._refused or (place is not None and place.fresh and place.job.read_only == job.read_only):
+        if place is not None and place.fresh and place.job.read_only == job.read_only:
+            return
+        if time.monotonic() < self._not_before:
             return
         if place is not None:
             self._retire(key)
@@ -105,10 +118,12 @@ class Servers:
         try:
             server = await self._sandbox.serve(job)
             server.when_unusable = self._sort_out
+            self._pause_s = self._first_pause_s
             return server
         except (OSError, TimeoutError) as error:
-            self._refused = True
-            logger.info("no warm server here (%s): each call starts an interpreter", error)
+            self._not_before = time.monotonic() + self._pause_s
+            logger.info("no warm server for %g s (%s): each call starts an interpreter", self._pause_s, error)
+            self._pause_s = min(2 * self._pause_s, LATEST_S)
             return None
 
     def _longest_idle(self) -> _Key | None:

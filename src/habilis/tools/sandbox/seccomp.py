@@ -8,10 +8,12 @@ what it wanted. Numbers are those of the kernel's tables for x86-64 and for arm6
 
 from __future__ import annotations
 
+import base64
 import errno
 import platform
 import struct
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
@@ -101,6 +103,8 @@ _REFUSED: dict[str, tuple[int, int | None]] = {  # name: number on (x86-64, arm6
     "mq_unlink": (241, 181),
 }
 _SOCKET, _SOCKETPAIR, _CLONE, _CLONE3, _IOCTL = (41, 198), (53, 199), (56, 220), (435, 435), (16, 29)
+_PROGRAMS = ((59, 221), (322, 281))
+"""execve and execveat."""
 _CONTROLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x5412, 0x541C)
 """Requests of ioctl(2): a file's flags, attributes and version (through a descriptor open for reading, too), and what
 types into a terminal (TIOCSTI, TIOCLINUX)."""
@@ -207,6 +211,26 @@ def program(*, signals: bool = True, attributes: bool = True, sockets: Sequence[
     return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
 
 
+def without_programs() -> bytes:
+    """A filter on top of `program` for a tool that may start no programs: it refuses execve(2) and execveat(2).
+
+    Raises KeyError on a processor without a table (see `supported`).
+    """
+    machine = platform.machine()
+    column = list(_ARCHITECTURES).index(machine)
+    code = [
+        _Instruction(_LOAD, 0, 0, _ARCHITECTURE),
+        _Instruction(_JUMP_EQUAL, 1, 0, _ARCHITECTURES[machine]),
+        _refuse(errno.EPERM),
+        _Instruction(_LOAD, 0, 0, _NUMBER),
+        _Instruction(_JUMP_AT_LEAST, 0, 1, _X32_BIT),
+        _refuse(errno.ENOSYS),
+        *(part for call in _PROGRAMS for part in (_Instruction(_JUMP_EQUAL, 0, 1, call[column]), _refuse(errno.EPERM))),
+        _Instruction(_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *instruction) for instruction in code)
+
+
 def _refuse(number: int) -> _Instruction:
     return _Instruction(_RETURN, 0, 0, _ERRNO | number)
 
@@ -254,3 +278,9 @@ def _none_of(number: int, offset: int, values: Sequence[int]) -> list[_Instructi
         *(part for value in values for part in (_Instruction(_JUMP_EQUAL, 0, 1, value), _refuse(errno.EPERM))),
         _Instruction(_RETURN, 0, 0, _ALLOW),
     ]
+
+
+@lru_cache(maxsize=1)
+def seal() -> str:
+    """`without_programs` as a request carries it to the guest; empty on a processor for which there is no filter."""
+    return base64.b64encode(without_programs()).decode("ascii") if supported() else ""

@@ -45,15 +45,17 @@ class Watch:
         # a single process is held by its own limit; a quarter more leaves that limit the first word
         if self._memory() > self._limits.memory_bytes * 5 // 4:
             self._stop_for("memory")
-        for folder, before in zip(self._folders, self._room, strict=True):
-            idle = self._measuring is None or self._measuring.done()
-            if idle and before - free_lately(folder, moment()) > self._limits.disk_bytes // 2:
-                self._measuring = asyncio.ensure_future(self._measure(folder))
+        now = zip(self._folders, self._room, strict=True)
+        fuller = any(before - free_lately(folder, moment()) > self._limits.disk_bytes // 2 for folder, before in now)
+        if fuller and (self._measuring is None or self._measuring.done()):
+            self._measuring = asyncio.ensure_future(self._measure())
         self._later = self._loop.call_later(WATCH_S, self._look)
 
-    async def _measure(self, folder: Path) -> None:
-        if await asyncio.to_thread(written_since, folder, self._began) > self._limits.disk_bytes:
-            self._stop_for("disk")
+    async def _measure(self) -> None:
+        # all folders each time: they often share a disk, and one of them alone must not keep the others from a look
+        for folder in self._folders:
+            if await asyncio.to_thread(written_since, folder, self._began) > self._limits.disk_bytes:
+                self._stop_for("disk")
 
 
 def moment() -> int:
@@ -111,11 +113,12 @@ def tree_memory(root: int) -> int:
     return total
 
 
-def stirs(root: int) -> bool:
-    """Whether process `root`, which was stopped, runs again or has children that may run."""
+def stirs(root: int, *, wakes: bool = False) -> bool:
+    """Whether process `root`, which was stopped, runs again (unless it `wakes` now and then, for a moment, to be split)
+    or has children that may run."""
     try:
         state = whole(f"/proc/{root}/stat").rpartition(b")")[2].split()[0]
-        if state in (b"R", b"S", b"D"):
+        if state in (b"R", b"S", b"D") and not wakes:
             return True
         return any(whole(f"/proc/{root}/task/{thread}/children") for thread in threads_of(root))
     except OSError:

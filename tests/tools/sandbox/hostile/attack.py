@@ -22,6 +22,8 @@ class Attack:
     `beside` is a call at the same time in the same server, which must answer `unharmed`, and `after` one that follows,
     which must answer `[]`: what finds what the attempt left says so there (`hostile/warm_host.py`).
 
+    `programs`: the call is granted to start programs, so that what holds it are the walls behind that.
+
     `known` are strict expected failures: level, or `level/user`, and the reason; at the levels of `by_chance` time
     decides whether it gets through. `settings` are the sandbox's.
     """
@@ -37,6 +39,7 @@ class Attack:
     slow: bool = False
     costly: bool = False
     granted: bool = False
+    programs: bool = True
     by_chance: tuple[str, ...] = ()
     beside: str = ""
     after: str = ""

@@ -140,10 +140,9 @@ async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str,
         os.environ.pop("SSL_CERT_FILE", None)
 
 
-def variables(attack: Attack) -> Grant | None:
-    """A grant of the variables that the settings of `attack` allow, None for none."""
-    names = tuple(dict(attack.settings).get("env_allow", ()))
-    return Grant(env=names) if names else None
+def variables(attack: Attack) -> Grant:
+    """A grant of the variables that the settings of `attack` allow, and of programs where it is about other walls."""
+    return Grant(env=tuple(dict(attack.settings).get("env_allow", ())), subprocess=attack.programs)
 
 
 def told(outcome: CallOutcome) -> str:
@@ -219,7 +218,8 @@ async def tried_among_others(attack: Attack, level: str, scene: Scene, host: Too
 
     async def other(name: str) -> CallOutcome:
         tool, files = Runnable(name, tools[name]), [scene.given, scene.inside]
-        return await host.call(tool, {"s": scene.facts}, workspace=scene.workspace, files=files)
+        grant = Grant(subprocess=True)
+        return await host.call(tool, {"s": scene.facts}, workspace=scene.workspace, files=files, grant=grant)
 
     waiting = asyncio.create_task(other("beside"))
     while not (scene.workspace / "sibling").exists() and not waiting.done():

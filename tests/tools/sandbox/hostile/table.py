@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hostile import escape, exposure, filesystem, network, network_granted, protocol, resources, warm_host
+from hostile import escape, exposure, filesystem, network, network_granted, programs, protocol, resources, warm_host
 from hostile.attack import Attack
 
 CATEGORIES: dict[str, tuple[Attack, ...]] = {
@@ -10,6 +10,7 @@ CATEGORIES: dict[str, tuple[Attack, ...]] = {
     "file system": filesystem.ATTACKS,
     "network": network.ATTACKS,
     "granted network": network_granted.ATTACKS,
+    "programs": programs.ATTACKS,
     "resources": resources.ATTACKS,
     "escape": escape.ATTACKS,
     "protocol": protocol.ATTACKS,

@@ -1,0 +1,28 @@
+"""The images of a question, as the executor's requests show them: themselves at first, a line in their place later."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from habilis.tools.pictures import images_of, parts_of
+from habilis.tools.workshop import Workshop
+
+
+def showing(messages: Sequence[BaseMessage], shop: Workshop) -> list[BaseMessage]:
+    """The history as it is sent: the question with its images until there was a reply, then with a line for each.
+
+    They are in no stored history, and each costs its tokens once; `image_text_query` looks at one again. Those of
+    earlier turns were shown then.
+    """
+    before = set(shop.task.earlier.files) if shop.task.earlier else set()
+    images = images_of([file for file in shop.task.files if file.path not in before])
+    if not images:
+        return list(messages)
+    lines = "\n".join(f"[image: {file.named}; image_text_query looks at it]" for file in images)
+    text = f"{messages[0].content}\n{lines}"
+    replied = any(isinstance(message, AIMessage) for message in messages)
+    parts = [] if replied else parts_of(images, shop.models.settings("basic").image_detail or "low")
+    first = HumanMessage([*parts, {"type": "text", "text": text}] if parts else text)
+    return [first, *messages[1:]]

@@ -1,0 +1,251 @@
+"""`habilis serve`, `habilis library import | export | verify`: tools out of and into a library."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from habilis.core.errors import UserError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from habilis.config import Settings
+    from habilis.tools.exchange.words import ExportReport, ImportReport
+    from habilis.tools.host import ToolHost
+
+Options = Callable[[argparse.ArgumentParser], None]
+KINDS = ("folder", "package", "skills")
+IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries and exports of ours. Each passes the same
+gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one name survives as two.
+The sources are only read."""
+IMPORT_EXIT_CODES = (
+    "exit codes: 0 every tool file was taken over or is here already · 1 one was refused · 2 usage or configuration"
+)
+EXPORT_HELP = """folder: a plain copy, a library by itself. package: a Python package with typed functions, a lock and
+tests made of recorded calls. skills: a folder per tool in the form of agentskills.io. All can be imported again. What
+looks like a secret is taken out of recorded calls first (settings: exchange)."""
+VERIFY_HELP = """Compares an export with the digests in its manifest, or the tools of a library with their own, and
+says each difference in a line."""
+SERVE_HELP = """Serves the library's tools to other programs by the Model Context Protocol, over standard input and
+output. Calls run in the sandbox; settings alone decide what tools are given. A new generation is served at once."""
+_T = TypeVar("_T")
+
+
+def add_verbs(verbs: Any, options: Options) -> None:
+    """The verbs of `habilis library` that are ours. `options` adds those for settings and folders."""
+    imports = verbs.add_parser(
+        "import", help="take tools of others over", description=IMPORT_HELP, epilog=IMPORT_EXIT_CODES
+    )
+    imports.add_argument("sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, or export")
+    imports.add_argument("--dry-run", action="store_true", help="try everything, change nothing")
+    export = verbs.add_parser("export", help="hand tools on", description=EXPORT_HELP)
+    export.add_argument("--to", choices=KINDS, required=True, help=", ".join(KINDS))
+    export.add_argument("target", metavar="DIR", help="new folder")
+    export.add_argument(
+        "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="these alone (default: all)"
+    )
+    export.add_argument("--name", metavar="NAME", help="name of the package (default: that of the folder)")
+    export.add_argument("--no-records", action="store_true", help="no recorded calls, no questions of users")
+    export.add_argument("--replace", action="store_true", help="set aside what is there, under another name")
+    verify = verbs.add_parser(
+        "verify", help="compare an export, or a library, with its digests", description=VERIFY_HELP
+    )
+    verify.add_argument("folder", nargs="?", metavar="DIR", help="export or library (default: the library)")
+    for verb in (imports, export, verify):
+        verb.add_argument("--json", action="store_true", help="one JSON document")
+        options(verb)
+
+
+def add_serve(commands: Any, options: Options) -> None:
+    """The command `habilis serve`."""
+    serve = commands.add_parser("serve", help="serve the library's tools over MCP", description=SERVE_HELP)
+    serve.add_argument(
+        "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="these alone (default: all)"
+    )
+    serve.add_argument("--workspace", metavar="DIR", help="folder that tools work in (default: a temporary one)")
+    serve.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
+    options(serve)
+
+
+def run_verb(args: Namespace) -> int:
+    """Run the verb of `args`."""
+    verbs: dict[str, Callable[[Namespace], int]] = {"import": import_, "export": export, "verify": verify}
+    return verbs[args.verb](args)
+
+
+VERBS = ("import", "export", "verify")
+
+
+def import_(args: Namespace) -> int:
+    """Import, and say of each thing what became of it. 1 when a tool file was refused."""
+    settings, library = _settled(args)
+    from habilis.tools.exchange.importing import Importer
+
+    async def work(host: ToolHost) -> ImportReport:
+        importer = Importer(library, settings, host, told=_tell)
+        return await importer.run([Path(source) for source in args.sources], dry_run=args.dry_run)
+
+    report = _with_host(settings, work)
+    if args.json:
+        print(report.model_dump_json(indent=2))
+    else:
+        _show_import(report)
+    return 1 if any(line.problem for line in report.lines) else 0
+
+
+def export(args: Namespace) -> int:
+    """Export. 1 when nothing was left to be handed on."""
+    settings, library = _settled(args)
+    from habilis.tools.exchange.exporting import Exporter
+    from habilis.tools.library import Library
+
+    if not library.is_dir():
+        raise UserError(f"no library at {library}; name one with --library")
+
+    names, target = tuple(args.tools), Path(args.target).expanduser()
+
+    async def work(host: ToolHost) -> ExportReport:
+        exporter = Exporter(Library(library), settings, host, records=not args.no_records)
+        return await exporter.export(args.to, target, names=names, replace=args.replace, name=args.name or "")
+
+    report = _with_host(settings, work)
+    if args.json:
+        print(report.model_dump_json(indent=2))
+    else:
+        _show_export(report)
+    return 0 if report.tools else 1
+
+
+def verify(args: Namespace) -> int:
+    """Say each difference in a line. 1 when there is one."""
+    _, library = _settled(args)
+    from habilis.cli.words import plain
+    from habilis.tools.exchange.verifying import verified
+
+    folder = Path(args.folder).expanduser() if args.folder else library
+    report = verified(folder)
+    if args.json:
+        print(json.dumps({"folder": str(folder), "ok": not report.differences, **report.document()}, indent=2))
+    else:
+        for line in report.differences:
+            print(plain(line))
+        if not report.differences:
+            print(plain(f"{folder}: {report.tools} tools, {report.files} files, all as they were"))
+    return 1 if report.differences else 0
+
+
+def serve(args: Namespace) -> int:
+    """Serve until the input ends or a signal comes. 0 then."""
+    import asyncio
+
+    settings, library = _settled(args)
+    from habilis.cli.run import check_file
+    from habilis.tools.exchange.calling import Caller
+    from habilis.tools.library import Library
+    from habilis.tools.taskfiles import gather
+
+    try:
+        from habilis.tools.exchange.serving import serve as run
+    except ModuleNotFoundError as error:
+        raise UserError(f"'habilis serve' needs the package {error.name}: pip install 'habilis[mcp]'") from None
+    if not library.is_dir():
+        raise UserError(f"no library at {library}; name one with --library")
+    for name in args.file:
+        check_file(name)
+    files = gather("", args.file, Path.cwd())[0]
+    workspace = Path(args.workspace).expanduser() if args.workspace else None
+    if workspace is not None and not workspace.is_dir():
+        raise UserError(f"--workspace {args.workspace}: {'no folder' if workspace.exists() else 'no such folder'}")
+    offered = Library(library)
+    for name in args.tools:
+        if offered.get(name) is None:
+            raise UserError(f"--tools {name}: there is no such tool in {library}")
+
+    async def work() -> None:
+        caller = Caller(offered, settings, workspace=workspace, files=files, names=args.tools)
+        try:
+            await run(caller, library, at_once=settings.exchange.serve_calls)
+        finally:
+            await caller.aclose()
+
+    asyncio.run(work())
+    return 0
+
+
+def _settled(args: Namespace) -> tuple[Settings, Path]:
+    """The settings in force, and the library that is meant."""
+    from habilis.cli.run import load
+
+    settings = load(args).settings
+    return settings, Path(args.library) if args.library else Path(settings.runs_dir) / "library"
+
+
+def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any, _T]]) -> _T:
+    """Do `work` with a host, which is closed in any case; a request to stop ends it, and its processes, at once."""
+    import asyncio
+    import signal
+
+    from habilis.tools.host import ToolHost
+    from habilis.tools.packages.environments import Environments
+
+    async def whole() -> _T:
+        task = asyncio.current_task()
+        assert task is not None
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+        upstream, environments = settings.capabilities.proxy, Environments.of(settings.tools)
+        host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
+        try:
+            await host.level()
+            return await work(host)
+        finally:
+            await host.aclose()
+
+    try:
+        return asyncio.run(whole())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+def _show_import(report: ImportReport) -> None:
+    from habilis.cli.words import plain
+
+    for line in report.lines:
+        print(plain(line.text))
+    counts = ", ".join(f"{report.count(ending)} {ending}" for ending in ("imported", "kept", "same", "refused"))
+    if report.dry_run:
+        end = "nothing was changed"
+    elif report.published:
+        end = f"generation {report.generation} of {report.library} has {report.tools} tools"
+    else:
+        end = f"nothing is new in {report.library}"
+    print(plain(f"{len(report.lines)} looked at: {counts}; {end}"))
+
+
+def _show_export(report: ExportReport) -> None:
+    from habilis.cli.words import plain
+
+    for line in (*report.left_out, *report.notes):
+        print(plain(line), file=sys.stderr)
+    if report.archived:
+        print(plain(f"what was there is now {report.archived}"))
+    calls, redacted = sum(t.calls for t in report.tools), sum(t.redacted for t in report.tools)
+    tests = f", {sum(t.tests for t in report.tools)} of them tests" if report.kind == "package" else ""
+    print(
+        plain(
+            f"{report.target}: {len(report.tools)} tools as {report.kind}; {calls} recorded calls{tests}, "
+            f"{redacted} redacted"
+        )
+    )
+
+
+def _tell(text: str) -> None:
+    from habilis.cli.words import plain
+
+    print(plain(text), file=sys.stderr)

@@ -1,0 +1,34 @@
+"""`habilis library VERB`: a library looked at, proved and changed by hand. What it does is `evolution/tending/`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+LOOKING = ("list", "show", "search", "history", "diff", "stats", "doctor")
+PROVING = ("check", "test", "dedupe")
+CHANGING = ("merge", "promote", "retire", "quarantine", "revive", "pin", "unpin", "rollback")
+VERBS = (*LOOKING, *PROVING, *CHANGING)
+
+
+def run(args: Namespace) -> int:
+    """Do what `args.verb` says; returns the exit code. Raises `UserError` for bad usage."""
+    from habilis.cli.tending import changing, looking, proving
+
+    found: dict[str, Callable[[Namespace], int]] = {
+        "list": looking.list_,
+        "show": looking.show,
+        "search": looking.search,
+        "history": looking.history,
+        "diff": looking.diff,
+        "stats": looking.stats,
+        "doctor": looking.doctor,
+        "check": proving.check,
+        "test": proving.test,
+        "dedupe": proving.dedupe,
+        **dict.fromkeys(CHANGING, changing.change),
+    }
+    return found[args.verb](args)

@@ -1,0 +1,145 @@
+"""The verbs that run tools and change nothing: check, test, dedupe."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from habilis.cli.tables import table, terminal_width
+from habilis.cli.tending.showing import Progress, as_json, await_, lines, meant, plainly
+from habilis.cli.words import one_line, plain
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from habilis.tools.library import Library
+
+_VERDICTS = {"same": "same", "differ": "differ", "unclear": "unclear", "untried": "not tried"}
+
+
+def check(args: Namespace) -> int:
+    """Check tools. 1 when one is no sound tool."""
+    from habilis.evolution.tending import proving, reading
+
+    settings, path = meant(args)
+    library = reading.opened(path)
+    names = _names(library, args.tools)
+    progress = Progress(len(names), "checked")
+    try:
+        found = await_(proving.check(library, names, settings, load=not args.no_load, told=lambda one: progress.step()))
+    finally:
+        progress.clear()
+    bad = sum(not one.ok for one in found)
+    if args.json:
+        as_json(
+            {
+                "checked": len(found),
+                "bad": bad,
+                "tools": [{**one.model_dump(mode="json"), "ok": one.ok} for one in found],
+            }
+        )
+        return 1 if bad else 0
+    for one in found:
+        texts = [("bad", text) for text in one.problems]
+        texts += [("lacks", text) for text in one.missing] + [("note", text) for text in one.remarks]
+        if texts or args.tools:
+            print(plain(f"{one.name}: {'ok' if one.ok else 'not sound'}"))
+            lines([f"  {label:<6} {one_line(text, 1000)}" for label, text in texts])
+    print(f"{_tools(len(found))} checked, {bad or 'none'} not sound")
+    return 1 if bad else 0
+
+
+def test(args: Namespace) -> int:
+    """Repeat recorded calls. 1 when one gives something else than it gave."""
+    from habilis.evolution.tending import proving, reading
+
+    settings, path = meant(args)
+    library = reading.opened(path)
+    names = _names(library, args.tools)
+    progress = Progress(len(names), "tested")
+    try:
+        found = await_(proving.repeat(library, names, settings, told=lambda one: progress.step()))
+    finally:
+        progress.clear()
+    bad = sum(not one.ok for one in found)
+    if args.json:
+        as_json(
+            {
+                "tested": len(found),
+                "bad": bad,
+                "tools": [{**one.model_dump(mode="json"), "ok": one.ok} for one in found],
+            }
+        )
+        return 1 if bad else 0
+    rows = [
+        (
+            one.name,
+            f"{one.passed}",
+            f"{one.failed or ''}",
+            f"{one.not_repeatable or ''}",
+            "; ".join((*one.failures, *one.remarks)),
+        )
+        for one in found
+        if args.tools or not one.ok or one.remarks
+    ]
+    if rows:
+        lines(table(("TOOL", "PASSED", "FAILED", "NEITHER", "WHAT"), rows, terminal_width()))
+    passed, failed = sum(one.passed for one in found), sum(one.failed for one in found)
+    print(f"{_tools(len(found))}, {passed:,} recorded calls repeated, {failed or 'none'} failed")
+    return 1 if bad else 0
+
+
+def dedupe(args: Namespace) -> int:
+    """Propose tools that may do the same."""
+    from habilis.evolution.tending import reading
+    from habilis.evolution.tending.duplicates import duplicates
+
+    settings, path = meant(args)
+    library = reading.opened(path)
+    progress = Progress(args.limit, "pairs tried:")
+    try:
+        work = duplicates(library, settings, names=args.tools, limit=args.limit, told=lambda one: progress.step())
+        found, left = await_(work)
+    finally:
+        with contextlib.suppress(ValueError):
+            progress.clear()
+    if args.json:
+        as_json(
+            {"pairs": [{**row, "same": one.same} for row, one in zip(plainly(found), found, strict=True)], "left": left}
+        )
+        return 0
+    rows = [
+        (
+            " + ".join(one.tools),
+            _VERDICTS[one.verdict],
+            f"{one.recorded}+{one.generated}",
+            f"{one.alike:.2f}",
+            one.against or one.why,
+        )
+        for one in found
+    ]
+    if rows:
+        lines(table(("TOOLS", "", "EQUAL", "ALIKE", "AGAINST"), rows, terminal_width()))
+    same = sum(one.verdict == "same" for one in found)
+    more = f"; {left:,} less likely pairs were not tried (--limit)" if left else ""
+    print(f"{same or 'no'} proposal{'' if same == 1 else 's'} of {len(found)} pairs tried{more}")
+    if same:
+        print("EQUAL counts outputs on recorded and generated inputs; 'habilis library merge' asks its own gate")
+    return 0
+
+
+def _names(library: Library, said: list[str]) -> list[str]:
+    """The tools that are meant: all of them where none is named. Raises `UserError` for one that is not there."""
+    from habilis.core.errors import UserError
+    from habilis.evolution.tending.change import unknown
+    from habilis.tools.library.catalogue import Catalogue, tool_files
+
+    files = tool_files(library.path)
+    for name in said:
+        if name not in files:
+            raise UserError(unknown(name, Catalogue.of(library.path)))
+    return list(dict.fromkeys(said)) or files
+
+
+def _tools(count: int) -> str:
+    return f"{count:,} tool{'' if count == 1 else 's'}"

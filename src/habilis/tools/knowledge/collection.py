@@ -1,0 +1,212 @@
+"""One folder of documents as people keep it, and the store that follows it: only what changed is read again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import hashlib
+import os
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import TypeVar
+
+from habilis.core.errors import UserError
+from habilis.tools.documents import Extracted, Extractor, Part, Raw, decoded
+from habilis.tools.documents.decoding import declared_in
+from habilis.tools.documents.extracting import Kind
+from habilis.tools.knowledge.blocks import blocks_of
+from habilis.tools.knowledge.chunks import Chunk, chunks_of
+from habilis.tools.knowledge.folder import Found, content_of, files_in
+from habilis.tools.knowledge.store import Document, Hit, Store
+
+MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx"})
+HTML = frozenset({".html", ".htm", ".xhtml"})
+NO_TEXT = "is no text, HTML or PDF"
+_BATCH_FILES, _BATCH_BYTES = 64, 16 << 20
+_YOUNG_NS = 2_000_000_000
+"""A file that changed so shortly before it was read may change again without looking different."""
+_PAUSE_S = 0.1
+_T = TypeVar("_T")
+
+
+class Collection:
+    """A folder, its store, and how the one follows the other."""
+
+    def __init__(self, folder: Path, cache: Path, extractor: Extractor, *, chunk_tokens: int, most_bytes: int) -> None:
+        """`cache`: the folder of stores. Raises `UserError` when `folder` is none."""
+        self.folder = folder.expanduser().absolute()
+        if not self.folder.is_dir():
+            raise UserError(f"knowledge.folders: {folder} is no folder")
+        self.folder = self.folder.resolve()
+        self._extractor, self._chunk_tokens, self._most_bytes = extractor, chunk_tokens, most_bytes
+        key = hashlib.blake2b(f"{chunk_tokens} {self.folder}".encode("utf-8", "surrogateescape"), digest_size=12)
+        self._path: Path | None = cache / f"{key.hexdigest()}.sqlite"
+        try:
+            self._store = Store(self._path)
+        except (OSError, sqlite3.Error):  # no place on disk: for this task alone, then
+            self._path, self._store = None, Store(None)
+
+    @property
+    def name(self) -> str:
+        return self.folder.name or str(self.folder)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the index outlives this process."""
+        return self._path is not None
+
+    def close(self) -> None:
+        self._store.close()
+
+    async def refresh(self) -> list[str]:
+        """Follow the folder. Returns a line on each document that was looked at and gives cause to say something.
+
+        Raises `UserError` when the folder cannot be read or the index cannot be written.
+        """
+        try:
+            if not await self._changes():
+                return []
+            async with self._turn():
+                return await self._followed()  # looked at again: another process may have done it meanwhile
+        except OSError as error:
+            raise UserError(f"knowledge.folders: {self.folder}: {error.strerror or error}") from None
+        except sqlite3.Error as error:
+            raise UserError(f"knowledge.folders: the index of {self.folder} cannot be written: {error}") from None
+
+    async def documents(self) -> dict[str, Document]:
+        return await _apart(self._store.documents)
+
+    async def search(self, query: str, k: int, threshold: float) -> list[Hit]:
+        """The passages nearest to `query`, best first."""
+        return await _apart(lambda: self._store.search(query, k, threshold))
+
+    # --- following -----------------------------------------------------------------------------------------------
+
+    async def _changes(self) -> bool:
+        """Whether any file looks different."""
+        found, known = await _apart(lambda: (files_in(self.folder, self._most_bytes), self._store.documents()))
+        return {one.name for one in found} != known.keys() or any(_differs(one, known) for one in found)
+
+    async def _followed(self) -> list[str]:
+        found, known = await _apart(lambda: (files_in(self.folder, self._most_bytes), self._store.documents()))
+        gone = [name for name in known if name not in {one.name for one in found}]
+        if gone:
+            await _apart(lambda: self._store.put((), gone))
+        lines: list[str] = []
+        for batch in _batches([one for one in found if _differs(one, known)]):
+            lines += await self._batch(batch, known)
+        return lines
+
+    async def _batch(self, batch: Sequence[Found], known: dict[str, Document]) -> list[str]:
+        """Read the documents of `batch`, in place of what was known of them. Returns a line for each problem."""
+        read = await _apart(lambda: [self._read(one) for one in batch])
+        same = [document for document, _ in read if _is_same(document, known.get(document.name))]
+        fresh = [(document, given) for document, given in read if document not in same]
+        raws = [given for _, given in fresh if isinstance(given, Raw)]
+        extracted = iter(await self._extractor.extract(raws) if raws else ())
+        whole = [(d, next(extracted) if isinstance(given, Raw) else given) for d, given in fresh]
+        made = await _apart(lambda: [self._chunked(document, given) for document, given in whole])
+        await _apart(lambda: self._store.put(made))
+        await _apart(lambda: self._store.touch(same))
+        told = [(document.name, document.problem or document.note) for document, _ in made]
+        return [f"{name or self.name}: {text}" for name, text in told if text]
+
+    def _read(self, one: Found) -> tuple[Document, Raw | Extracted]:
+        """The document behind a file, with its text or with what its text is to be taken out of."""
+        changed = one.changed if time.time_ns() - one.changed > _YOUNG_NS else -1
+        document = Document(one.name, one.size, changed, "", one.problem)
+        content = one.problem or content_of(self.folder, one.name, self._most_bytes)
+        if isinstance(content, str):
+            return document, Extracted(problem=content)
+        digest = hashlib.blake2b(content, digest_size=16).hexdigest()
+        return Document(one.name, one.size, changed, digest), _given(one.name, content)
+
+    def _chunked(self, document: Document, given: Extracted) -> tuple[Document, list[Chunk]]:
+        suffix = PurePosixPath(document.name).suffix.lower()
+        chunks: list[Chunk] = []
+        for part in given.parts:
+            markdown = suffix in MARKDOWN | HTML and part.page is None
+            chunks += chunks_of(blocks_of(part.text, markdown=markdown, page=part.page), self._chunk_tokens)
+        if suffix in HTML:  # what was read is not what stands in the file, line by line
+            chunks = [replace(chunk, first_line=0, last_line=0) for chunk in chunks]
+        problem = given.problem or ("" if chunks else "is empty")
+        looked = replace(document, problem=problem, note=given.note)
+        return (replace(looked, changed=-1, digest="") if given.ours else looked), chunks
+
+    @contextlib.asynccontextmanager
+    async def _turn(self) -> AsyncIterator[None]:
+        """One process at a time follows a folder; the others wait, since they need what it finds."""
+        if self._path is None:
+            yield
+            return
+        descriptor = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        try:
+            while not _locked(descriptor):  # noqa: ASYNC110 - another process lets go of it
+                await asyncio.sleep(_PAUSE_S)
+            yield
+        finally:
+            os.close(descriptor)
+
+
+def _differs(one: Found, known: dict[str, Document]) -> bool:
+    """Whether a file looks other than when it was read. Of one that is not read only the reason counts."""
+    before = known.get(one.name)
+    if before is None:
+        return True
+    if one.problem:
+        return before.problem != one.problem
+    return (before.size, before.changed) != (one.size, one.changed)
+
+
+def _is_same(now: Document, before: Document | None) -> bool:
+    """Whether the content is what it was."""
+    return before is not None and bool(now.digest) and now.digest == before.digest
+
+
+def _given(name: str, content: bytes) -> Raw | Extracted:
+    suffix = PurePosixPath(name).suffix.lower()
+    if suffix == ".pdf" or content.startswith(b"%PDF-"):
+        return Raw("pdf", content)
+    kind: Kind | None = "html" if suffix in HTML else None
+    text = decoded(content, declared_in(content) if kind else None)
+    if text is None:
+        return Extracted(problem=NO_TEXT)
+    if kind:
+        return Raw(kind, text.text.encode("utf-8", "replace"))
+    note = f"is not UTF-8, read as {text.encoding}" if text.guessed else ""
+    return Extracted(parts=(Part(text=text.text.encode("utf-8", "replace").decode("utf-8")),), note=note)
+
+
+def _batches(found: Sequence[Found]) -> Iterator[list[Found]]:
+    batch: list[Found] = []
+    size = 0
+    for one in found:
+        if batch and (len(batch) == _BATCH_FILES or size + one.size > _BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += one.size
+    if batch:
+        yield batch
+
+
+def _locked(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+async def _apart(work: Callable[[], _T]) -> _T:
+    """`work` in a thread. Cancelled, it is waited for: it takes moments, and nothing may go on behind our back."""
+    running = asyncio.ensure_future(asyncio.to_thread(work))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
