@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -128,4 +129,9 @@ async def test_an_api_an_mcp_server_and_a_written_tool_answer_one_question_toget
     assert SECRET not in "".join(script.asked)
     written = [path for path in (world.home / "runs").rglob("*") if path.is_file()]
     assert [path for path in written if SECRET.encode() in path.read_bytes()] == []
-    assert [p for p in psutil.Process().children(recursive=True) if str(MCP_SERVER) in p.cmdline()] == []
+    left = [process.info["cmdline"] for process in psutil.process_iter(["cmdline", "ppid"]) if _ours(process)]
+    assert left == []
+
+
+def _ours(process: psutil.Process) -> bool:
+    return process.info["ppid"] == os.getpid() and str(MCP_SERVER) in (process.info["cmdline"] or ())
