@@ -27,6 +27,7 @@ SHOWS = {
         r"0001, 0002, 0003, 0004, 0005",
     ],
     "11": [r"answered: .*three months.*\[handbook\.md, Handbook > Leaving, line 9\]", r"canteen\.txt", r"gave_up"],
+    "12": [r"api_stock \(reads\)", r"called api_stock .*: .*12", r"called in_dozens .*: 1\b", r"answered: 1 dozen"],
 }
 
 

@@ -49,8 +49,8 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
 
         goes_on = args.run_dir and args.question is None
         return decide(args, loaded, None if goes_on else str(question_of(args, None)), team_factory or _team())
-    if args.tools or args.results:
-        raise UserError("--tools and --results belong to --decide")
+    if args.results:
+        raise UserError("--results belongs to --decide")
     runs = Path(loaded.settings.runs_dir)
     replayed = _task_of(find_run(runs, args.replay), args.task_id) if args.replay else None
     question = question_of(args, replayed)
@@ -155,6 +155,8 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
     overrides += args.set
     if getattr(args, "output", None):
         overrides.append(f"runs_dir={args.output}")
+    if isinstance(names := getattr(args, "tools", None), str) and not getattr(args, "decide", False):
+        overrides.append(f"tools.use={json.dumps([name.strip() for name in names.split(',') if name.strip()])}")
     if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
         overrides.append(f"knowledge.folders={json.dumps([str(Path(name).absolute()) for name in args.knowledge])}")
     if getattr(args, "max_tokens", None) is not None:

@@ -159,6 +159,28 @@ class GrantRequest(Frozen):
     description: str = ""
 
 
+class Usage(Frozen):
+    """What models cost: calls and tokens, failed attempts included. `cost` is None where no price is known."""
+
+    model_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [u.cost for u in (self, other) if u.cost is not None]
+        return Usage(
+            model_calls=self.model_calls + other.model_calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=sum(costs) if costs else None,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
 class Traffic(Frozen):
     """What a call exchanged with granted hosts, kept: the digest of the record of it, or in words why there is none."""
 
@@ -173,7 +195,8 @@ class CallOutcome(Frozen):
     opened for reading, `made` the workspace-relative files that it created or changed. `level` is the sandbox
     level that held it. `granted` is what it was given beside its task's files and `refused` what it wanted and did not
     get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values. `traffic` is set where the call
-    was given hosts and what passed was to be kept.
+    was given hosts and what passed was to be kept. `usage` is what models cost that the tool asked, where it is an
+    agent itself.
     """
 
     output: Any = None
@@ -185,6 +208,7 @@ class CallOutcome(Frozen):
     level: str = ""
     granted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    usage: Usage | None = None
     traffic: Traffic | None = None
 
 
@@ -219,28 +243,6 @@ class Answer(Frozen):
     final_answer: str
     reasoning_summary: str = ""
     data: Any = None
-
-
-class Usage(Frozen):
-    """What models cost: calls and tokens, failed attempts included. `cost` is None where no price is known."""
-
-    model_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = None
-
-    def __add__(self, other: Usage) -> Usage:
-        costs = [u.cost for u in (self, other) if u.cost is not None]
-        return Usage(
-            model_calls=self.model_calls + other.model_calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=sum(costs) if costs else None,
-        )
-
-    @property
-    def total_tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
 
 
 class DecidedCall(Frozen):
