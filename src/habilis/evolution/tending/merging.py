@@ -141,7 +141,15 @@ async def _written(
     try:
         writer = make_writer(settings.writer, models, tried.staging.parent)
         smith = Smith(
-            tried.host, collected.view, writer, models, tried.prompts, emit, settings.tools, grants=tried.grants
+            tried.host,
+            collected.view,
+            writer,
+            models,
+            tried.prompts,
+            emit,
+            settings.tools,
+            grants=tried.grants,
+            live=False,
         )
         origin = Origin(how="merged", writer=writer.name, model=models.name("builder"))
         made = await merger.make(group, smith, origin)
@@ -206,8 +214,6 @@ def _stage(
     atomic_write(folder / f"{name}.json", dump(tool.manifest.model_copy(update=update)), durable=False)
     shutil.copyfile(tool.path, folder / f"{name}.py")
     for record in records:
-        contents = {file: c for file, digest in record.files.items() if (c := private.content(digest)) is not None}
-        _, why_not = store.keep(contents)
         call_id = f"{tool.origin.task}.{record.call_id}" if tool.origin.task else record.call_id
-        update = {"call_id": call_id, "tool": name, "why_not": record.why_not or why_not}
-        store.append(record.model_copy(update=update))
+        kept = store.bring(record, private.content)
+        store.append(kept.model_copy(update={"call_id": call_id, "tool": name}))
