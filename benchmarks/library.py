@@ -87,6 +87,7 @@ def plan_tokens(cards: list[ToolCard]) -> int:
     shown = BM25Retriever(cards).search(QUESTION, CANDIDATES)
     prompt = Prompts().render(
         "plan",
+        conversation=[],
         question=QUESTION,
         files=[],
         missing=(),

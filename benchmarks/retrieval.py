@@ -24,11 +24,13 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from habilis.core.types import ToolCard
 from habilis.tools.retrieval import BM25Retriever
+from habilis.tools.retrieval.vectors import vectors_of
 from measure import Figure, machine, table
 
 Search = Callable[[str, int], list[str]]
@@ -42,6 +44,12 @@ WAYS = ("by month", "of a folder", "as text", "without duplicates", "with a limi
 
 def ours(cards: Sequence[ToolCard]) -> Search:
     index = BM25Retriever(cards)
+    return lambda query, k: [card.name for card in index.search(query, k)]
+
+
+def meaning(cards: Sequence[ToolCard]) -> Search:
+    """Ours with the word vectors of the extra `vectors`."""
+    index = BM25Retriever(cards, vectors=vectors_of("wordllama"))
     return lambda query, k: [card.name for card in index.search(query, k)]
 
 
@@ -89,7 +97,8 @@ def quality(folder: Path) -> str:
     tools, queries = _rows(folder / "tools.jsonl"), _rows(folder / "queries.jsonl")
     held = [query for query in queries if _held_out(query)]
     lines = ["| queries | LOCAL R@5 | R@10 | nDCG@10 | POOLED nDCG@10 |", "| --- | --- | --- | --- | --- |"]
-    lines += [_line(name, make, tools, held, {}) for name, make in SYSTEMS.items()]
+    systems = {"Habilis, word vectors too": meaning, **SYSTEMS} if find_spec("wordllama") else SYSTEMS
+    lines += [_line(name, make, tools, held, {}) for name, make in systems.items()]
     answered: dict[str, list[str]] = defaultdict(list)
     for query in queries:
         if not _held_out(query):

@@ -10,6 +10,7 @@ import curator
 import evolution
 import host
 import knowledge
+import library
 import retrieval
 import start
 import tasks
@@ -20,6 +21,7 @@ def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     rooms = (tasks, start, host, retrieval, knowledge, curator, calls, conversation)
     found = [figure for room in rooms for figure in room.figures(repeats)]
+    found += library.figures(1)
     found += evolution.figures(max(1, repeats // 5))
     print(f"Medians of {repeats} repeats, their range in brackets; {machine()}.\n")
     print(table(found))

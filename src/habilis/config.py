@@ -379,6 +379,9 @@ class RetrievalSettings(Frozen):
     """Which tools of the library a plan's prompt shows."""
 
     candidates: int = Field(20, ge=0, le=100, description="tools shown to the manager")
+    vectors: str = Field(
+        "", description="word vectors beside words: wordllama (extra vectors), or a folder of weights; none if empty"
+    )
 
 
 class KnowledgeSettings(Frozen):

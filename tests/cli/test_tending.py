@@ -197,12 +197,25 @@ def test_a_change_says_what_it_did_and_rollback_undoes_it(run: Run, desk: Desk) 
     assert run("retire", "plus", "--reason", " ")[0] == 2
 
 
+def test_old_generations_are_packed_and_a_rollback_unpacks_them(run: Run, desk: Desk) -> None:
+    run("retire", "plus", "--reason", "no")
+    run("pin", "count_words")
+    assert run("prune", "--keep", "1", "--dry-run")[1].startswith("would be packed: 1, 2, 3;")
+    assert json.loads(run("prune", "--keep", "1", "--json")[1])["packed"] == [1, 2, 3]
+    assert desk.generations.numbers() == [4]
+    assert desk.names() == ["add_numbers", "count_words"]
+    code, _, _ = run("rollback", "2")
+    assert (code, desk.names()) == (0, ["add_numbers", "count_words", "plus"])
+    assert run("prune", "--keep", "0")[0] == 2
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_json_and_an_answer_where_there_is_no_library(verb: str, capsys: Captured) -> None:
     assert main(["library", verb, "--help"]) == 0
     assert "--json" in capsys.readouterr().out
     more = {"merge": ["a", "b"], "search": ["q"], "promote": ["x.py"], "rollback": [], "revive": ["x"], "show": ["x"]}
     taken = ["x", "--reason", "y"] if verb in ("retire", "quarantine") else ["x"] if "pin" in verb else []
+    more["prune"] = ["--keep", "1"]
     code = main(["library", verb, *more.get(verb, taken), "--library", "/nowhere/at/all"])
     assert code == 2
     assert "no library at /nowhere/at/all" in capsys.readouterr().err

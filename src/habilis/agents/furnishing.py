@@ -28,6 +28,7 @@ from habilis.tools.library.earlier import WithEarlier
 from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
+from habilis.tools.retrieval.vectors import vectors_of
 from habilis.tools.smith import Smith
 from habilis.tools.web import Web
 from habilis.tools.workshop import Events, Workshop
@@ -100,7 +101,8 @@ def furnished(
         emit=emit,
     )
     prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
-    library = LayeredLibrary(Library(folder.tools), _public(task, folder, public))
+    vectors = vectors_of(settings.retrieval.vectors)
+    library = LayeredLibrary(Library(folder.tools), _public(task, folder, public), vectors=vectors)
     smith = Smith(
         host,
         library,

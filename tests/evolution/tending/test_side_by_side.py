@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from habilis.tools.library import Library
+from habilis.tools.library.generations import Generations
 
 from ...tools.conftest import put
 from ..curator.conftest import adding
@@ -60,6 +61,9 @@ async def test_no_torn_read_and_no_lost_write(tmp_path: Path) -> None:
             line = f'{{"call_id": "c", "tool": "{one}", "version": "{tool.version}", "verdict": "success"}}\n'
             (library / "records").mkdir(exist_ok=True)
             (library / "records" / f"{one}.jsonl").write_text(line)
+    generations = Generations(library)
+    with generations.draft() as draft:  # who reads a plain folder in the moment that it becomes a link is led on
+        generations.publish(draft, {})
     count = str(4 * ROUNDS)
     writers = [_run(WRITER, str(library), *lot) for lot in mine]
     readers = [_run(READER, str(library), count, str(done)) for _ in range(3)]

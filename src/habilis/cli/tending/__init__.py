@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 LOOKING = ("list", "show", "search", "history", "diff", "stats", "doctor")
 PROVING = ("check", "test", "dedupe")
 CHANGING = ("merge", "promote", "retire", "quarantine", "revive", "pin", "unpin", "rollback")
-VERBS = (*LOOKING, *PROVING, *CHANGING)
+PRUNING = ("prune",)
+VERBS = (*LOOKING, *PROVING, *CHANGING, *PRUNING)
 
 
 def run(args: Namespace) -> int:
@@ -29,6 +30,7 @@ def run(args: Namespace) -> int:
         "check": proving.check,
         "test": proving.test,
         "dedupe": proving.dedupe,
+        "prune": changing.prune,
         **dict.fromkeys(CHANGING, changing.change),
     }
     return found[args.verb](args)

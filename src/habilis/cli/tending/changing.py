@@ -41,6 +41,21 @@ def change(args: Namespace) -> int:
     return 0
 
 
+def prune(args: Namespace) -> int:
+    """Pack old generations."""
+    from habilis.evolution.tending import Tending
+
+    settings, path = meant(args)
+    tending = Tending(path, settings, told=_say)
+    gone = await_(tending.prune(args.keep, runs=Path(settings.runs_dir), dry_run=args.dry_run))
+    if args.json:
+        as_json({"dry_run": args.dry_run, "packed": gone})
+        return 0
+    what = "would be packed" if args.dry_run else "packed"
+    print(f"{what}: {', '.join(map(str, gone)) or 'none'}; 'rollback' unpacks what it needs")
+    return 0
+
+
 def _asked(args: Namespace, tending: Tending, settings: Settings) -> Coroutine[Any, Any, HandReport]:
     verb, dry = args.verb, args.dry_run
     if verb == "merge":

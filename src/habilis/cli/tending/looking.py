@@ -157,8 +157,9 @@ def search(args: Namespace) -> int:
     """Print the tools nearest to a query. 1 when there is none."""
     from habilis.evolution.tending import reading
 
-    _, path = meant(args)
-    found = reading.search(reading.opened(path), args.query, args.k, why=args.why, unused=args.unused)
+    settings, path = meant(args)
+    vectors = settings.retrieval.vectors
+    found = reading.search(reading.opened(path), args.query, args.k, why=args.why, unused=args.unused, vectors=vectors)
     if args.json:
         as_json(plainly(found))
         return 0 if found else 1

@@ -30,6 +30,10 @@ ROLLBACK_HELP = f"""Makes the library what it was in an older generation, by def
 tools that came since are kept out of use, and the generation that is left stays. {CHANGES}"""
 
 
+PRUNE_HELP = """Packs all but the newest generations into one file each, beside them. The one in force stays, and so
+do those that a task began with and goes on with when resumed. Nothing is deleted: a rollback unpacks what it needs."""
+
+
 def add_verbs(verbs: Any, common: Callable[[Any], None], count: Callable[[str], int]) -> None:
     """Add the verbs to the parser; `common` adds settings and folders, `count` reads a number."""
 
@@ -108,6 +112,9 @@ def _add_changing(verb: Callable[..., Any], count: Callable[[str], int]) -> None
         found.add_argument("--as", dest="under", default="", metavar="NAME", help="another name for it")
     change("pin", "keep tools as they are: the curator neither merges nor retires them")
     change("unpin", "leave tools to the curator again")
+    prune = verb("prune", "pack old generations, to save room", PRUNE_HELP)
+    prune.add_argument("--keep", type=count, required=True, metavar="N", help="leave the newest N as they are")
+    prune.add_argument("--dry-run", action="store_true", help="only say which would be packed")
     rollback = change("rollback", "make the library what it was", ROLLBACK_HELP, many=False)
     rollback.add_argument(
         "generation", nargs="?", type=count, metavar="G", help="a generation (default: the one before)"

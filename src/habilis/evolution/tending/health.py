@@ -188,6 +188,7 @@ def _read(path: Path) -> tuple[int, set[str]]:
             if not call.keys() >= _FIELDS:
                 raise ValueError("fields are missing")
             digests.update(call.get("files", {}).values())
+            digests.update({(call.get("traffic") or {}).get("digest", "")} - {""})
         except (ValueError, AttributeError, RecursionError):
             bad += 1
     return bad, digests

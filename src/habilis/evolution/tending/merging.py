@@ -215,4 +215,5 @@ def _stage(
     shutil.copyfile(tool.path, folder / f"{name}.py")
     for record in records:
         call_id = f"{tool.origin.task}.{record.call_id}" if tool.origin.task else record.call_id
-        store.append(store.bring(record, private.content).model_copy(update={"call_id": call_id, "tool": name}))
+        kept = store.bring(record, private.content)
+        store.append(kept.model_copy(update={"call_id": call_id, "tool": name}))

@@ -202,6 +202,8 @@ async def _repeated(tried: Gates, tool: Tool, record: RecordedCall, scratch: Pat
     nothing."""
     if record.why_not is not None:
         return "not_repeatable", record.why_not
+    if record.online and (record.traffic is None or not record.traffic.digest):
+        return "not_repeatable", "it reached hosts, and what they answered was not recorded"
     now = await tried.replayer.run(tool.runnable, record, scratch / "one", tool.timeout_s, grant)
     if now is None:
         return "not_repeatable", "its files are not there any more"

@@ -14,9 +14,11 @@ from habilis.evolution.tending.change import unknown
 from habilis.evolution.tending.lineage import Ancestor, ancestry
 from habilis.tools.library import Library, Tool
 from habilis.tools.library.catalogue import Catalogue
+from habilis.tools.library.folder import INDEX
 from habilis.tools.library.outofuse import SetAside, set_aside
 from habilis.tools.records import RecordedCall
 from habilis.tools.retrieval import Met
+from habilis.tools.retrieval.vectors import vectors_of
 
 MAX_SHOWN_CALLS = 5
 
@@ -232,10 +234,14 @@ def _old_names(library: Library, tool: Tool) -> tuple[OldName, ...]:
     return tuple(rows)
 
 
-def search(library: Library, query: str, k: int, *, why: bool = False, unused: bool = False) -> list[Found]:
-    """The at most `k` tools nearest to `query`, best first; `unused`: those out of use among them."""
+def search(
+    library: Library, query: str, k: int, *, why: bool = False, unused: bool = False, vectors: str = ""
+) -> list[Found]:
+    """The at most `k` tools nearest to `query`, best first; `unused`: those out of use among them. `vectors`: see the
+    setting `retrieval.vectors`."""
     catalogue = Catalogue.of(library.path)
     index = catalogue.index()
+    index.use(vectors_of(vectors), library.path / INDEX)
     places: dict[str, SetAside] = {}
     for one in set_aside(library.path) if unused else ():
         if one.label not in places:

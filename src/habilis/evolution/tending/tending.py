@@ -22,7 +22,7 @@ from habilis.evolution.tending.rollback import roll_back
 from habilis.evolution.tending.words import HandReport, Refused
 from habilis.tools.gate import Rejected
 from habilis.tools.library import Library
-from habilis.tools.library.generations import Generations
+from habilis.tools.library.generations import Generations, in_use
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -123,7 +123,7 @@ class Tending:
             goal = generation if generation is not None else self._before(current)
             if goal == current:
                 raise UserError(f"generation {goal} is the one in force")
-            if not self._generations.path(goal).is_dir():
+            if not self._generations.unpack(goal):
                 there = ", ".join(map(str, self._generations.numbers()[-8:])) or "none"
                 raise UserError(f"no generation {goal} of {self._generations.library}; there are {there}")
             known = self._generations.path(goal)
@@ -162,6 +162,22 @@ class Tending:
         async with self._turn(asked), self._gates() as tried:
             found: Promotion = await promoted(tried, self._generations.catalogue(), file, under)
             return await self._filled(asked, found.filling, found.evidence, dry_run)
+
+    async def prune(self, keep: int, *, runs: Path | None = None, dry_run: bool = False) -> list[int]:
+        """Pack all but the newest `keep` generations; returns which. A rollback unpacks what it needs.
+
+        The one in force stays, and so do those that tasks below `runs` began with.
+        """
+        if keep < 1:
+            raise UserError("keep at least one generation")
+        async with self._turn(f"prune to {keep} generations"):
+            generations = self._generations
+            spared = in_use(generations.library, runs) if runs is not None else set()
+            numbers = generations.numbers()
+            kept = {*numbers[-keep:], *spared, generations.current()}
+            if not dry_run:
+                await asyncio.to_thread(generations.pack_old, keep, spared=spared)
+            return [number for number in numbers if number not in kept]
 
     # --- one generation
 

@@ -189,6 +189,23 @@ class Generations:
             kept = {*numbers[-keep:], *spared, self.current()} if keep > 0 else set(numbers)
             return [self._packed(number) for number in numbers if number not in kept]
 
+    def unpack(self, number: int) -> bool:
+        """Lay a packed generation out again, and leave its packed file; whether it is there now. Raises OSError."""
+        if self.path(number).is_dir():
+            return True
+        packed = self.folder / "packed" / f"{number:04d}.tar.gz"
+        if not packed.is_file():
+            return False
+        with self._locked():
+            aside = self.folder / f"{_GONE}unpacking"
+            shutil.rmtree(aside, ignore_errors=True)  # what a killed one left
+            with tarfile.open(packed) as stream:
+                stream.extractall(aside, filter="data")
+            (aside / f"{number:04d}").rename(self.path(number))
+            aside.rmdir()
+            sync(self.folder)
+        return True
+
     def _packed(self, number: int) -> Path:
         target = self.folder / "packed" / f"{number:04d}.tar.gz"
         target.parent.mkdir(exist_ok=True)

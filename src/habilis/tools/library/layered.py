@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from habilis.core.types import Invocation, ToolCard
 from habilis.tools.contract import Contract
-from habilis.tools.library.folder import Broken, Library
+from habilis.tools.library.folder import INDEX, Broken, Library
 from habilis.tools.library.places import is_generation, writer_lock
 from habilis.tools.library.tool import Origin, Tool
 from habilis.tools.records import RecordedCall
 from habilis.tools.retrieval import BM25Retriever
+from habilis.tools.retrieval.vectors import Vectors
 
 if TYPE_CHECKING:
     from habilis.tools.host import Description, ToolHost
@@ -25,9 +26,11 @@ class LayeredLibrary:
     `public` is None where there is none.
     """
 
-    def __init__(self, private: Library, public: Library | None = None) -> None:
+    def __init__(self, private: Library, public: Library | None = None, *, vectors: Vectors | None = None) -> None:
+        """`vectors` find tools by what is meant too, beside the words."""
         self.private = private
         self.public = public
+        self._vectors = vectors
         self._index: BM25Retriever | None = None
 
     def names(self) -> list[str]:
@@ -56,6 +59,7 @@ class LayeredLibrary:
         """
         if self._index is None:
             self._index = _index_of(self.public)
+            self._index.use(self._vectors, self.public.path / INDEX if self.public else None)
         self._index.follow([*self.cards(), *also])
         return self._index.search(query, k)
 

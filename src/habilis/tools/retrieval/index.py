@@ -21,6 +21,7 @@ from habilis.core.types import ToolCard
 from habilis.tools.retrieval.formula import Field, impacts_of, rarity
 from habilis.tools.retrieval.saved import Columns, Header, read, write
 from habilis.tools.retrieval.thesaurus import neighbours
+from habilis.tools.retrieval.vectors import ALIKE, Likeness, Vectors
 from habilis.tools.retrieval.words import faint_terms, parts, terms
 
 if TYPE_CHECKING:
@@ -72,7 +73,9 @@ class Why:
 class BM25Retriever:
     """An index over tool cards that can be added to and taken from. Implements the `Retriever` port."""
 
-    def __init__(self, cards: Iterable[ToolCard] = ()) -> None:
+    def __init__(self, cards: Iterable[ToolCard] = (), *, vectors: Vectors | None = None) -> None:
+        """With `vectors`, what a card means counts beside the words that it shares with a query."""
+        self._likeness = Likeness(vectors) if vectors else None
         self._clear()
         for card in cards:
             self.add(card)
@@ -119,6 +122,11 @@ class BM25Retriever:
         if len(self._dead) > 100 + len(self._cards):
             self._compact()
 
+    def use(self, vectors: Vectors | None, kept: Path | None = None) -> None:
+        """Search with `vectors` from now on, or without; `kept` is a folder that remembers those of known cards."""
+        if vectors is None or self._likeness is None or self._likeness.vectors is not vectors:
+            self._likeness = Likeness(vectors, kept) if vectors else None
+
     def follow(self, cards: Iterable[ToolCard]) -> None:
         """Make the index hold exactly `cards`; costs only what differs."""
         wanted = {card.name: card for card in cards}
@@ -134,11 +142,13 @@ class BM25Retriever:
     def scored(self, query: str, k: int) -> list[tuple[str, float]]:
         """Names of the at most `k` cards nearest to `query` with their scores, 0 to about 2, best first."""
         asked = frozenset(terms(query))
-        if k <= 0 or not asked or not self._cards:
+        if k <= 0 or not self._cards or not (asked or self._likeness):
             return []
         import numpy as np
 
         scores = self._scores(asked, query)
+        if self._likeness:
+            scores += ALIKE * _share_of_highest(self._likeness.scores(query, self._names, self._cards, self._dead))
         among = min(len(scores), max(_NAMED_AMONG, k))
         least = np.partition(scores, len(scores) - among)[len(scores) - among]
         found = {int(place): float(scores[place]) for place in np.nonzero(scores >= max(least, 1e-12))[0]}
