@@ -18,6 +18,7 @@ SHOWS = {
     "03": [r"built ", r"judged .*: failure", r"mended .*all passed", r"judged .*: success", r"result +answered"],
     "04": [r"killed after 3 finished", r"resumed: answered, 22\.5", r"3 before .*, 3 after it, 6 in all"],
     "05": [r"replayed: answered, 24", r"same answer: True", r"another question: .*was not recorded"],
+    "07": [r"api_stock \(reads\)", r"called api_stock .*: .*12", r"called in_dozens .*: 1\b", r"answered: 1 dozen"],
     "06": [r"d1_1: calculate_expression .* gave .*437", r"answered: .*437", r"asked by: .*text, text"],
     "11": [r"answered: .*three months.*\[handbook\.md, Handbook > Leaving, line 9\]", r"canteen\.txt", r"gave_up"],
 }

@@ -18,7 +18,7 @@ from types import NoneType
 from typing import Any, Literal, get_args, get_origin
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
 
 from habilis.core.errors import UserError
@@ -437,11 +437,12 @@ class Settings(Frozen):
                 raise ValueError(f"the name {name[:40]!r} must be a letter and up to 31 letters, digits, _ or -")
         return named
 
-    @model_validator(mode="after")
-    def _names_apart(self) -> Settings:
-        if both := sorted(self.sources.keys() & self.tool_sets.keys()):
+    @field_validator("tool_sets")
+    @classmethod
+    def _names_apart(cls, sets: dict[str, Any], known: ValidationInfo) -> dict[str, Any]:
+        if both := sorted(sets.keys() & known.data.get("sources", {}).keys()):
             raise ValueError(f"{both[0]} is the name of a source and of a tool set")
-        return self
+        return sets
 
 
 @dataclass(frozen=True)
@@ -645,8 +646,8 @@ def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
     rows: list[tuple[str, Any]] = []
     for key, value in tree.items():
         dotted = f"{prefix}{key}"
-        if dotted in OPEN_GROUPS and isinstance(value, dict):
-            rows += [(f"{dotted}.{name}", entry) for name, entry in value.items()]
+        if dotted in OPEN_GROUPS and isinstance(value, dict | None):
+            rows += [(f"{dotted}.{name}", entry) for name, entry in (value or {}).items()]
         elif isinstance(value, dict) and not _is_open(dotted):
             rows += _flatten(value, dotted + ".")
         elif value is not None or dotted in _fields():  # a group with all its keys commented out is empty

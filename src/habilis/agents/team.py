@@ -42,7 +42,8 @@ class Team:
     ends as `waiting` and goes on with `resume(…, answer=…)`. `granter` asks the user what tools may have; without one
     they get what settings give unasked. `alone`: nobody is there to be asked, and the model is told so. `shared` are
     builds that tasks side by side share. `sources` give tools besides those that settings name: their tools keep their
-    own names, or bear that of their source in front where it is given one.
+    own names, or bear that of their source in front where it is given one. They stand in the list `sources`; what is
+    added to it or taken out counts for tasks that begin then.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Team:
         self._granter = granter
         self._alone = alone
         self._shared = shared
-        self._sources = named_sources(sources)
+        self.sources = named_sources(sources)
         self._open: list[Workshop] = []
 
     @property
@@ -224,7 +225,7 @@ class Team:
             granter=self._granter,
             alone=self._alone,
             shared=self._shared,
-            sources=self._sources,
+            sources=self.sources,
         )
         running = asyncio.create_task(watched.run(question, **options))
         running.add_done_callback(lambda _: queue.put_nowait(None))
@@ -301,7 +302,7 @@ class Team:
             granter=self._granter,
             shared=self._shared,
             may_ask=not self._alone,
-            sources=self._sources,
+            sources=self.sources,
         )
 
 

@@ -85,6 +85,10 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         return score(args)
     if args.command == "library":
         return _library(args)
+    if args.command == "tools":
+        from habilis.cli import external
+
+        return external.tools(args)
     if args.command == "config":
         from habilis.cli import settings
 

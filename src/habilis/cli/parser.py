@@ -67,7 +67,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UserError(f"the argument {shown[:60]!r} is not valid UTF-8")
     parser = build()
     args, extra = parser.parse_known_args(list(words))
-    if extra and getattr(args, "tools", None) is not None:  # call NAME --args JSON NAME --args JSON
+    if extra and isinstance(getattr(args, "tools", None), list):  # call NAME --args JSON NAME --args JSON
         args.tools += [word for word in extra if not word.startswith("-")]
         extra = [word for word in extra if word.startswith("-")]
     if extra:
@@ -115,6 +115,7 @@ def build() -> Parser:
     _add_runs(commands)
     _add_score(commands)
     _add_library(commands)
+    _add_tools(commands)
     _add_config(commands)
     doctor = commands.add_parser("doctor", help="say what works here and what to do about the rest")
     _settings_options(doctor)
@@ -132,7 +133,12 @@ def _add_run(commands: Any) -> None:
     run.add_argument(
         "--decide", action="store_true", help="one step: print the next calls for another program to run, as JSON"
     )
-    run.add_argument("--tools", metavar="FILE", help="with --decide: function schemas (JSON) in place of the library's")
+    run.add_argument(
+        "--tools",
+        metavar="NAMES",
+        help="sources and tool sets of the settings to work with, comma-separated; with --decide: file of function "
+        "schemas (JSON) in place of the library's tools",
+    )
     run.add_argument("--results", metavar="FILE", help="with --decide: results by call id (JSON); - reads stdin")
     run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is given as JSON")
     _settings_options(run)
@@ -264,6 +270,21 @@ def _add_library(commands: Any) -> None:
     for verb in (listing, prune):
         verb.add_argument("--json", action="store_true", help="one JSON document")
         verb.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
+
+
+def _add_tools(commands: Any) -> None:
+    tools = commands.add_parser("tools", help="tools of other programs: what the sources of the settings give")
+    verbs = tools.add_subparsers(dest="verb", metavar="VERB", required=True)
+    listing = verbs.add_parser("list", help="open the sources and list their tools")
+    check = verbs.add_parser(
+        "check",
+        help="say of each source whether it works, and what it lacks",
+        epilog="exit codes: 0 every source works · 1 one does not · 2 usage or configuration",
+    )
+    for verb in (listing, check):
+        verb.add_argument("names", nargs="*", metavar="NAME", help="sources and tool sets (default: those in use)")
+        verb.add_argument("--json", action="store_true", help="one JSON document")
+        _settings_options(verb)
 
 
 def _add_config(commands: Any) -> None:

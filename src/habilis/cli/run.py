@@ -46,8 +46,8 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
 
         goes_on = args.run_dir and args.question is None
         return decide(args, loaded, None if goes_on else str(_question(args, None)), team_factory or _team())
-    if args.tools or args.results:
-        raise UserError("--tools and --results belong to --decide")
+    if args.results:
+        raise UserError("--results belongs to --decide")
     runs = Path(loaded.settings.runs_dir)
     replayed = _task_of(find_run(runs, args.replay), args.task_id) if args.replay else None
     question = _question(args, replayed)
@@ -115,6 +115,8 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
         overrides.append(f"runs_dir={args.output}")
     if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
         overrides.append(f"knowledge.folders={json.dumps([str(Path(name).absolute()) for name in args.knowledge])}")
+    if isinstance(names := getattr(args, "tools", None), str) and not args.decide:
+        overrides.append(f"tools.use={json.dumps([name.strip() for name in names.split(',') if name.strip()])}")
     if getattr(args, "max_tokens", None) is not None:
         overrides.append(f"limits.max_tokens={args.max_tokens}")
     if getattr(args, "max_time", None):

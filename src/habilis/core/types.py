@@ -116,13 +116,36 @@ class GrantRequest(Frozen):
     description: str = ""
 
 
+class Usage(Frozen):
+    """What models cost: calls and tokens, failed attempts included. `cost` is None where no price is known."""
+
+    model_calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        costs = [u.cost for u in (self, other) if u.cost is not None]
+        return Usage(
+            model_calls=self.model_calls + other.model_calls,
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cost=sum(costs) if costs else None,
+        )
+
+    @property
+    def total_tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
 class CallOutcome(Frozen):
     """What one run of a tool came to: exactly one of `output` (JSON) and `error` counts.
 
     `printed` is the tail of what the tool wrote to stdout and stderr. `opened` are the task files that it
     opened for reading, `made` the workspace-relative files that it created or changed. `level` is the sandbox
     level that held it. `granted` is what it was given beside its task's files and `refused` what it wanted and did not
-    get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values.
+    get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values. `usage` is what models cost
+    that the tool asked, where it is an agent itself.
     """
 
     output: Any = None
@@ -134,6 +157,7 @@ class CallOutcome(Frozen):
     level: str = ""
     granted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    usage: Usage | None = None
 
 
 class Invocation(Frozen):
@@ -167,28 +191,6 @@ class Answer(Frozen):
     final_answer: str
     reasoning_summary: str = ""
     data: Any = None
-
-
-class Usage(Frozen):
-    """What models cost: calls and tokens, failed attempts included. `cost` is None where no price is known."""
-
-    model_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = None
-
-    def __add__(self, other: Usage) -> Usage:
-        costs = [u.cost for u in (self, other) if u.cost is not None]
-        return Usage(
-            model_calls=self.model_calls + other.model_calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=sum(costs) if costs else None,
-        )
-
-    @property
-    def total_tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
 
 
 class DecidedCall(Frozen):

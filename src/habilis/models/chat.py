@@ -22,7 +22,7 @@ from habilis.models.client import Client, Clients, Factory
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
 from habilis.models.failures import Failure, advice, backoff_s, expected, sort_out
 from habilis.models.offline import MODEL_NAME
-from habilis.models.tape import Entry, Request, Slot, Tape
+from habilis.models.tape import AGENTS, Entry, Request, Slot, Tape
 from habilis.models.tokens import TokenCount, TokenCounter
 from habilis.models.usage import Budget, Ledger
 
@@ -106,6 +106,10 @@ class Models:
         for role, usage in self._ledger.by_role.items():
             roles[role] = roles.get(role, Usage()) + usage
         return roles
+
+    def charge(self, usage: Usage) -> None:
+        """Add what models have cost that a tool asked, an agent say; the budget counts it under `tools`."""
+        self._ledger.add(AGENTS, usage)
 
     def count(self, role: Role, messages: Sequence[BaseMessage], tools: Sequence[ToolSpec] = ()) -> TokenCount:
         """Tokens of a request: messages, arguments of tool calls, tool schemas."""

@@ -30,6 +30,8 @@ from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.types import FORMAT, CallOutcome, Effects, Role, Usage
 from habilis.models.wire import Plain, digest
 
+AGENTS = "tools"
+"""Under which name the cost of tools that ask models stands beside those of the roles."""
 Key = tuple[str, str]
 """Role and request digest."""
 
@@ -101,6 +103,9 @@ class Tape:
         self._whole_bytes: int | None = self._load()
         for entry in () if replay_only else self._entries:
             self._paid[entry.role] = self._paid.get(entry.role, Usage()) + entry.usage
+        for outcome in () if replay_only else self._calls.values():
+            if isinstance(outcome, CallOutcome) and outcome.usage is not None:
+                self._paid[AGENTS] = self._paid.get(AGENTS, Usage()) + outcome.usage
         if replay_only and not self._entries:
             raise UserError(f"{path} holds no recorded model call to replay")
 

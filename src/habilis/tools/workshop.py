@@ -186,6 +186,8 @@ class Workshop:
             self.tape.call_started(call.id, call.name, effects)
             outcome = await self._run(call, effects)
             self.tape.call_ended(call.id, outcome)
+            if outcome.usage is not None:
+                self.models.charge(outcome.usage)
         return await self.finish(call, outcome, version, effects, attempt=attempt, ordinal=ordinal)
 
     async def finish(
@@ -263,7 +265,7 @@ class Workshop:
         if self.presets.has(call.name):
             return await self.presets.run(call.name, call.args)
         if (external := self.external.get(call.name)) is not None:
-            return await external.call(call.args, self.workspace)
+            return await self._asked(external, call)
         tool = self.library.get(call.name)
         if tool is None:
             return CallOutcome(error=CallError(kind="unknown_tool", message=f"there is no tool named {call.name}"))
@@ -277,6 +279,14 @@ class Workshop:
         # What it reaches for showed only now; asked for that, it may run once more.
         before, now = set(outcome.granted), set((await self.grants.of(tool)).shown())
         return await self._granted(tool, call) if now - before else outcome
+
+    async def _asked(self, tool: BoundTool, call: Call) -> CallOutcome:
+        """A call of an external tool. In a replay the record answers: what was done elsewhere is not done again."""
+        voice = self.models.tape
+        if not voice.replay_only:
+            return await tool.call(call.args, self.workspace)
+        before = voice.call_state(call.id)
+        return before if isinstance(before, CallOutcome) else CallOutcome(error=NOT_REPEATED)
 
     async def aclose(self) -> None:
         """End all that runs for the task: sources of tools, the tool host, connections to models."""
@@ -302,6 +312,9 @@ INTERRUPTED = CallError(
     message="this call was started before an interruption and may have written something; it was not run again. "
     "Check what it left before you repeat it.",
 )
+
+
+NOT_REPEATED = CallError(kind="denied", message="not run in a replay, and the record holds no result of this call")
 
 
 def call_key(tool: str, version: str, arguments: dict[str, Any]) -> str:

@@ -158,7 +158,7 @@ async def test_a_header_cannot_be_broken_out_of(tmp_path: Path) -> None:
     ("status", "kind", "words"),
     [
         (400, "invalid_arguments", "Correct the arguments"),
-        (401, "denied", "only a person can mend that"),
+        (401, "denied", "The secret in WEATHER_KEY was not taken: only a person can mend that"),
         (403, "denied", "not allowed"),
         (404, "invalid_arguments", "no such place"),
         (429, "unavailable", "free in 7 s"),

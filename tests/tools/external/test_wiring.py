@@ -197,7 +197,7 @@ def test_settings_that_mean_nothing_are_refused_and_never_repeat_a_secret(overri
 
 def test_a_later_file_changes_one_source_and_keeps_the_others(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("sources: {x: {openapi: a.yaml}, y: {openapi: b.yaml}}")
-    (tmp_path / "b.yaml").write_text("sources: {y: {openapi: c.yaml}}")
+    (tmp_path / "b.yaml").write_text("sources: {y: {openapi: c.yaml}}\ntool_sets:\n  # nothing: []\n")
     loaded = load_settings([tmp_path / "a.yaml", tmp_path / "b.yaml"], ["sources.x.timeout_s=5"], {})
     assert {name: said.openapi for name, said in loaded.sources.items()} == {"x": "a.yaml", "y": "c.yaml"}
     assert loaded.sources["x"].timeout_s == 5

@@ -15,6 +15,7 @@ from habilis.tools.results import keep_file
 
 SHOWN_CHARS = 800
 """Characters of an error's text that the model is shown."""
+UNKNOWN = "Whether it did what was asked is unknown: look before you repeat it."
 _TEXTS = ("xml", "yaml", "csv", "javascript", "x-ndjson", "jsonl", "x-www-form-urlencoded", "graphql", "sql")
 
 

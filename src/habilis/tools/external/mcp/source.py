@@ -14,7 +14,7 @@ from habilis.config import SourceSettings, secret
 from habilis.core.errors import UserError
 from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, JsonSchema, ToolSpec
-from habilis.tools.external.answers import failed
+from habilis.tools.external.answers import UNKNOWN, failed
 from habilis.tools.external.auth import credentials
 from habilis.tools.external.mcp.connection import MAX_PAGES, MAX_TOOLS, Connection, HttpServer
 from habilis.tools.external.mcp.content import outcome_of_result
@@ -201,11 +201,11 @@ def _digest(server_version: str, tool: Listed) -> str:
 
 
 def _late(limit: float, effects: Effects) -> CallOutcome:
-    unknown = "" if effects == "reads" else " Whether it did what was asked is unknown: look before you repeat it."
+    unknown = "" if effects == "reads" else f" {UNKNOWN}"
     return failed("timeout", f"no answer within {limit:g} s; ask for less, or go on without.{unknown}")
 
 
 def _gone(last_words: str, effects: Effects) -> CallOutcome:
     words = f" (its last words: {last_words})" if last_words else ""
-    unknown = "" if effects == "reads" else " Whether it did what was asked is unknown: look before you repeat it."
+    unknown = "" if effects == "reads" else f" {UNKNOWN}"
     return failed("unavailable", f"the server ended, or the connection to it did, during the call{words}.{unknown}")

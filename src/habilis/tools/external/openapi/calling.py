@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from habilis.core.types import CallOutcome, Effects, ErrorKind, ToolSpec
-from habilis.tools.external.answers import SHOWN_CHARS, failed, outcome_of
+from habilis.tools.external.answers import SHOWN_CHARS, UNKNOWN, failed, outcome_of
 from habilis.tools.external.auth import Credentials, origin
 from habilis.tools.external.openapi.operations import Operation
 from habilis.tools.external.openapi.sending import Request, Unsendable, request_of
@@ -76,11 +76,7 @@ class OpenApiTool:
             async with asyncio.timeout(line.timeout_s):
                 return await _exchange(request, line, workspace)
         except (TimeoutError, httpx.TimeoutException):
-            unknown = (
-                ""
-                if self.effects == "reads"
-                else " Whether it did what was asked is unknown: look before you repeat it."
-            )
+            unknown = "" if self.effects == "reads" else f" {UNKNOWN}"
             return failed("timeout", f"no answer within {line.timeout_s:g} s; ask for less, or go on without.{unknown}")
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
             told = one_line(str(error) or type(error).__name__, 200)
@@ -137,12 +133,9 @@ def _refused(reply: httpx.Response, body: bytes, line: Line) -> CallOutcome:
     told = f"HTTP {status}{f': {said}' if said else ''}."
     kind: ErrorKind
     if status in (401, 407) or (status == 403 and not line.credentials.name):
-        who = (
-            f"the secret in {line.credentials.name} was not taken"
-            if line.credentials.name
-            else "it wants to know who asks"
-        )
-        kind, advice = "denied", f"{who.capitalize()}: only a person can mend that. Go on without this tool."
+        name = line.credentials.name
+        who = f"The secret in {name} was not taken" if name else "The service wants to know who asks"
+        kind, advice = "denied", f"{who}: only a person can mend that. Go on without this tool."
     elif status == 403:
         kind, advice = "denied", "This is not allowed to the one who asks. Ask for something else, or go on without."
     elif status in _BUSY:
