@@ -15,8 +15,8 @@ from habilis.models.offline.language import core, squeeze
 
 TOOL = "search_documents"
 _ABOUT = re.compile(
-    r"(?:does|do|did) (?:the|our|my|your|these|any of the)? ?[\w' -]{1,60}? (?:say|tell|state|mention)s?"
-    r"(?: us| me)? (?:about|on|regarding) (.+)",
+    r"(?:what )?(?:does |do |did )?(?:any of )?(?:the |our |my |your |these )[\w' -]{1,60}? "
+    r"(?:say|tell|state|mention)s?(?: us| me)? (?:about|on|regarding) (.+)",
     re.IGNORECASE,
 )
 _ACCORDING = re.compile(r"according to (?:the|our|my|your|these) [\w' -]{1,60}?, (.+)", re.IGNORECASE)

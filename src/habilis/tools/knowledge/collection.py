@@ -68,10 +68,11 @@ class Collection:
         Raises `UserError` when the folder cannot be read or the index cannot be written.
         """
         try:
-            if not await self._changes():
+            found, known = await _apart(lambda: (files_in(self.folder, self._most_bytes), self._store.documents()))
+            if not _changed(found, known):
                 return []
             async with self._turn():
-                return await self._followed()  # looked at again: another process may have done it meanwhile
+                return await self._followed(found)
         except OSError as error:
             raise UserError(f"knowledge.folders: {self.folder}: {error.strerror or error}") from None
         except sqlite3.Error as error:
@@ -86,14 +87,10 @@ class Collection:
 
     # --- following -----------------------------------------------------------------------------------------------
 
-    async def _changes(self) -> bool:
-        """Whether any file looks different."""
-        found, known = await _apart(lambda: (files_in(self.folder, self._most_bytes), self._store.documents()))
-        return {one.name for one in found} != known.keys() or any(_differs(one, known) for one in found)
-
-    async def _followed(self) -> list[str]:
-        found, known = await _apart(lambda: (files_in(self.folder, self._most_bytes), self._store.documents()))
-        gone = [name for name in known if name not in {one.name for one in found}]
+    async def _followed(self, found: Sequence[Found]) -> list[str]:
+        known = await self.documents()  # as it is now: another process may have followed meanwhile
+        there = {one.name for one in found}
+        gone = [name for name in known if name not in there]
         if gone:
             await _apart(lambda: self._store.put((), gone))
         lines: list[str] = []
@@ -110,8 +107,7 @@ class Collection:
         extracted = iter(await self._extractor.extract(raws) if raws else ())
         whole = [(d, next(extracted) if isinstance(given, Raw) else given) for d, given in fresh]
         made = await _apart(lambda: [self._chunked(document, given) for document, given in whole])
-        await _apart(lambda: self._store.put(made))
-        await _apart(lambda: self._store.touch(same))
+        await _apart(lambda: (self._store.put(made) if made else None, self._store.touch(same) if same else None))
         told = [(document.name, document.problem or document.note) for document, _ in made]
         return [f"{name or self.name}: {text}" for name, text in told if text]
 
@@ -150,6 +146,11 @@ class Collection:
             yield
         finally:
             os.close(descriptor)
+
+
+def _changed(found: Sequence[Found], known: dict[str, Document]) -> bool:
+    """Whether any file came, went or looks different."""
+    return {one.name for one in found} != known.keys() or any(_differs(one, known) for one in found)
 
 
 def _differs(one: Found, known: dict[str, Document]) -> bool:

@@ -12,6 +12,7 @@ from habilis.tools.confined import Refused, is_within, read_confined
 
 MOST_FILES = 50_000
 OUTSIDE = "leads out of the folder"
+UNREADABLE = "cannot be read"
 
 
 @dataclass(frozen=True)
@@ -43,36 +44,41 @@ def content_of(folder: Path, name: str, most_bytes: int) -> bytes | str:
         text = str(refused)
         if "outside" in text:
             return OUTSIDE
-        return _too_large(most_bytes) if "larger" in text else "cannot be read"
+        return _too_large(most_bytes) if "larger" in text else UNREADABLE
 
 
 def _walked(folder: Path, most_bytes: int) -> Iterator[Found]:
-    for parent, folders, names in os.walk(folder):
-        shown = [name for name in folders if not name.startswith(".")]
-        folders[:] = [name for name in shown if not os.path.islink(os.path.join(parent, name))]  # noqa: PTH114, PTH118
-        for name in (*(n for n in shown if n not in folders), *names):
-            path = Path(parent) / name
-            shown_name = path.relative_to(folder).as_posix()
-            if not name.startswith(".") and (one := _looked_at(path, shown_name, folder, most_bytes)):
+    open_folders = [("", str(folder))]
+    while open_folders:
+        above, path = open_folders.pop()
+        try:
+            entries = list(os.scandir(path))
+        except OSError:
+            yield Found(above.rstrip("/"), problem=UNREADABLE)
+            continue
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            if not _is_plain(entry.name):
+                shown = entry.name.encode("utf-8", "replace").decode("utf-8")
+                yield Found(f"{above}{shown}", problem="has a name that is no text")
+            elif entry.is_dir(follow_symlinks=False):
+                open_folders.append((f"{above}{entry.name}/", entry.path))
+            elif one := _looked_at(entry, f"{above}{entry.name}", folder, most_bytes):
                 yield one
 
 
-def _looked_at(path: Path, name: str, folder: Path, most_bytes: int) -> Found | None:
-    name = name.encode("utf-8", "replace").decode("utf-8") if not _is_plain(name) else name
+def _looked_at(entry: os.DirEntry[str], name: str, folder: Path, most_bytes: int) -> Found | None:
     try:
-        looks = path.lstat()
-        if stat.S_ISLNK(looks.st_mode):  # what it leads to inside is found by its own name
-            inside = is_within(path.resolve(), [folder])
-            return None if inside else Found(name, problem=OUTSIDE)
+        if entry.is_symlink():  # what it leads to inside is found by its own name
+            return None if is_within(Path(entry.path).resolve(), [folder]) else Found(name, problem=OUTSIDE)
+        looks = entry.stat(follow_symlinks=False)
     except (OSError, RuntimeError):
-        return Found(name, problem="cannot be read")
+        return Found(name, problem=UNREADABLE)
     if not stat.S_ISREG(looks.st_mode):
         return Found(name, problem="is no file")
-    if not _is_plain(path.name):
-        return Found(name, problem="has a name that is no text")
-    if looks.st_size > most_bytes:
-        return Found(name, looks.st_size, looks.st_mtime_ns, _too_large(most_bytes))
-    return Found(name, looks.st_size, looks.st_mtime_ns)
+    too_large = _too_large(most_bytes) if looks.st_size > most_bytes else ""
+    return Found(name, looks.st_size, looks.st_mtime_ns, too_large)
 
 
 def _is_plain(name: str) -> bool:
