@@ -101,6 +101,13 @@ async def test_a_tool_whose_source_holds_a_key_is_left_out_and_named(filled: Any
     assert report.left_out == ("leaky is left out: its source holds what looks like a secret (line 16: token)",)
 
 
+async def test_nothing_is_made_of_no_tools(exchange: Any) -> None:
+    exchange.ours.mkdir()
+    report = await exchange.give("package", exchange.home / "out")
+    assert report.tools == ()
+    assert not (exchange.home / "out").exists()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 async def test_an_export_says_what_was_changed_in_it(filled: Any, kind: str) -> None:
     out = filled.home / "out"
