@@ -26,11 +26,9 @@ run: setup ## answer a question: make run Q="What is 2+3*4?" [ARGS="--file data.
 	@if [ -z "$$HABILIS_QUESTION" ]; then echo 'usage: make run Q="your question" [ARGS="--file data.csv"]' >&2; exit 2; fi
 	@.venv/bin/habilis run $(ARGS) -- "$$HABILIS_QUESTION"
 
-# The picture needs matplotlib, which is fetched when it is first wanted; without it there is still the plot in letters.
 evolve: setup ## train on the shipped benchmark, offline: table, plot, library [ARGS="--batch-size 4"]
-	@$(python) -c 'import matplotlib' 2>/dev/null || .venv/bin/uv pip install --quiet --python $(python) 'matplotlib>=3.9' \
-	  || echo 'matplotlib cannot be had, so there is no picture' >&2
-	@plot=; if $(python) -c 'import matplotlib' 2>/dev/null; then plot='--plot runs/benchmark.png'; fi; \
+	@plot=; if $(python) -c 'import matplotlib' 2>/dev/null; then plot='--plot runs/benchmark.png'; \
+	  else echo 'matplotlib is not installed, so there is no picture' >&2; fi; \
 	  .venv/bin/habilis evolve -c offline --dataset examples/benchmark/tasks.jsonl --batch-size 8 --merge-policy model \
 	  $$plot $(ARGS)
 

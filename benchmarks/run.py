@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import calls
+import conversation
 import curator
 import evolution
 import host
@@ -17,7 +18,7 @@ from measure import machine, table
 
 def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    rooms = (tasks, start, host, retrieval, knowledge, curator, calls)
+    rooms = (tasks, start, host, retrieval, knowledge, curator, calls, conversation)
     found = [figure for room in rooms for figure in room.figures(repeats)]
     found += evolution.figures(max(1, repeats // 5))
     print(f"Medians of {repeats} repeats, their range in brackets; {machine()}.\n")

@@ -35,7 +35,9 @@ OUTSIDE_THE_HOUSE = {"testing"}
 INSIDE_THE_SANDBOX: dict[str, set[str]] = {
     "habilis.tools.sandbox.guest": {"pydantic", "pydantic_core"},
     "habilis.tools.sandbox.server": set(),
+    "habilis.tools.sandbox.domains": set(),
     "habilis.tools.sandbox.rooms": set(),
+    "habilis.tools.sandbox.sprouting": set(),
     "habilis.tools.sandbox.rehearsal": {"pydantic"},
     "habilis.tools.sandbox.confine": set(),
     "habilis.tools.sandbox.attack": set(),

@@ -265,7 +265,7 @@ def test_the_default_file_holds_every_setting_with_its_default() -> None:
     wanted = {
         key: list(value) if isinstance(value, tuple) else value or None if isinstance(value, dict) else value
         for key, (value, _) in all_keys().items()
-        if not key.startswith("models.") or key.startswith("models.basic.")
+        if not key.startswith("models.") or key.startswith(("models.basic.", "models.local."))
     }
     assert listed == wanted
     assert [role for role in ROLES if f"  {role}: {{}}" not in text] == ["basic"]
@@ -288,6 +288,21 @@ def test_a_local_server_is_never_sent_the_key_of_another_service() -> None:
         assert basic.base_url is not None
         assert basic.base_url.startswith("http://127.0.0.1:")
         assert basic.api_key_env != "OPENAI_API_KEY"
+
+
+def test_another_provider_takes_no_address_and_no_key_of_openai() -> None:
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_MODEL": "m", "OPENAI_API_KEY": "k"}
+    for name, key in (("anthropic", "ANTHROPIC_API_KEY"), ("local", "OPENAI_API_KEY")):
+        loaded = load_with_origins([], [f"models.basic.provider={name}"], environ)
+        basic = loaded.settings.models.role("basic")
+        assert (basic.base_url, basic.model, basic.api_key_env) == (None, None, key)
+        assert "models.basic.base_url" not in loaded.origins
+        named = load_settings(overrides=[f"models.basic.provider={name}", "models.basic.model=c"], environ=environ)
+        assert named.models.role("judge").model == "c"
+    mixed = load_settings(overrides=["models.builder.provider=anthropic", "models.builder.model=c"], environ=environ)
+    builder = mixed.models.role("builder")
+    assert (builder.base_url, builder.model, builder.api_key_env) == (None, "c", "ANTHROPIC_API_KEY")
+    assert mixed.models.role("judge").base_url == environ["OPENAI_BASE_URL"]
 
 
 def test_the_overlay_for_research_opens_the_network_and_nothing_else() -> None:

@@ -20,6 +20,13 @@ SHOWS = {
     "05": [r"replayed: answered, 24", r"same answer: True", r"another question: .*was not recorded"],
     "06": [r"d1_1: calculate_expression .* gave .*437", r"answered: .*437", r"asked by: .*text, text"],
     "07": [r"imported as count_words", r"no_tool.py: refused", r"into mine: .*same as count_words", r"LangChain: .*2"],
+    "08": [
+        r"2\. And the maximum\?  39\.9\b",
+        r"3\. times two  79\.8\b",
+        r"4\. minus 9\.8  70\b  \(tools made: none\)",
+        r"0001, 0002, 0003, 0004, 0005",
+    ],
+    "11": [r"answered: .*three months.*\[handbook\.md, Handbook > Leaving, line 9\]", r"canteen\.txt", r"gave_up"],
 }
 
 

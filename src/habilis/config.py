@@ -32,13 +32,16 @@ OFFLINE_NOTICE = "offline demonstration model"
 class RoleSettings(Frozen):
     """One model role. A field left out is taken from `models.basic`."""
 
-    provider: Literal["auto", "openai", "offline"] | None = Field(
+    provider: Literal["auto", "openai", "anthropic", "local", "offline"] | None = Field(
         None,
-        description="openai: any compatible server; offline: the built-in demonstration model; auto: by key or URL",
+        description="openai: any compatible server; anthropic: its Messages API; local: a GGUF file, served by us; "
+        "offline: the built-in demonstration model; auto: openai or offline, by key or URL",
     )
-    base_url: str | None = Field(None, description="address of an OpenAI-compatible API, ending in /v1")
+    base_url: str | None = Field(None, description="address of the API; an OpenAI-compatible one ends in /v1")
     model: str | None = Field(
-        None, description="model name; with a base_url and no name the first of GET /models is taken"
+        None,
+        description="model name; with a base_url and no name the first of GET /models is taken; for local: a GGUF "
+        "file, or OWNER/REPO:FILE of a hub",
     )
     api_key_env: str | None = Field(
         None, description="name of the environment variable that holds the key (never the key itself)"
@@ -89,6 +92,28 @@ BASIC_DEFAULTS = RoleSettings(
 )
 
 
+_ADDRESSED = ("base_url", "model", "api_key_env", "headers", "options")
+"""What belongs to one provider and is never taken over by a role with another."""
+
+
+class LocalSettings(Frozen):
+    """How models of provider `local` are found and served."""
+
+    context_tokens: int = Field(8192, ge=512, description="tokens of context, prompt and reply together")
+    parallel: int = Field(1, ge=1, le=64, description="requests worked on at once; each has the whole context")
+    threads: int | None = Field(None, ge=1, description="processor threads; unset: one per core")
+    gpu_layers: int | None = Field(
+        None, ge=0, description="layers computed by a GPU; unset: as many as fit, where the package was built for one"
+    )
+    start_timeout_s: float = Field(600.0, gt=0, description="seconds that a model may take to load")
+    check_memory: bool = Field(True, description="refuse a model that needs more memory than is free")
+    download: bool = Field(False, description="fetch a hub's model that is not on this machine yet, once")
+    hub_url: str | None = Field(None, description="address of the hub; unset: the public one of Hugging Face")
+    hub_token_env: str = Field(
+        "HF_TOKEN", description="name of the environment variable that holds the token for models that ask for one"
+    )
+
+
 class ModelsSettings(Frozen):
     """Models by role; each role falls back to `basic`, field by field."""
 
@@ -99,13 +124,26 @@ class ModelsSettings(Frozen):
     cluster: RoleSettings = RoleSettings()
     judge: RoleSettings = RoleSettings()
     eval: RoleSettings = RoleSettings()
+    local: LocalSettings = LocalSettings()
 
     def role(self, role: Role) -> RoleSettings:
-        """The settings in force for `role`: its own fields over those of `basic` over the defaults."""
-        merged: dict[str, Any] = {}
-        for layer in (BASIC_DEFAULTS, self.basic, getattr(self, role)):
-            merged.update(layer.model_dump(exclude_none=True))
+        """The settings in force for `role`: its own fields over those of `basic` over the defaults.
+
+        A role with another provider than `basic` takes neither address nor model nor key from it.
+        """
+        basic, own = (layer.model_dump(exclude_none=True) for layer in (self.basic, getattr(self, role)))
+        merged = BASIC_DEFAULTS.model_dump(exclude_none=True)
+        if _kind(own.get("provider")) not in (None, _kind(basic.get("provider") or "auto")):
+            basic = {name: value for name, value in basic.items() if name not in _ADDRESSED}
+        merged |= basic | own
+        if merged["provider"] == "anthropic" and "api_key_env" not in (basic | own):
+            merged["api_key_env"] = "ANTHROPIC_API_KEY"
         return RoleSettings(**merged)
+
+
+def _kind(provider: str | None) -> str | None:
+    """Providers that share addresses and keys are one."""
+    return "openai" if provider in ("auto", "offline") else provider
 
 
 class LimitsSettings(Frozen):
@@ -325,12 +363,15 @@ class WriterSettings(Frozen):
 
 
 class MemorySettings(Frozen):
-    """What a turn of a conversation is told of the turns before it."""
+    """What a request holds of what came before: earlier turns of a conversation, and the work on this question."""
 
     max_tokens: int = Field(
         4_000,
         ge=0,
         description="tokens of earlier turns that a request holds, the newest first; older ones are looked up",
+    )
+    max_work_tokens: int = Field(
+        100_000, ge=1_000, description="tokens of the work on one question before it is folded into a summary"
     )
 
 
@@ -521,6 +562,7 @@ def load_with_origins(
         _check_key(dotted, origin)
         _put(merged, dotted, value)
         origins[dotted] = origin
+    _without_openai(merged, origins)
     try:
         return Loaded(Settings.model_validate(merged), origins)
     except ValidationError as error:
@@ -528,6 +570,16 @@ def load_with_origins(
         dotted = ".".join(str(part) for part in first["loc"])
         origin = origins.get(dotted) or next((o for k, o in origins.items() if _inside(dotted, k)), "settings")
         raise UserError(f"{origin}: {dotted}: {first['msg']}") from None
+
+
+def _without_openai(merged: dict[str, Any], origins: dict[str, str]) -> None:
+    """OPENAI_BASE_URL and OPENAI_MODEL mean nothing to another provider."""
+    basic = merged.get("models", {}).get("basic") or {}
+    if _kind(basic.get("provider") or "auto") == "openai":
+        return
+    for name in ("base_url", "model"):
+        if origins.get(f"models.basic.{name}", "").startswith("environment OPENAI_"):
+            del basic[name], origins[f"models.basic.{name}"]
 
 
 def secret(name: str | None) -> str | None:

@@ -130,6 +130,34 @@ async def test_a_link_that_a_tool_left_is_no_file_of_the_next_turn(stage: Stage,
     assert [file.named for file in stored[0].files] == []
 
 
+async def test_what_became_a_link_since_is_no_file_of_a_turn_that_goes_on(stage: Stage, tmp_path: Path) -> None:
+    (tmp_path / "secret.txt").write_text("secret", encoding="utf-8")
+    stage.add("write_it", WRITE)
+    stage.add("read_it", READ)
+    script = Script(
+        steps=[calling(call("write_it", {"text": "x"})), "done", calling(call("read_it", {"path": "made.txt"})), "no"],
+        plans=[{"required_tool_names": ["write_it", "read_it"]}],
+        answers=answers("done", "no"),
+    )
+    await turn(stage, script, "Write")
+    team = stage.team(script)
+
+    class Stop:
+        def emit(self, event: Any) -> None:
+            if event.kind == "planned":
+                team.interrupt()
+
+    team._sinks = (*team._sinks, Stop())
+    assert (await team.run("Read made.txt", thread="talk")).status == "interrupted"
+    thread = ThreadDir.named(stage.root, "talk")
+    made = thread.turns()[0].workspace / "made.txt"
+    made.unlink()
+    made.symlink_to(tmp_path / "secret.txt")
+    resumed = await stage.team(script).resume(thread.path, "0002")
+    assert resumed.invocations
+    assert "secret" not in resumed.invocations[0].text
+
+
 async def test_files_of_earlier_turns_need_not_be_read_again(stage: Stage) -> None:
     stage.add("read_it", READ)
     (stage.root / "notes.txt").write_text("given", encoding="utf-8")
@@ -295,10 +323,10 @@ def told(model: LongTalk) -> str:
 
 
 async def test_a_conversation_outgrows_its_limit_and_an_early_fact_is_still_found(stage: Stage) -> None:
-    model = await long_talk(stage, 12, 300)
+    model = await long_talk(stage, 9, 240)
     assert "Zanzibar" in told(model)
     assert "more turns of this conversation are not shown" in told(model)
-    assert model.largest > 150, "the room was used"
+    assert model.largest > 120, "the room was used"
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import contextlib
 import sqlite3
 from typing import Any
 
+import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.core.types import TaskResult
@@ -220,11 +221,12 @@ async def test_someone_at_the_terminal_answers_at_once(stage: Stage) -> None:
     assert tool_texts(script) == {"q": "answer to Which?"}
 
 
-async def test_a_history_over_the_limit_is_folded_and_the_task_stays(stage: Stage) -> None:
+@pytest.mark.parametrize("limit", ["models.basic.token_limit=1500", "memory.max_work_tokens=1000"])
+async def test_a_history_over_the_limit_is_folded_and_the_task_stays(stage: Stage, limit: str) -> None:
     stage.add("speak", tool_source("speak", "return OutputModel(result='word ' * 400)"))
     steps: list[Any] = [calling(call("speak", {"x": n}, f"c{n}")) for n in range(3)]
     script = Script([*steps, "Done."], ({"required_tool_names": ["speak"]},), summaries=["kept: path/a.csv"])
-    await stage.play(script, "models.basic.token_limit=1500")
+    await stage.play(script, limit)
     messages, _ = script.of("steps")[-1]
     assert "<question>" in str(messages[1].content)
     assert any("kept: path/a.csv" in str(m.content) for m in messages if isinstance(m, HumanMessage))

@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.agents.planning import FieldReply, PlanReply, ToolRequestReply, as_plan, fields_of, schema_of
+from habilis.agents.planning import (
+    FieldReply,
+    PlanReply,
+    ToolRequestReply,
+    as_plan,
+    fields_of,
+    plan_form,
+    schema_of,
+)
 
 LIBRARY = ["count_words", "compute_column_mean", "read_page"]
 
@@ -140,3 +148,15 @@ ODD = st.recursive(
 def test_odd_schemas_never_break_a_plan(schema: dict[str, object]) -> None:
     for field in fields_of(schema):
         assert isinstance(field["name"], str)
+
+
+def test_a_server_that_decodes_by_the_form_can_name_no_tool_that_is_not_there() -> None:
+    form = plan_form(("count_words", "read_rows")).model_json_schema()
+    assert form["properties"]["required_tool_names"]["items"]["enum"] == ["count_words", "read_rows"]
+    assert form["required"] == ["required_tool_names", "tool_requests", "tool_usage_guidance"]
+    assert "required_tool_names" not in plan_form(()).model_json_schema()["properties"]
+    assert plan_form(()).model_validate({"required_tool_names": ["x"]}).required_tool_names == ["x"]
+    assert plan_form(("a",)).model_validate({}).tool_requests == []
+    request = form["$defs"]["ToolRequestReply"]
+    assert set(request["required"]) == {"name", "description", "parameters", "returns"}
+    assert request["properties"]["returns"]["minItems"] == 1

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import pty
+import select
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage, BaseMessage
+
+from habilis.testing import ScriptedServer
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -105,6 +111,16 @@ def test_bad_names_and_wrong_company_are_usage_errors(home: Path) -> None:
     assert not (home / "runs").exists()
 
 
+def test_a_turn_that_failed_is_gone_on_with(home: Path) -> None:
+    first = chat(home, "", "--thread", "t", "--quiet", "--max-tokens", "1", "What is 2+3*4?", command="run")
+    assert (first.returncode, first.stdout) == (4, "")
+    done = chat(home, "", "--thread", "t", "--resume", "--quiet", "--max-tokens", "100000", command="run")
+    assert (done.returncode, done.stdout) == (0, "14\n"), done.stderr
+    again = chat(home, "", "--thread", "t", "--resume", command="run")
+    assert again.returncode == 2
+    assert "thread t has no unfinished turn" in again.stderr
+
+
 def test_a_conversation_is_removed_when_it_is_said_twice(home: Path) -> None:
     chat(home, "What is 1+1?\n", "--thread", "gone", "--quiet")
     refused = chat(home, "", "remove", "gone", command="threads")
@@ -112,6 +128,66 @@ def test_a_conversation_is_removed_when_it_is_said_twice(home: Path) -> None:
     assert chat(home, "", "remove", "gone", "--yes", command="threads").returncode == 0
     assert not (home / "runs" / "threads" / "gone").exists()
     assert chat(home, "", "show", "gone", command="threads").returncode == 2
+
+
+class Asks:
+    """A model that asks for a colour, and answers with what it was told."""
+
+    def __call__(self, messages: list[BaseMessage], tools: list[Any], form: Any) -> AIMessage:
+        last = messages[-1]
+        if "<candidates>" in str(last.content):
+            return AIMessage("{}")
+        if "<answer>" in str(last.content):
+            return AIMessage(json.dumps({"status": "FINISH", "reason": "said"}))
+        if "<findings>" in str(last.content):
+            findings = str(last.content).split("<findings>\n")[1].split("\n</findings>")[0]
+            return AIMessage(json.dumps({"final_answer": findings, "reasoning_summary": ""}))
+        if last.type == "tool":
+            return AIMessage(f"The colour is {last.content}.")
+        call = {"name": "ask_user", "args": {"question": "Which colour?"}, "id": f"ask-{len(messages)}"}
+        return AIMessage("", tool_calls=[call])
+
+
+def test_a_question_of_the_model_is_answered_by_the_next_line(home: Path) -> None:
+    with ScriptedServer(Asks()) as server:
+        setting = ("--set", f"models.basic.base_url={server.base_url}", "--set", "models.basic.model=scripted")
+        done = chat(home, "Paint it\nteal\n", "--thread", "paint", "--quiet", *setting)
+        assert (done.returncode, done.stdout) == (0, "The colour is teal.\n"), done.stderr
+        assert "Which colour?" in done.stderr
+        left = chat(home, "Paint another\n", "--thread", "paint", *setting)
+        assert (left.returncode, left.stdout) == (0, ""), left.stderr
+        taken_up = chat(home, "rose\n", "--thread", "paint", "--json", *setting)
+        assert [row["final_answer"] for row in results(taken_up)] == ["The colour is rose."], taken_up.stderr
+        assert "waits for you: Which colour?" in taken_up.stderr
+
+
+def test_ctrl_c_interrupts_the_question_and_not_the_conversation(home: Path) -> None:
+    with ScriptedServer(latency_s=0.2) as server:
+        words = ["--thread", "slow", "--json", "--quiet", "--set", f"models.basic.base_url={server.base_url}"]
+        env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HABILIS_CACHE_DIR": str(home / "cache")}
+        with subprocess.Popen(
+            [sys.executable, "-m", "habilis", "chat", *words, "--set", "models.basic.model=scripted"],
+            cwd=home,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("What is 2+3*4?\n")
+            process.stdin.flush()
+            assert server.wait_for(1, 60.0)
+            process.send_signal(signal.SIGINT)
+            first = json.loads(process.stdout.readline())
+            asked = len(server.requests)
+            out, said = process.communicate("/continue\nand times two?\n", timeout=120)
+        assert first["status"] == "interrupted"
+        assert asked < 6
+        assert [json.loads(line)["final_answer"] for line in out.splitlines()] == ["14", "28"], said
+        assert process.returncode == 130, "a script can tell that one was interrupted"
+        assert server.repeated() == [], "nothing is paid twice"
 
 
 def test_input_that_is_no_text_is_one_clear_line(home: Path) -> None:
@@ -126,3 +202,71 @@ def test_input_that_is_no_text_is_one_clear_line(home: Path) -> None:
     )
     assert done.returncode == 2
     assert b"not UTF-8" in done.stderr
+
+
+class Terminal:
+    """The program at a terminal of its own."""
+
+    def __init__(self, home: Path, *words: str) -> None:
+        env = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+        env |= {"PYTHONPATH": str(ROOT / "src"), "HABILIS_CACHE_DIR": str(home / "cache"), "TERM": "dumb"}
+        self.master, slave = pty.openpty()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "habilis", "chat", *words],
+            cwd=home,
+            env={**env, "COLUMNS": "100"},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        self.shown = ""
+
+    def __enter__(self) -> Terminal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.master)
+
+    def type(self, text: str) -> None:
+        os.write(self.master, text.encode())
+
+    def wait_for(self, text: str) -> str:
+        """What was shown until `text` came; the rest is kept."""
+        while text not in self.shown:
+            ready, _, _ = select.select([self.master], [], [], 120.0)
+            assert ready, f"{text!r} did not come after {self.shown!r}"
+            try:
+                piece = os.read(self.master, 65_536)
+            except OSError:  # the other end is closed
+                piece = b""
+            assert piece, f"ended before {text!r}: {self.shown!r}"
+            self.shown += piece.decode("utf-8", "replace")
+        before, _, self.shown = self.shown.partition(text)
+        return before
+
+
+def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None:
+    with Terminal(home, "--thread", "tty") as terminal:
+        terminal.wait_for("/help says what can be typed")
+        terminal.wait_for("› ")
+        terminal.type("What is the average price in sales.csv?\n")
+        seen = terminal.wait_for("model calls")
+        assert "written" in seen
+        assert '→ {"average": 20' in seen, "its tool work, one line a call"
+        assert "\n20\r\n" in seen
+        terminal.wait_for("› ")
+        terminal.type("\x03")
+        terminal.wait_for("Ctrl-C again, or Ctrl-D, ends the conversation")
+        terminal.type("And the \\\nmaximum?\n")
+        assert "\n30\r\n" in terminal.wait_for("model calls")
+        terminal.wait_for("› ")
+        terminal.type("\x04")
+        terminal.wait_for("habilis chat --thread tty goes on with this conversation")
+        assert terminal.process.wait(120) == 0
+    assert "average price" in (home / "cache" / "chat-history").read_text(encoding="utf-8")
+    assert (home / "cache" / "chat-history").stat().st_mode & 0o077 == 0

@@ -1,4 +1,7 @@
-"""A process that runs one task and kills itself with SIGKILL at its n-th event. Arguments: run folder, question, n."""
+"""A process that runs one task and kills itself with SIGKILL at its n-th event.
+
+Arguments: run folder, question, n, and the name of a conversation (in the runs folder) if the task is a turn of one.
+"""
 
 import asyncio
 import os
@@ -26,7 +29,8 @@ class KillAt:
 def main() -> None:
     run_dir, question, number = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
     team = Team(load_settings(), library=run_dir.parent / "library", sinks=[KillAt(number)])
-    result = asyncio.run(team.run(question, run_dir=run_dir))
+    where = {"thread": sys.argv[4]} if len(sys.argv) > 4 else {"run_dir": run_dir}
+    result = asyncio.run(team.run(question, **where))
     sys.stdout.write(result.model_dump_json())
 
 

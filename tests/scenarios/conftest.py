@@ -43,9 +43,9 @@ class World:
             "PYTHONPATH": str(ROOT / "src"),
         }
 
-    def start(self, run: Path, question: str, kill_at: int = 0) -> subprocess.CompletedProcess[str]:
+    def start(self, run: Path, question: str, kill_at: int = 0, *more: str) -> subprocess.CompletedProcess[str]:
         """Run a task in a process of its own that kills itself at its `kill_at`-th event."""
-        command = [sys.executable, str(CHILD), str(run), question, str(kill_at)]
+        command = [sys.executable, str(CHILD), str(run), question, str(kill_at), *more]
         return subprocess.run(
             command, cwd=self.home, env=self.environment(), capture_output=True, text=True, timeout=120, check=False
         )

@@ -72,6 +72,20 @@ async def test_ten_tasks_are_answered_alike_by_functions_and_as_text_streamed_or
     await compare(world, TASKS)
 
 
+@pytest.mark.parametrize("stream", ["false", "true"])
+@pytest.mark.parametrize("strategy", ["function_call", "react_text"])
+async def test_anthropic_answers_alike_with_the_same_tools(world: World, strategy: str, stream: str) -> None:
+    pytest.importorskip("langchain_anthropic", reason="the extra anthropic is not installed")
+    with ScriptedServer(reply if strategy == "function_call" else in_plain_text(reply)) as server:
+        asked = ["models.basic.provider=anthropic", f"models.basic.base_url={server.anthropic_url}"]
+        asked += [f"models.basic.strategy={strategy}", f"models.basic.stream={stream}"]
+        found = await solve(world, server, "anthropic", TASKS[1], *asked)
+        same = await solve(world, world.server, "openai", TASKS[1])
+    assert (found.status, found.final_answer, found.tools_used) == ("answered", "20", same.tools_used)
+    assert {seen.path for seen in server.requests} == {"/v1/messages"}
+    assert found.usage.prompt_tokens > 0
+
+
 async def test_a_task_asked_as_text_resumes_and_replays_without_paying_twice(world: World) -> None:
     question = TASKS[1]
     with ScriptedServer(in_plain_text(reply), faults=[None] * 3 + ["unauthorized"]) as plain:

@@ -22,12 +22,14 @@ from habilis.tools.capabilities.grants import Grants
 from habilis.tools.external.bound import ExternalTools, NamedSource
 from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
+from habilis.tools.knowledge import Knowledge
 from habilis.tools.library import LayeredLibrary, Library
 from habilis.tools.library.earlier import WithEarlier
 from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
 from habilis.tools.presets import Presets
 from habilis.tools.smith import Smith
+from habilis.tools.web import Web
 from habilis.tools.workshop import Events, Workshop
 from habilis.tools.writers import make_writer
 
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
     from habilis.config import RoleSettings
     from habilis.tools.sharing import SharedBuilds
 
-
+INDEXING_S = 3_600.0
+"""Seconds that a task may wait for its folders of documents to be read for the first time."""
 Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
 
 
@@ -77,6 +80,7 @@ def furnished(
         emit=emit,
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
         clients=clients,
+        folder=folder.run.path,
     )
     if settings.capabilities.inspect_https and (reason := inspecting.lacks()):
         raise UserError(reason)
@@ -123,6 +127,21 @@ def furnished(
         emit=emit,
         workspace=folder.workspace,
         grants=grants,
-        external=ExternalTools([*sources_of(settings), *sources]),
+        external=ExternalTools([*sources_of(settings), *_own_sources(settings, grants, emit), *sources]),
         may_ask=may_ask,
     )
+
+
+def _own_sources(settings: Settings, grants: Grants, emit: Events) -> list[NamedSource]:
+    """The tools of the house that settings turn on: search in documents, and the web."""
+
+    def notice(text: str) -> None:
+        emit(Notice(level="warning", text=text))
+
+    found: list[NamedSource] = []
+    if settings.knowledge.folders:
+        source = Knowledge(settings.knowledge, settings.sandbox, notice)
+        found.append(NamedSource("knowledge", source, prefix=False, required=True, open_timeout_s=INDEXING_S))
+    if settings.web.read_page or settings.web.search.service:
+        found.append(NamedSource("web", Web(settings.web, grants, settings.sandbox, notice), prefix=False))
+    return found

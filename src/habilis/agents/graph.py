@@ -119,10 +119,16 @@ def _executor() -> CompiledStateGraph[ExecutorState, Workshop, ExecutorState, Ex
 
 def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> TaskGraph:
     """The compiled graph over a `Workshop` context, checkpointed by `checkpointer`."""
+    return _compiled().copy({"checkpointer": checkpointer})
+
+
+@cache
+def _compiled() -> TaskGraph:
+    """The graph without checkpoints: compiled once, since that takes milliseconds and gives the same each time."""
     graph = StateGraph(TaskState, context_schema=Workshop)
     graph.add_node("manager", manager)
     graph.add_node("tool_developer", tool_developer)
     graph.add_node("executor", executor)
     graph.add_node("integrator", integrator)
     graph.add_edge(START, "manager")
-    return graph.compile(checkpointer=checkpointer, name="habilis")
+    return graph.compile(name="habilis")

@@ -11,7 +11,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from habilis.agents.remembering import exchanges
-from habilis.agents.state import TaskState
+from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Answer, JsonSchema
@@ -20,6 +20,9 @@ from habilis.tools.results import cut_text
 from habilis.tools.workshop import Workshop
 
 NO_RESULT = "No result was found."
+CITED = ("knowledge", "web")
+"""Sources of tools whose results name what to cite."""
+MOST_SOURCES = 40
 
 
 class AnswerReply(BaseModel):
@@ -37,8 +40,9 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
     findings = _within_limit(findings, shop)
     if shop.task.answer_schema is not None:
         return await _by_schema(shop.task.answer_schema, findings, shop)
+    sources = sources_of(state, shop)
     told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
-    prompt = shop.prompts.render("answer", **told)
+    prompt = shop.prompts.render("answer", **told, sources=sources)
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     try:
         reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer")
@@ -62,6 +66,18 @@ async def _by_schema(schema: JsonSchema, findings: str, shop: Workshop) -> Comma
     data = reply.final_answer
     answer = Answer(final_answer=answer_text(data), reasoning_summary=reply.reasoning_summary, data=data)
     return Command(update={"answer": answer.model_dump()}, goto="__end__")
+
+
+def sources_of(state: TaskState, shop: Workshop) -> list[str]:
+    """Documents and pages that the task's calls gave text of, which findings may cite, in the order of the calls."""
+    found: dict[str, None] = {}
+    for raw in state.get("calls", []):
+        if (tool := shop.external.get(raw["tool"])) is None or tool.source not in CITED:
+            continue
+        output = unpacked(raw, shop.tape).outcome.output
+        rows = [output, *output.get("passages", ()), *output.get("results", ())] if isinstance(output, dict) else []
+        found |= dict.fromkeys(row["source"] for row in rows if "source" in row)
+    return list(found)[-MOST_SOURCES:]
 
 
 def best_text(state: TaskState) -> str:

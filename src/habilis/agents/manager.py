@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from habilis.agents.planning import PlanReply, as_plan, without_builds
+from habilis.agents.planning import as_plan, plan_form, without_builds
 from habilis.agents.remembering import exchanges
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
@@ -145,9 +145,10 @@ async def _asked_for_plan(
     """
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     remarks: list[str] = []
+    form = plan_form(tuple(card.name for card in candidates))
     for purpose in ("plan", "plan, corrected"):
         try:
-            reply = await shop.models.structured(prompt.role, messages, PlanReply, purpose=purpose)
+            reply = await shop.models.structured(prompt.role, messages, form, purpose=purpose)
         except ModelReplyUnusable as error:
             return None, [f"The plan could not be read: {error}"]
         plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])

@@ -7,9 +7,10 @@ import keyword
 import re
 import unicodedata
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from habilis.core.types import JsonSchema, Plan, ToolRequest
 
@@ -22,8 +23,16 @@ _KEYWORDS = ("type", "title", "description", "properties", "additionalProperties
 MAX_PARAMETERS = 5
 
 
+def _nothing_left_out(schema: JsonSchema) -> None:
+    """Servers that decode by a schema then give every field; replies of others are read without it."""
+    schema.pop("description", None)
+    schema["required"] = [name for name in schema["properties"] if name != "required"]
+
+
 class FieldReply(BaseModel):
     """One parameter or result field. Flat and bounded, so that every server's structured output can give it."""
+
+    model_config = ConfigDict(json_schema_extra=_nothing_left_out)
 
     name: str = Field(max_length=60)
     type: FieldType = "string"
@@ -41,10 +50,12 @@ class FieldReply(BaseModel):
 
 
 class ToolRequestReply(BaseModel):
+    model_config = ConfigDict(json_schema_extra=_nothing_left_out)
+
     name: str = Field(max_length=80)
     description: str = Field(max_length=400)
     parameters: list[FieldReply] = Field(default_factory=list, max_length=8)
-    returns: list[FieldReply] = Field(default_factory=list, max_length=8)
+    returns: list[FieldReply] = Field(default_factory=list, max_length=8, json_schema_extra={"minItems": 1})
 
     @model_validator(mode="before")
     @classmethod
@@ -62,8 +73,29 @@ class ToolRequestReply(BaseModel):
 
 class PlanReply(BaseModel):
     required_tool_names: list[str] = Field(default_factory=list, max_length=20)
-    tool_usage_guidance: str = Field(default="", max_length=1_000)
     tool_requests: list[ToolRequestReply] = Field(default_factory=list, max_length=6)
+    tool_usage_guidance: str = Field(default="", max_length=1_000)
+
+
+@lru_cache(maxsize=64)
+def plan_form(names: tuple[str, ...]) -> type[PlanReply]:
+    """The form of a plan that can reuse `names` and no other tool, where a server decodes by it.
+
+    A plan that names others all the same can be read by it too: `as_plan` sorts them out.
+    """
+
+    def only_these(schema: JsonSchema) -> None:
+        if names:
+            schema["properties"]["required_tool_names"]["items"] = {"type": "string", "enum": list(names)}
+        else:
+            del schema["properties"]["required_tool_names"]
+        _nothing_left_out(schema)
+
+    class Form(PlanReply):
+        model_config = ConfigDict(json_schema_extra=only_these)
+
+    Form.__name__ = PlanReply.__name__
+    return Form
 
 
 def fields_of(schema: JsonSchema) -> list[dict[str, Any]]:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from habilis.config import Settings
     from habilis.tools.workshop import Workshop
 
-MAX_FILES = 50
-"""Files of earlier turns that a turn is given, the newest."""
+MAX_MADE = 50
+"""Files made in earlier turns that a turn is given, the newest."""
 NEAR = 3
 """Older turns that are looked up for a question."""
 
@@ -43,14 +43,14 @@ def earlier_of(
         return None, tuple(given)
     size = _size(settings)
     limit = memory_limit(settings)
-    recent = within(turns, limit, size)
+    recent = tuple(turns) if _surely_fits(turns, limit) else within(turns, limit, size)
     older = turns[: len(turns) - len(recent)]
     near: tuple[PastTurn, ...] = ()
     if older:  # their place is taken from the oldest of those that would have fitted
         near = _fitting(nearest(older, question, NEAR), limit // 4, size)
         taken = sum(size(messages_of(turn)) for turn in near)
         recent = within(turns, limit - taken, size)
-    files = _files(records, given)
+    files = _files(records, given, thread.path.resolve())
     brought = {file.path for file in given}
     used = (call.tool for turn in reversed(turns) for calls in turn.rounds for call in calls)
     earlier = Earlier(
@@ -117,19 +117,27 @@ def _fitting(turns: Sequence[PastTurn], limit: int, size: Size) -> tuple[PastTur
     return within([turn.model_copy(update={"rounds": ()}) for turn in turns], limit, size)
 
 
-def _files(records: Sequence[Record], given: Sequence[TaskFile]) -> tuple[TaskFile, ...]:
+def _surely_fits(turns: Sequence[PastTurn], limit: int) -> bool:
+    """Whether `turns` fit without being counted, which takes tables: a token is at least one byte."""
+    return sum(len(json.dumps(turn.model_dump())) for turn in turns) <= limit // 2
+
+
+def _files(records: Sequence[Record], given: Sequence[TaskFile], thread: Path) -> tuple[TaskFile, ...]:
     """`given`, then the files of earlier turns, the newest first, as far as they are still there.
 
-    A name that stands for another file by now is kept by the newer one; the older goes by its whole path.
+    All that were brought, and the newest that were made, which lie below `thread`. A name that stands for another
+    file by now is kept by the newer one; the older goes by its whole path.
     """
     found = {file.path: file for file in given}
     names = {file.named for file in given}
+    made = 0
     for file in (file for record in reversed(records) for file in record.files):
-        if len(found) - len(given) >= MAX_FILES:
-            break
-        if file.path not in found and Path(file.path).exists():
-            found[file.path] = file if file.named not in names else file.model_copy(update={"named": file.path})
-            names.add(file.named)
+        path = Path(file.path)
+        made += path.is_relative_to(thread)
+        if file.path in found or (made > MAX_MADE and path.is_relative_to(thread)) or not path.exists():
+            continue
+        found[file.path] = file if file.named not in names else file.model_copy(update={"named": file.path})
+        names.add(file.named)
     return tuple(found.values())
 
 

@@ -78,6 +78,19 @@ def as_turn(thread: ThreadDir, task: Task, settings: Settings) -> Task:
     return task.model_copy(update={"id": thread.next_id(), "earlier": earlier, "files": files, "missing": missing})
 
 
+def sound(task: Task) -> Task:
+    """`task` without files of earlier turns that are links by now: where they lie, tools could write since."""
+    if task.earlier is None:
+        return task
+    thread = Path(task.earlier.thread).resolve()
+    files = tuple(f for f in task.files if not Path(f.path).is_relative_to(thread) or _is_itself(Path(f.path)))
+    return task if files == task.files else task.model_copy(update={"files": files})
+
+
+def _is_itself(path: Path) -> bool:
+    return path.exists() and path.resolve() == path
+
+
 def library_of(thread: ThreadDir) -> Path | None:
     """The library that the last turn of `thread` worked with; None before the first one."""
     turns = thread.turns()

@@ -18,13 +18,23 @@ _MISSING = re.compile(r"missing capabilities:\s*\n?(.*)", re.IGNORECASE | re.DOT
 
 
 def too_long(messages: Sequence[BaseMessage], bound: Sequence[str], shop: Workshop) -> bool:
-    """Whether system prompt, messages, arguments and tool schemas exceed the model's limit. No limit: never."""
+    """Whether system prompt, messages, arguments and tool schemas exceed the model's limit (no limit: never), or the
+    messages alone what the work on one question may hold."""
+    if _exceed(messages, shop.settings.memory.max_work_tokens, shop):
+        return True
     limit = shop.models.token_limit("basic")
     if limit is None:
         return False
     system = SystemMessage(shop.system_prompt)
     sent = [system, *earlier_messages(shop), *messages]
     return shop.models.count("basic", sent, shop.specs(bound)).tokens > limit
+
+
+def _exceed(messages: Sequence[BaseMessage], limit: int, shop: Workshop) -> bool:
+    """Whether `messages` hold more than `limit` tokens. Most are so few bytes that they need not be counted."""
+    texts = (f"{m.content}{m.tool_calls if isinstance(m, AIMessage) else ''}" for m in messages)
+    size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+    return size > limit and shop.models.count("basic", messages).tokens > limit
 
 
 async def fold(state: ExecutorState, shop: Workshop) -> list[BaseMessage]:

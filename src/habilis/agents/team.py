@@ -22,6 +22,7 @@ from habilis.agents.starting import (
     library_of,
     only_task,
     opening_event,
+    sound,
     task_of,
 )
 from habilis.agents.state import unpacked
@@ -281,6 +282,7 @@ class Team:
         replay: Path | None = None,
     ) -> TaskResult:
         started = time.monotonic()
+        task = sound(task)
         sink = JsonlSink(folder.events)
         shop = self._workshop(task, folder, library, Events([sink, *self._sinks]), replay)
         folder.set_state("running")

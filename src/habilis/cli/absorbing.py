@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -78,6 +77,4 @@ class Absorber:
 
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.ensure_future(absorb_task(result, library, self._settings))
-        with contextlib.suppress(RuntimeError):
-            return await self._task
-        return None
+        return await self._task

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
+import threading
 from collections.abc import Callable, Coroutine
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +76,8 @@ class Chat:
 
     def hold(self) -> int:
         """Read lines until the end."""
+        if not self._alone and self._factory is None:  # the first question need not wait for what can be loaded now
+            threading.Thread(target=import_module, args=("habilis.agents.team",), daemon=True).start()
         self._greet()
         try:
             for line in lines_of(self._prompt, person=not self._alone):
@@ -109,11 +113,16 @@ class Chat:
             files, self._files = self._files, []
             self._run(lambda team: team.run(text, files=files, thread=self._thread.name))
         except HabilisError as error:
+            self._thread.discard_if_unused()
             self._fail(error)
 
     def _run(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> None:
         """Run one turn to its result, and show that. Ctrl-C once ends the turn, twice the conversation."""
-        team = self._team()
+        try:
+            team = self._team()
+        except KeyboardInterrupt:
+            self._say("stopped before it began")
+            return
 
         def ask_for_end() -> None:
             self._say("finishing this step; Ctrl-C again ends the conversation")
@@ -229,17 +238,18 @@ class Chat:
     def _do_continue(self, _: str) -> None:
         turns = self._thread.turns()
         if not turns or turns[-1].read_state() not in UNFINISHED | {"failed"}:
-            raise UserError("there is nothing to continue: the last question has its answer")
+            raise UserError("there is nothing to continue: the last question has come to its end")
         self._waiting = None
         self._run(lambda team: team.resume(self._thread.path, turns[-1].id))
 
     # --- what is said
 
     def _greet(self) -> None:
-        if self._alone or self._sink is None:
-            return
-        begun = f", {len(self._thread.turns())} questions so far" if self._thread.exists() else ""
-        self._say(f"conversation {self._thread.name}{begun}. /help says what can be typed, Ctrl-D ends.")
+        if self._sink and not self._alone:
+            count = len(self._thread.turns()) if self._thread.exists() else 0
+            begun = f", {count} question{'' if count == 1 else 's'} so far" if count else ""
+            text = f"conversation {self._thread.name}{begun}. /help says what can be typed, Ctrl-D ends."
+            self._sink.note(text, "chat")
         self._see_where_it_stands()
 
     def _see_where_it_stands(self) -> None:
@@ -254,7 +264,8 @@ class Chat:
             self._tell(f"the last question has no answer yet; /continue goes on with it: {asked}")
 
     def _prompt(self) -> str:
-        return "answer › " if self._waiting is not None else "› "
+        mark = "›" if (sys.stdout.encoding or "").lower().startswith("utf") else ">"
+        return f"answer {mark} " if self._waiting is not None else f"{mark} "
 
     def _news(self) -> None:
         for text in self._absorber.news():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from habilis.cli.console import ConsoleSink, make_console, usage_text
+from habilis.cli.console import LABEL_WIDTH, ConsoleSink, make_console, usage_text
 from habilis.cli.outcome import body
 from habilis.cli.words import call_text, one_line, plain, seconds_text
 from habilis.config import OFFLINE_NOTICE
@@ -13,6 +13,10 @@ from habilis.core.types import TaskResult
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+NO_ERROR = ', "error": null}'
+"""How the result of a tool that is content ends; a person need not read it."""
 
 
 class ChatSink(ConsoleSink):
@@ -24,6 +28,7 @@ class ChatSink(ConsoleSink):
         self._told: set[str] = set()
         self._calls: dict[str, str] = {}
         self._talking = False
+        self._streamed = 0
 
     @classmethod
     def on(cls, stream: TextIO) -> ChatSink:
@@ -34,10 +39,10 @@ class ChatSink(ConsoleSink):
             self._end_of_talk()
         super().emit(event)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, label: str = "") -> None:
         """A line beside the conversation."""
         self._end_of_talk()
-        self.line("", text, "dim")
+        self.line(label, text, "dim", "dim")
 
     def outcome(self, result: TaskResult, *, answer: bool) -> None:
         """The end of a turn: its answer where `answer` is set, or why there is none, and what it cost."""
@@ -47,12 +52,14 @@ class ChatSink(ConsoleSink):
         if result.status == "answered":
             if answer:
                 self._console.print(Text(self._fit(plain(result.final_answer)), "bold"))
+        elif result.status == "interrupted":
+            self.line("stopped", "/continue goes on with this question", "yellow", "yellow")
         elif result.status != "waiting":
-            for text, _ in body(result):
-                self.line("no", text, "yellow", "yellow")
-        if result.status == "interrupted":
-            self.line("", "/continue goes on with it", "dim")
+            for number, (text, _) in enumerate(body(result)):
+                self.line("" if number else "failed", text, "yellow", "yellow")
         self.line("", " · ".join(_facts(result)), "dim")
+        if self._console.is_terminal:
+            self._console.print()
 
     def _end_of_talk(self) -> None:
         if self._talking:
@@ -88,26 +95,25 @@ class ChatSink(ConsoleSink):
     def _on_tool_call_ended(self, event: ev.ToolCallEnded) -> None:
         self._busy.pop(f"call {event.call_id}", None)
         call = self._calls.pop(event.call_id, event.tool)
-        if event.error is not None:
-            self.line("call", f"✗ {call}: {one_line(event.error, 200)}", "red")
-            return
+        room = max(60, self._console.width - LABEL_WIDTH - 2) if self._console.is_terminal else 240
         made = f" · made {', '.join(event.made)}" if event.made else ""
-        self.line("call", f"✓ {call} → {one_line(event.text, 120)}{made}", "green")
+        failed = event.error is not None
+        came = one_line(event.error or f"{event.text.replace(NO_ERROR, '}')}{made}", room // 2)
+        call = one_line(call, room - len(came) - 5)  # what came of it is what a person wants to see
+        self.line("call", f"✗ {call}: {came}" if failed else f"✓ {call} → {came}", "red" if failed else "green")
 
     def _on_thought(self, event: ev.Thought) -> None:
-        if event.stage == "replied" and event.position != self._streamed:
+        if event.position != self._streamed:  # else it was shown as it came
             super()._on_thought(event)
-
-    _streamed = -1
 
     def _on_thought_piece(self, event: ev.ThoughtPiece) -> None:
         """What the model says, as it says it."""
         from rich.text import Text
 
-        self.pause()
-        self._talking, self._streamed = True, event.position
-        text = plain(event.text) if self._console.is_terminal else ""
-        self._console.print(Text(self._fit(text), "dim"), end="", soft_wrap=True)
+        if self._console.is_terminal:
+            self.pause()
+            self._talking, self._streamed = True, event.position
+            self._console.print(Text(self._fit(plain(event.text)), "dim"), end="", soft_wrap=True)
 
     def _refresh(self) -> None:
         if not self._talking:

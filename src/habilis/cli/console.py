@@ -121,6 +121,8 @@ class ConsoleSink:
             self.line("model", f"✗ {event.purpose or event.role}: {one_line(event.error, 400)}", "red")
 
     def _on_model_retry(self, event: ev.ModelRetry) -> None:
+        self._busy.pop("saying", None)  # what was said so far is said again
+        self._saying = ""
         wait = f"; waiting {seconds_text(event.wait_s)}" if event.wait_s else ""
         self.line("retry", f"{event.role} model, try {event.attempt}: {one_line(event.reason)}{wait}", "yellow")
 

@@ -90,21 +90,27 @@ def _models(models: ModelsSettings, probe: bool) -> Iterator[Finding]:
         seen[key] = settings
     for key, roles in groups.items():
         names = "all roles" if len(groups) == 1 else ", ".join(roles)
-        yield _model(names, seen[key], probe)
+        yield _model(names, seen[key], models, probe)
 
 
-def _model(names: str, settings: RoleSettings, probe: bool) -> Finding:
-    from habilis.models.client import OPENAI_URL, is_loopback, plays_offline
+def _model(names: str, settings: RoleSettings, models: ModelsSettings, probe: bool) -> Finding:
+    from habilis.models.providers import address, is_loopback, missing_extra, plays_offline
 
     if plays_offline(settings):
         todo = "" if settings.provider == "offline" else "set OPENAI_API_KEY and OPENAI_MODEL, or OPENAI_BASE_URL"
         return Finding("model", "note", f"{names}: {OFFLINE_NOTICE}; it knows some families of questions", todo)
-    where = settings.base_url or OPENAI_URL
+    missing = missing_extra(settings)
+    if missing:
+        what, _, todo = missing.partition("; install it: ")
+        return Finding("model", "problem", f"{names}: {what}, which is not installed", todo)
+    if settings.provider == "local":
+        return _local(names, settings, models)
+    where, anthropic = address(settings), settings.provider == "anthropic"
     name = settings.model or ("the first that the server lists" if settings.base_url else "no model is named")
     key = f"key in {settings.api_key_env}" if secret(settings.api_key_env) else f"no key in {settings.api_key_env}"
     text = f"{names}: {name} at {_without_user(where)}, {key}"
     if not settings.model and not settings.base_url:
-        return Finding("model", "problem", text, "set OPENAI_MODEL or models.basic.model")
+        return Finding("model", "problem", text, f"set {'' if anthropic else 'OPENAI_MODEL or '}models.basic.model")
     if not secret(settings.api_key_env) and not settings.base_url:
         return Finding("model", "problem", text, f"set {settings.api_key_env}")
     if not (probe or is_loopback(where)):
@@ -112,9 +118,30 @@ def _model(names: str, settings: RoleSettings, probe: bool) -> Finding:
     return _probe(text, settings)
 
 
+def _local(names: str, settings: RoleSettings, models: ModelsSettings) -> Finding:
+    """Whether the model's file is there, whole, and small enough for the memory that is free. Starts nothing."""
+    from habilis.models.local.files import check, check_memory, looked_at, on_hub
+
+    model = settings.model or ""
+    try:
+        check(model, "basic", models.local)
+        if on_hub(model):
+            how = "fetched if need be" if models.local.download else "used if it was fetched before"
+            return Finding("model", "note", f"{names}: {model} of a hub, {how} (models.local.download)")
+        head = looked_at(Path(model).expanduser())
+        check_memory(Path(model), head, models.local)
+    except UserError as error:
+        return Finding("model", "problem", f"{names}: {error}", "name another file, or mend what is said")
+    template = "" if head.has_chat_template else "; it brings no chat template, which tool calls need"
+    text = (
+        f"{names}: {head.name or Path(model).stem}, served here from {model} ({head.size / (1 << 30):.1f} GB){template}"
+    )
+    return Finding("model", "warning" if template else "ok", text)
+
+
 def _probe(text: str, settings: RoleSettings) -> Finding:
     """Ask the server for its list of models, which costs nothing."""
-    from habilis.models.client import list_models
+    from habilis.models.providers import list_models
 
     patience = min(PROBE_TIMEOUT_S, settings.timeout_s or PROBE_TIMEOUT_S)
     try:
@@ -170,7 +197,7 @@ def _sandbox(settings: Settings) -> Finding:
 
 
 def _tokens(settings: Settings) -> Finding:
-    from habilis.models.client import plays_offline
+    from habilis.models.providers import plays_offline
     from habilis.models.tokens import encoding_for, load
 
     basic = settings.models.role("basic")

@@ -102,6 +102,8 @@ def _take(history: TaskHistory, row: dict[str, Any]) -> None:
     elif kind == "asked":
         history.asked = row["question"]
         told.append(("asks", row["question"]))
+    elif kind == "told":
+        told.append(("you", row["answer"]))
     elif kind == "reviewed":
         word = "accepted" if row["review"]["accepted"] else "sent back"
         told.append(("review", f"{word}: {one_line(row['review']['reason'], 300)}"))

@@ -10,6 +10,7 @@ from habilis.cli.console import usage_text
 from habilis.cli.words import plain, seconds_text
 from habilis.config import OFFLINE_NOTICE
 from habilis.core.types import Status, TaskResult
+from habilis.rundir import THREADS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -94,7 +95,8 @@ def facts(result: TaskResult) -> list[str]:
 
 
 def answer_hint(result: TaskResult) -> str:
-    return f'habilis runs resume "{_shown_path(result.run_dir)}" --answer "…"'
+    turn = f" --task-id {result.task_id}" if Path(result.run_dir).parent.name == THREADS else ""
+    return f'habilis runs resume "{_shown_path(result.run_dir)}"{turn} --answer "…"'
 
 
 def _shown_path(path: str) -> str:

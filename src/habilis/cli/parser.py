@@ -142,6 +142,7 @@ def _add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="answer one question", epilog=EXIT_CODES)
     run.add_argument("question", nargs="?", metavar="QUESTION", help="the question; - reads standard input")
     run.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
+    run.add_argument("--knowledge", action="append", metavar="DIR", help="folder of documents that the task may search")
     run.add_argument(
         "--decide", action="store_true", help="one step: print the next calls for another program to run, as JSON"
     )

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 HEIGHT, WIDTH = 5, 60
 _BLOCKS, _ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*#@"
 SERIES = {"EGL": "egl", "library": "library_size", "accuracy": "accuracy"}
+LEGENDS = {
+    "EGL": "tools written for each call of a tool, so far",
+    "library": "tools in it after the step",
+    "accuracy": "share of the step's answers that are right",
+}
 
 
 def terminal_plot(steps: Sequence[StepMetrics], *, ascii_only: bool = False) -> list[str]:
@@ -41,28 +46,34 @@ def check_plot(path: str) -> None:
 
 def write_plot(training: Training, path: Path) -> None:
     """Draw the three figures, one under the other, into the picture `path`; its ending says in which form."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
-    figure, places = pyplot.subplots(len(SERIES), 1, sharex=True, figsize=(6.4, 6.4), layout="constrained")
+    figure = Figure(figsize=(6.4, 6.8), dpi=150, layout="constrained")
+    places = figure.subplots(len(SERIES), 1, sharex=True)
+    figure.suptitle(
+        f"{Path(training.run_dir).name}: {training.tasks} tasks in {len(training.steps)} steps", fontsize=11
+    )
     steps = [row.step for row in training.steps]
-    for place, (title, name) in zip(places, SERIES.items(), strict=True):
+    for number, (place, (title, name)) in enumerate(zip(places, SERIES.items(), strict=True)):
         values = [getattr(row, name) for row in training.steps]
-        place.plot(steps, [float("nan") if value is None else value for value in values], marker="o")
-        place.set_ylabel(title)
-        place.set_ylim(bottom=0, top=1.05 if name == "accuracy" else None)
-        place.grid(alpha=0.3)
+        known = [value for value in values if value is not None]
+        drawn = [float("nan") if value is None else value for value in values]
+        place.plot(steps, drawn, marker="o", markersize=4, color=f"C{number}", clip_on=False, zorder=3)
+        place.set_title(f"{title}: {LEGENDS[title]}", fontsize=9, loc="left")
+        place.set_ylim(bottom=0, top=1 if name == "accuracy" else max([*known, 0]) * 1.15 or 1)
+        place.yaxis.set_major_locator(MaxNLocator(5, integer=name == "library_size"))
+        place.spines[["top", "right"]].set_visible(False)
+        place.grid(axis="y", alpha=0.3)
+        if known:
+            text, at = _figure(values[-1]) if values[-1] is not None else "", (steps[-1], drawn[-1])
+            place.annotate(text, at, (6, 0), textcoords="offset points", va="center", fontsize=9, annotation_clip=False)
     places[-1].set_xlabel("step")
     places[-1].xaxis.set_major_locator(MaxNLocator(integer=True))
     try:
         figure.savefig(path)
     except (OSError, ValueError) as error:
         raise UserError(f"--plot {path}: {error}") from None
-    finally:
-        pyplot.close(figure)
 
 
 def _bars(values: Sequence[float | None], top: float, ascii_only: bool) -> list[str]:

@@ -15,18 +15,17 @@ from habilis.cli.console import ConsoleSink, SinkHandler, make_console
 from habilis.cli.granting import TerminalGranter, at_terminal
 from habilis.cli.interrupting import guarded
 from habilis.cli.outcome import report
+from habilis.cli.questions import from_stdin, label_of, question_of, schema_of
 from habilis.cli.words import plain, seconds_of
-from habilis.config import Loaded, environment, load_with_origins
+from habilis.config import Loaded, load_with_origins
 from habilis.core.errors import UserError
-from habilis.core.types import Task, TaskResult
+from habilis.core.types import TaskResult
 from habilis.rundir import UNFINISHED, RunDir, TaskDir, ThreadDir, find_run, masked, newest_unfinished
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from habilis.core.events import Event
-
-MAX_QUESTION_BYTES = 1 << 20
 
 
 def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
@@ -49,26 +48,26 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
         from habilis.cli.decide import decide
 
         goes_on = args.run_dir and args.question is None
-        return decide(args, loaded, None if goes_on else str(_question(args, None)), team_factory or _team())
+        return decide(args, loaded, None if goes_on else str(question_of(args, None)), team_factory or _team())
     if args.tools or args.results:
         raise UserError("--tools and --results belong to --decide")
     runs = Path(loaded.settings.runs_dir)
     replayed = _task_of(find_run(runs, args.replay), args.task_id) if args.replay else None
-    question = _question(args, replayed)
+    question = question_of(args, replayed)
     for name in args.file:
         check_file(name)
     if args.library:
         Library(Path(args.library))  # raises for what is none, before a folder is made
-    schema = _schema(args.schema)
+    schema = schema_of(args.schema)
     make_team = team_factory or _team()  # its imports take a while; a run that is killed in them leaves no folder
     if args.thread is not None:
         folder = _begun(ThreadDir.named(runs, args.thread), args)
     else:
-        folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=_label(question))
+        folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=label_of(question))
     before = {task.id for task in folder.tasks()}
     folder.write_run(chosen_settings=chosen_settings(loaded))
     try:
-        return Session(args, loaded, make_team, folder).drive(
+        code = Session(args, loaded, make_team, folder).drive(
             lambda team: team.run(
                 question,
                 files=args.file,
@@ -78,8 +77,12 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
         )
     except BaseException:
         if not before:
-            folder.discard_if_unused()
+            (ThreadDir.of(folder) or folder).discard_if_unused()
         raise
+    thread = ThreadDir.of(folder) if code and not args.quiet else None
+    if thread and thread.turns()[-1].read_state() in UNFINISHED | {"failed"}:
+        _note(f"habilis run --thread {args.thread} --resume goes on with it")
+    return code
 
 
 def _place(args: Namespace, folder: RunDir, replayed: TaskDir | None) -> dict[str, Any]:
@@ -129,7 +132,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
     if task.run.training is not None:
         raise UserError(f"{task.run.path} holds a training run; go on with 'habilis evolve --resume'")
     loaded = load(args, task.run.read_run().get("chosen_settings") or {})
-    answer = _stdin("answer") if args.answer == "-" else args.answer
+    answer = from_stdin("answer") if args.answer == "-" else args.answer
     if answer is not None and task.read_state() != "waiting":
         raise UserError(f"task {task.id} of run {task.run.name} asks nothing; resume it without --answer")
     if answer is not None and not answer.strip():
@@ -152,6 +155,8 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
     overrides += args.set
     if getattr(args, "output", None):
         overrides.append(f"runs_dir={args.output}")
+    if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
+        overrides.append(f"knowledge.folders={json.dumps([str(Path(name).absolute()) for name in args.knowledge])}")
     if getattr(args, "max_tokens", None) is not None:
         overrides.append(f"limits.max_tokens={args.max_tokens}")
     if getattr(args, "max_time", None):
@@ -273,45 +278,6 @@ class _LastTask:
             self.task_id, self.question = event.task_id, event.question
 
 
-def _question(args: Namespace, replayed: TaskDir | None) -> str | Task:
-    """The question from the argument, standard input, the environment, or the replayed run."""
-    text = args.question if args.question is not None else environment().get("HABILIS_QUESTION") or None
-    if text is None and replayed is not None:
-        recorded = replayed.load_task()
-        if recorded is None:
-            raise UserError(f"{replayed.path} does not say what was asked; give the question")
-        return recorded[0]
-    if text is None:
-        raise UserError("no question; for example: habilis run \"What is 2 + 3 * 4?\" (see 'habilis run --help')")
-    if args.question == "-":
-        text = _stdin("question")
-    if not text.strip():
-        raise UserError("the question is empty")
-    if len(text.encode("utf-8", "replace")) > MAX_QUESTION_BYTES:
-        raise UserError("the question is larger than 1 MB; give long text with --file")
-    return str(text)
-
-
-def _schema(name: str | None) -> dict[str, Any] | None:
-    if name is None:
-        return None
-    from habilis.models.answers import read_schema
-
-    return read_schema(Path(name))
-
-
-def _stdin(what: str) -> str:
-    if sys.stdin is None:
-        raise UserError(f"there is no standard input to read the {what} from")
-    data = sys.stdin.buffer.read(MAX_QUESTION_BYTES + 1)
-    if len(data) > MAX_QUESTION_BYTES:
-        raise UserError(f"the {what} on standard input is larger than 1 MB; give long text with --file")
-    try:
-        return data.decode("utf-8-sig").strip()
-    except UnicodeDecodeError as error:
-        raise UserError(f"the {what} on standard input is not UTF-8 (byte {error.start})") from None
-
-
 def check_file(name: str) -> None:
     """Raises `UserError` when the file or folder that --file names is not there or cannot be read."""
     path = Path(name)
@@ -368,7 +334,3 @@ def chosen_settings(loaded: Loaded) -> dict[str, Any]:
         if value is not None and masked({dotted.rsplit(".", 1)[-1]: value}) == {dotted.rsplit(".", 1)[-1]: value}:
             chosen[dotted] = value
     return chosen
-
-
-def _label(question: str | Task) -> str:
-    return question if isinstance(question, str) else question.question

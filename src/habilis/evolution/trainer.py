@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.agents.furnishing import Clients
 from habilis.config import Settings, load_settings
 from habilis.core.errors import BudgetReached, HabilisError, ModelUnreachable, UserError
-from habilis.core.events import Event
+from habilis.core.events import Event, Notice
 from habilis.evolution.batch import Batch, Stop, Watch, task_of
 from habilis.evolution.budget import RunBudget
 from habilis.evolution.outcome import Training, read_training, tokens_paid, write_outcome
@@ -137,9 +137,12 @@ class Evolution:
 
         Known(self.settings.models, lambda text: None, self._clients).check("basic")
         host = ToolHost(self.settings.sandbox)
+        here = self._runner is None and self.settings.evolution.runner == "local"
+        loading = [asyncio.create_task(asyncio.to_thread(_load))] if here else []
         try:
             return await host.level()
         finally:
+            await asyncio.gather(*loading)
             await host.aclose()
 
     async def _work(self, run: RunDir, rows: Sequence[Row], base: Path | None) -> Training:
@@ -179,6 +182,10 @@ class Evolution:
         emit: Events,
     ) -> tuple[Stop, str]:
         """Step after step until the rows, or a rule, end it: why, and in words."""
+        from habilis.models.local.serving import hold
+
+        apart = self.settings.evolution.runner == "process"
+        await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=apart)
         predictions = KeyedRows(training.predictions, "task_id")
         settings = self.settings.evolution
         self._batch = Batch(
@@ -237,6 +244,15 @@ class Evolution:
             spent_tokens=max(int(before.get("tokens") or 0), paid),
             spent_s=float(before.get("seconds") or 0.0),
         )
+
+
+def _load() -> None:
+    """Import what the first task of this process would wait for, while the sandbox is probed."""
+    import numpy  # noqa: F401
+
+    import habilis.agents.checkpoints
+    import habilis.agents.graph
+    import habilis.models.compatible  # noqa: F401
 
 
 def _check(rows: Sequence[Row], start: int) -> None:

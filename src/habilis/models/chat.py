@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
@@ -55,8 +56,10 @@ class Models:
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.perf_counter,
         modes: Modes | None = None,
+        folder: Path | None = None,
     ) -> None:
-        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers.
+        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers;
+        `folder` is where servers of local models are noted (`Clients`).
 
         Raises `UserError` if the settings name no model.
         """
@@ -66,7 +69,7 @@ class Models:
         self._sleep = sleep
         self._clock = clock
         self._modes = modes
-        self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients)
+        self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder)
         self._ledger = Ledger()
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
@@ -324,6 +327,8 @@ def _unreachable(client: Client, role: str, failure: Failure, attempts: int) -> 
     tries = f" after {attempts} attempts" if attempts > 1 else ""
     where = f" at {client.where}" if client.where else ""
     hint = advice(failure, role, key_env, bool(secret(key_env)))
+    if client.log and failure.status is None:
+        hint = f"what its server said is in {client.log}"
     return f"model {client.name}{where}: {failure.text}{tries}; {hint}"
 
 

@@ -1,33 +1,24 @@
-"""From a role's settings to a chat model that can be asked: which provider, which model, over which connection.
-
-Nothing is read from the environment but the key that the settings name; loopback addresses are never sent through a
-proxy; nothing is traced anywhere.
-"""
+"""From a role's settings to a chat model that can be asked, one for all roles of a task with equal settings."""
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
-import ssl
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
-from habilis.config import ModelsSettings, RoleSettings, secret
+from habilis.config import ModelsSettings, RoleSettings
 from habilis.core.errors import ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.models.exchange import Wire
-from habilis.models.failures import advice, expected, sort_out
 from habilis.models.offline import MODEL_NAME
+from habilis.models.providers import address, chat_model, check_extra, connection, is_official, list_models
+from habilis.models.providers import plays_offline as plays_offline
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
-
-OPENAI_URL = "https://api.openai.com/v1"
-NO_KEY = "no-key"
-"""Sent to servers that want none: the client library insists on a key."""
 
 Factory = Callable[[Role, RoleSettings], "BaseChatModel"]
 
@@ -44,7 +35,9 @@ class Client:
     native: bool = True
     """Takes tools and response formats as chat completions have them; else LangChain's `bind_tools` must translate."""
     compatible: bool = False
-    """Is our own client of an OpenAI-compatible server."""
+    """Is a client of ours, which takes all that chat completions take (`compatible.py`, `anthropic.py`)."""
+    log: str = ""
+    """Where a server that we started writes what it does."""
 
     @property
     def official(self) -> bool:
@@ -93,8 +86,17 @@ class Client:
 class Clients:
     """The clients of one task, made when first asked for; roles with equal settings share one."""
 
-    def __init__(self, settings: ModelsSettings, notice: Callable[[str], None], factory: Factory | None = None) -> None:
+    def __init__(
+        self,
+        settings: ModelsSettings,
+        notice: Callable[[str], None],
+        factory: Factory | None = None,
+        *,
+        folder: Path | None = None,
+    ) -> None:
+        """`folder`: where a model server of ours is noted and keeps its log, shared by all that name the same."""
         self._settings = settings
+        self._folder = folder
         self._notice = notice
         self._factory = factory
         self._lock = asyncio.Lock()
@@ -116,11 +118,16 @@ class Clients:
     def check(self, role: Role) -> None:
         """Raises `UserError` if the settings of `role` cannot name a model."""
         settings = self.settings(role)
-        if self._factory or plays_offline(settings) or settings.model or settings.base_url:
+        if self._factory or plays_offline(settings):
             return
-        raise UserError(
-            f"no model is named: set OPENAI_MODEL, or models.{role}.model, to one of your provider's models"
-        )
+        check_extra(settings)
+        if settings.provider == "local":
+            from habilis.models.local.files import check
+
+            check(settings.model, role, self._settings.local)
+        elif not settings.model and not settings.base_url:
+            name = "" if settings.provider == "anthropic" else "OPENAI_MODEL, or "
+            raise UserError(f"no model is named: set {name}models.{role}.model, to one of your provider's models")
 
     async def get(self, role: Role) -> Client:
         """The client of `role`. Raises `UserError` or, when the server cannot name a model, `ModelUnreachable`."""
@@ -158,7 +165,9 @@ class Clients:
             name = f"{MODEL_NAME}, faulty on purpose" if faults else MODEL_NAME
             return Client(OfflineModel(model_name=name, faults=faults), name, "", settings, offline=True)
         self.check(role)
-        return await self._compatible(role, settings)
+        if settings.provider == "local":
+            return await self._served(settings)
+        return await self._connected(role, settings)
 
     def _foreign(self, model: BaseChatModel, settings: RoleSettings) -> Client:
         from langchain_core.language_models import BaseChatModel
@@ -170,118 +179,26 @@ class Clients:
         name = getattr(model, "model_name", None) or getattr(model, "model", None) or kind.__name__
         return Client(model, str(name), kind.__name__, settings, offline=offline, native=native)
 
-    async def _compatible(self, role: Role, settings: RoleSettings) -> Client:
-        from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-
-        from habilis.models.compatible import CompatibleChat
-
-        base_url = (settings.base_url or OPENAI_URL).rstrip("/")
-        key = secret(settings.api_key_env) or NO_KEY
-        http = DefaultAsyncHttpxClient(
-            verify=_verify(base_url, settings), trust_env=not is_loopback(base_url), timeout=settings.timeout_s
-        )
-        self._closers.append(http.aclose)
-        name = settings.model
+    async def _connected(self, role: Role, settings: RoleSettings) -> Client:
+        """A client of a server that is there."""
+        name, where = settings.model, address(settings)
         if not name:
-            api = AsyncOpenAI(
-                base_url=base_url, api_key=key, http_client=http, max_retries=0, default_headers=settings.headers
-            )
-            name = await _first_model(api, role, base_url, settings)
-            self._notice(f"No model is named for {base_url}: using the first that it lists, {name}.")
+            listed = await list_models(settings, role)
+            if not listed:
+                raise ModelUnreachable(f"{where} lists no model: set models.{role}.model")
+            name = listed[0]
+            self._notice(f"No model is named for {where}: using the first that it lists, {name}.")
+        http = connection(settings)
+        self._closers.append(http.aclose)
+        return Client(chat_model(settings, name, http), name, where, settings, compatible=True)
 
-        async def api_key() -> str:  # as a coroutine it keeps LangChain from building a second, blocking client
-            return key
+    async def _served(self, settings: RoleSettings) -> Client:
+        """A client of a server that we start for the model in a file."""
+        from habilis.models.local.serving import serve
 
-        fields: dict[str, Any] = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
-        model = CompatibleChat(
-            model=name,
-            base_url=base_url,
-            api_key=api_key,
-            http_async_client=http,
-            openai_proxy=None,
-            max_retries=0,
-            timeout=settings.timeout_s,
-            default_headers=settings.headers,
-            extra_body=settings.options,
-            official=is_official(base_url),
-            use_responses_api=None if is_official(base_url) else False,
-            streaming=False,
-            **{field: value for field, value in fields.items() if value is not None},
-        )
-        return Client(model, name, base_url, settings, compatible=True)
-
-
-async def list_models(settings: RoleSettings) -> list[str]:
-    """The models that the server of `settings` lists. Raises `ModelUnreachable` with one clear line."""
-    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
-
-    base_url = (settings.base_url or OPENAI_URL).rstrip("/")
-    async with DefaultAsyncHttpxClient(
-        verify=_verify(base_url, settings), trust_env=not is_loopback(base_url), timeout=settings.timeout_s
-    ) as http:
-        api = AsyncOpenAI(
-            base_url=base_url,
-            api_key=secret(settings.api_key_env) or NO_KEY,
-            http_client=http,
-            max_retries=0,
-            default_headers=settings.headers,
-        )
-        return await _list(api, "basic", base_url, settings)
-
-
-async def _first_model(api: Any, role: Role, base_url: str, settings: RoleSettings) -> str:
-    names = await _list(api, role, base_url, settings)
-    if not names:
-        raise ModelUnreachable(f"{base_url} lists no model: set models.{role}.model")
-    return names[0]
-
-
-async def _list(api: Any, role: Role, base_url: str, settings: RoleSettings) -> list[str]:
-    """GET /models, tried once more if the connection broke: a server may just be starting."""
-    caught: tuple[type[Exception], ...] = (*expected(), ValueError)
-    for attempt in (1, 2):
-        try:
-            async with asyncio.timeout(settings.timeout_s):
-                body = await api.get("/models", cast_to=object)
-            rows = body.get("data") or body.get("models") or [] if isinstance(body, dict) else []
-            return [str(row.get("id") or row.get("name")) for row in rows if isinstance(row, dict)]
-        except caught as error:
-            failure = sort_out(error)
-            if failure.what == "retry" and attempt == 1:
-                continue
-            hint = advice(failure, role, settings.api_key_env, bool(secret(settings.api_key_env)))
-            raise ModelUnreachable(f"{base_url}/models: {failure.text}; {hint}") from None
-    raise AssertionError("unreachable")
-
-
-def plays_offline(settings: RoleSettings) -> bool:
-    """Whether a role is played by the offline model: asked for by name, or no key and no address are set."""
-    if settings.provider == "auto":
-        return not settings.base_url and not secret(settings.api_key_env)
-    return settings.provider == "offline"
-
-
-def is_official(base_url: str) -> bool:
-    """Whether an address is OpenAI's own."""
-    host = urlsplit(base_url).hostname or ""
-    return host == "api.openai.com" or host.endswith(".openai.com")
-
-
-def is_loopback(base_url: str) -> bool:
-    """Whether an address is this machine's own, which no proxy can reach."""
-    host = urlsplit(base_url).hostname or ""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
-def _verify(base_url: str, settings: RoleSettings) -> ssl.SSLContext | bool:
-    if settings.verify_ssl is False:
-        return False
-    if base_url.startswith("http://"):
-        # No certificate will be asked for; loading the machine's would take 20 ms. This context trusts none.
-        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    return True
+        server = await serve(settings.model or "", self._settings.local, self._folder, self._notice)
+        reached = settings.model_copy(update={"provider": "openai", "base_url": server.url, "api_key_env": None})
+        http = connection(reached)
+        self._closers.append(http.aclose)
+        model = chat_model(reached, server.name, http, server.key)
+        return Client(model, server.name, f"local:{settings.model}", settings, compatible=True, log=str(server.log))

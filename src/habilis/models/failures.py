@@ -16,6 +16,18 @@ from typing import Any, Literal
 
 RETRIED = frozenset({408, 409, 425, 429})
 _TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too many tokens", re.IGNORECASE)
+STATUS_OF = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""Statuses of errors that come in the middle of a stream (https://docs.anthropic.com/en/api/errors)."""
 MAX_WAIT_S = 120.0
 """No server can make a task wait longer than this before one retry."""
 
@@ -50,7 +62,12 @@ def expected() -> tuple[type[Exception], ...]:
     from langchain_core.exceptions import LangChainException
 
     kinds: list[type[Exception]] = [OSError, BadReply, ServerSaid, LangChainException]
-    for module, name in (("openai", "OpenAIError"), ("httpx", "HTTPError"), ("httpx2", "HTTPError")):
+    for module, name in (
+        ("openai", "OpenAIError"),
+        ("anthropic", "AnthropicError"),
+        ("httpx", "HTTPError"),
+        ("httpx2", "HTTPError"),
+    ):
         if module in sys.modules:
             kinds.append(getattr(sys.modules[module], name))
     return tuple(kinds)
@@ -59,10 +76,13 @@ def expected() -> tuple[type[Exception], ...]:
 def sort_out(error: Exception) -> Failure:
     """What `error`, one of `expected()`, means."""
     status = getattr(error, "status_code", None)
+    streamed = isinstance(status, int) and status < 400
+    if streamed:
+        status = STATUS_OF.get(_type(error))
     text = _text(error)
     if isinstance(status, int) and status >= 400:
         return _by_status(status, text, error)
-    if isinstance(error, ServerSaid):
+    if isinstance(error, ServerSaid) or streamed:
         return Failure("retry", f"the server reported: {text}")
     if isinstance(error, BadReply):
         return Failure("retry", text)
@@ -135,6 +155,13 @@ def backoff_s(attempt: int, seed: str) -> float:
 def _headers(error: Exception) -> Mapping[str, str]:
     headers = getattr(getattr(error, "response", None), "headers", None)
     return headers if headers is not None else {}
+
+
+def _type(error: Exception) -> str:
+    """The kind of error that a body names."""
+    body: Any = getattr(error, "body", None)
+    inner = body.get("error") if isinstance(body, dict) else None
+    return str(inner.get("type")) if isinstance(inner, dict) else ""
 
 
 def _text(error: Exception) -> str:

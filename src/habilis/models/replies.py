@@ -17,6 +17,8 @@ from habilis.models.arguments import strict_arguments
 from habilis.models.calls import UNREADABLE_AT
 from habilis.models.failures import BadReply, ServerSaid
 
+THINKING_BLOCKS = "thinking_blocks"
+"""Key of `additional_kwargs`: thinking that its service signed, and wants back with the reply that it led to."""
 BYTES_PER_TOKEN = 3.4
 """Measured over mixed prompts of code and prose; used where no count is to be had."""
 _LEADING_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(.*?)(?:</\1>|\Z)", re.DOTALL)
@@ -107,6 +109,8 @@ def normalised(message: AIMessage) -> AIMessage:
         kwargs["refusal"] = refusal
     if message.invalid_tool_calls and UNREADABLE_AT in message.additional_kwargs:
         kwargs[UNREADABLE_AT] = message.additional_kwargs[UNREADABLE_AT]
+    if message.additional_kwargs.get(THINKING_BLOCKS):
+        kwargs[THINKING_BLOCKS] = message.additional_kwargs[THINKING_BLOCKS]
     kept = ("finish_reason", "model_name")
     metadata = {key: message.response_metadata[key] for key in kept if message.response_metadata.get(key)}
     return AIMessage(

@@ -14,10 +14,9 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
 from habilis.core.types import ToolSpec
 from habilis.models.calls import UNREADABLE_AT
+from habilis.models.replies import THINKING_BLOCKS
 
 Plain = dict[str, Any]
-SHORT_URL = 120
-"""Characters of an image's URL that stand for themselves."""
 
 
 def digest(value: Any) -> str:
@@ -50,7 +49,7 @@ def _by_digest(content: Any) -> Any:
 def _image_by_digest(block: Plain) -> Plain:
     image = block.get("image_url")
     url = image.get("url") if isinstance(image, dict) else None
-    if not isinstance(url, str) or not url.startswith("data:") or len(url) < SHORT_URL:
+    if not isinstance(url, str) or not url.startswith("data:"):
         return block
     kind, _, data = url.partition(",")
     short = f"{kind},blake2b-{hashlib.blake2b(data.encode(), digest_size=16).hexdigest()}"
@@ -62,7 +61,7 @@ def tools_part(tools: Sequence[ToolSpec]) -> list[Plain]:
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
 
 
-_KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT)
+_KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT, THINKING_BLOCKS)
 _KEPT_METADATA = ("finish_reason", "model_name")
 
 

@@ -28,12 +28,13 @@ from habilis.rundir.keeping import (
 )
 from habilis.rundir.layout import UNFINISHED, RunDir, TaskDir
 from habilis.rundir.masking import masked
-from habilis.rundir.names import check_run_name, run_name, safe_id, slugify
+from habilis.rundir.names import THREADS, check_run_name, run_name, safe_id, slugify
 from habilis.rundir.scores import ScoresDir
 from habilis.rundir.threads import ThreadDir, list_threads
 from habilis.rundir.training import KeyedRows, TrainingDir
 
 __all__ = [
+    "THREADS",
     "UNFINISHED",
     "Cleaning",
     "JsonlSink",

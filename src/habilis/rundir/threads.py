@@ -9,6 +9,7 @@ A turn that was killed leaves the earlier ones as they are, and can be resumed l
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
@@ -73,6 +74,11 @@ class ThreadDir:
         """The name of the turn to come."""
         turns = self.turns()
         return f"{int(turns[-1].id) + 1 if turns else 1:04d}"
+
+    def discard_if_unused(self) -> None:
+        """Remove it if no turn of it came to a model call or a result, and nobody works on it."""
+        with contextlib.suppress(UserError, OSError), self.lock():
+            self.run.discard_if_unused()
 
     def lock(self) -> AbstractContextManager[None]:
         """Hold the conversation for one turn. Raises `UserError` while another process works on it."""

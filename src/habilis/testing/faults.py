@@ -10,6 +10,8 @@ from typing import Any, Literal
 FaultKind = Literal[
     "rate_limit",  # 429 with Retry-After
     "server_error",  # 500
+    "overloaded",  # 529, as Anthropic's service says that it is busy
+    "overloaded_stream",  # the same in the middle of a stream that began with 200; not streamed, like the former
     "hang",  # no answer until the client or the server leaves
     "drop",  # connection closed before the answer
     "drop_body",  # connection closed in the middle of the answer
@@ -27,6 +29,7 @@ FaultKind = Literal[
     "not_found",  # 404
 ]
 _STATUS = {"rate_limit": 429, "server_error": 500, "bad_request": 400, "unauthorized": 401, "forbidden": 403}
+_STATUS |= {"overloaded": 529}
 STATUS: dict[str, int] = {**_STATUS, "not_found": 404}
 TRANSIENT: tuple[FaultKind, ...] = ("rate_limit", "server_error", "drop", "drop_body", "malformed_json")
 """What a client survives by trying again."""
@@ -61,13 +64,16 @@ class SeenRequest:
     @property
     def prompt(self) -> str:
         """All text of all messages."""
-        return "\n".join(content_text(message.get("content")) for message in self.body.get("messages", ()))
+        rows = [self.body.get("system"), *(message.get("content") for message in self.body.get("messages", ()))]
+        return "\n".join(map(content_text, rows)) if rows[0] else "\n".join(map(content_text, rows[1:]))
 
     @property
     def mode(self) -> str:
         """How a structured answer was asked for: `json_schema`, `json_mode`, `function_calling`, or nothing."""
-        kind = (self.body.get("response_format") or {}).get("type", "")
-        if self.body.get("tool_choice") not in (None, "auto", "none"):
+        form = self.body.get("response_format") or (self.body.get("output_config") or {}).get("format") or {}
+        kind, choice = form.get("type", ""), self.body.get("tool_choice")
+        choice = choice.get("type") if isinstance(choice, dict) and choice.get("type") != "function" else choice
+        if choice not in (None, "auto", "none"):
             return "function_calling"
         return "json_mode" if kind == "json_object" else str(kind)
 
@@ -105,4 +111,5 @@ def content_text(content: Any) -> str:
     """The text of a message's content."""
     if isinstance(content, str):
         return content
-    return "".join(str(part.get("text", "")) for part in content or () if isinstance(part, dict))
+    parts = [part for part in content or () if isinstance(part, dict)]
+    return "".join(str(part.get("text") or content_text(part.get("content"))) for part in parts)

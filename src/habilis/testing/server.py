@@ -1,4 +1,4 @@
-"""A chat-completions server on loopback that fails on demand."""
+"""A model server on loopback that fails on demand: chat completions, and Anthropic's messages."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
 
+from habilis.testing import messages_api
 from habilis.testing.completions import as_call, chunks_of, completion_of, read_messages, stopped, with_fault
 from habilis.testing.faults import STATUS, Faults, Schedule, SeenRequest, when
 
@@ -19,8 +20,9 @@ Answerer = Callable[[list[BaseMessage], list[dict[str, Any]], dict[str, Any] | N
 
 
 class ScriptedServer:
-    """A chat-completions server on loopback, in threads of its own. Use it as a context manager.
+    """A model server on loopback, in threads of its own. Use it as a context manager.
 
+    It speaks chat completions below `base_url`, and Anthropic's messages below `anthropic_url`, whose rules it checks.
     `faults`: one fault (or None) per request in order, or a schedule. `refuse`: forms that it answers with 400, of
     `json_schema`, `json_mode`, `function_calling`, `tools`, `stop`. `key`: when set, any other key gets 401. Latency is
     in seconds, per request and per token of the reply. What was asked stands in `requests`.
@@ -57,6 +59,10 @@ class ScriptedServer:
     @property
     def base_url(self) -> str:
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
+
+    @property
+    def anthropic_url(self) -> str:
+        return self.base_url.removesuffix("/v1")
 
     @property
     def finished(self) -> int:
@@ -139,13 +145,17 @@ class _Handler(BaseHTTPRequestHandler):
             scripted.requests.append(seen)
             seen.fault = scripted.choose(seen)
             scripted.news.notify_all()
-        if not self.path.endswith("/completions"):
+        if not self.path.endswith(("/completions", "/v1/messages")):
             return self._refuse(seen, 404, "no such path")
-        if scripted.key and self.headers.get("authorization") != f"Bearer {scripted.key}":
+        said = (self.headers.get("authorization") or "").removeprefix("Bearer ")
+        if scripted.key and scripted.key not in (said, self._anthropic and self.headers.get("x-api-key")):
             return self._refuse(seen, 401, "incorrect API key provided")
+        wrong = messages_api.unfit(seen) if self._anthropic else None
+        if wrong:
+            return self._refuse(seen, *wrong)
         if seen.mode in scripted.refuse or ("tools" in scripted.refuse and body.get("tools")):
             return self._refuse(seen, 400, f"{seen.mode or 'tools'} is not supported")
-        if "stop" in scripted.refuse and body.get("stop"):
+        if "stop" in scripted.refuse and (body.get("stop") or body.get("stop_sequences")):
             return self._refuse(seen, 400, "stop is not supported")
         return self._answer(seen)
 
@@ -157,19 +167,30 @@ class _Handler(BaseHTTPRequestHandler):
             return self._drop()
         if kind == "drop":
             return self._drop()
+        if kind == "overloaded_stream" and not seen.body.get("stream"):
+            return self._refuse(seen, 529, "Overloaded")
         if fault and (fault.status or kind in STATUS):
             return self._refuse(
                 seen, fault.status or STATUS[fault.kind], fault.text or f"scripted {kind}", fault.retry_after
             )
-        tools = seen.body.get("tools") or []
-        message = scripted.answer(read_messages(seen.body["messages"]), tools, seen.body.get("response_format"))
-        message = stopped(message, seen.body.get("stop") or ())
+        body = seen.body
+        if self._anthropic:
+            messages, tools, form = messages_api.read(body)
+        else:
+            messages, tools, form = (
+                read_messages(body["messages"]),
+                body.get("tools") or [],
+                body.get("response_format"),
+            )
+        message = stopped(scripted.answer(messages, tools, form), body.get("stop") or body.get("stop_sequences") or ())
         if seen.mode == "function_calling" and not message.tool_calls:
             message = as_call(message, tools)
-        completion = completion_of(seen, with_fault(message, tools, kind), kind)
-        scripted.closing.wait(
-            scripted.latency_s + scripted.latency_per_token_s * completion["usage"]["completion_tokens"]
-        )
+        message = with_fault(message, tools, kind)
+        completion = (messages_api.message_of if self._anthropic else completion_of)(seen, message, kind)
+        usage = completion["usage"]
+        spoken = usage["output_tokens" if self._anthropic else "completion_tokens"]
+        speaking_s = scripted.latency_per_token_s * spoken
+        scripted.closing.wait(scripted.latency_s + (0.0 if body.get("stream") else speaking_s))
         if not scripted.usage or kind == "no_usage":
             del completion["usage"]
         if kind == "malformed_json":
@@ -177,14 +198,19 @@ class _Handler(BaseHTTPRequestHandler):
         # Counted before the last byte leaves: a client that was killed right behind it had its answer.
         seen.status, seen.finished = 200, kind != "drop_body"
         if seen.body.get("stream"):
-            return self._stream(seen, completion, cut=kind == "drop_body")
+            return self._stream(seen, completion, speaking_s, cut=kind == "drop_body")
         return self._send(200, completion, cut=kind == "drop_body")
 
     def _refuse(self, seen: SeenRequest, status: int, text: str, retry_after: float | None = None) -> None:
         seen.status = status
         code = "insufficient_quota" if status == 402 else f"scripted_{status}"
         headers = {"retry-after": f"{retry_after:g}"} if retry_after is not None else {}
-        self._send(status, _error(text, code), headers=headers)
+        body = messages_api.error_body(status, text) if self._anthropic else _error(text, code)
+        self._send(status, body, headers=headers)
+
+    @property
+    def _anthropic(self) -> bool:
+        return self.path.endswith("/messages")
 
     def _drop(self) -> None:
         self.close_connection = True
@@ -210,14 +236,21 @@ class _Handler(BaseHTTPRequestHandler):
         if cut:
             self._drop()
 
-    def _stream(self, seen: SeenRequest, completion: dict[str, Any], *, cut: bool) -> None:
+    def _stream(self, seen: SeenRequest, completion: dict[str, Any], speaking_s: float, *, cut: bool) -> None:
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        events = [json.dumps(chunk).encode() for chunk in chunks_of(seen, completion)]
-        for event in events[: len(events) // 2] if cut else [*events, b"[DONE]"]:
-            data = b"data: " + event + b"\n\n"
+        if self._anthropic:
+            events = list(messages_api.events_of(completion))
+        else:
+            events = [b"data: %s\n\n" % json.dumps(chunk).encode() for chunk in chunks_of(seen, completion)]
+            events.append(b"data: [DONE]\n\n")
+        if seen.fault and seen.fault.kind == "overloaded_stream":
+            events = [*events[: len(events) // 2], messages_api.error_event(529, "Overloaded")]
+            seen.finished = False
+        for data in events[: len(events) // 2] if cut else events:
+            self.server.scripted.closing.wait(speaking_s / len(events))
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.flush()
         if cut:

@@ -12,6 +12,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from habilis.config import ToolsSettings
@@ -39,6 +40,7 @@ from habilis.tools.names import safe_name
 from habilis.tools.records import RecordedCall
 from habilis.tools.replay import Replayer, compact, distinct
 from habilis.tools.reviving import revived
+from habilis.tools.skeleton import as_asked, skeleton
 from habilis.tools.writers import extract_code
 
 if TYPE_CHECKING:
@@ -82,6 +84,8 @@ class _Job:
     attempts: int
     prompt: Callable[[str], Rendered]
     wanted: Wanted
+    whole: Callable[[str], str] = str
+    """Puts before a module what its writer left out of it."""
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,7 @@ class Smith:
                 output_schema=json.dumps(request.output_schema, ensure_ascii=False),
                 question=question,
                 files=list(files),
+                skeleton=skeleton(request, files),
                 failure=failure,
             )
 
@@ -191,7 +196,8 @@ class Smith:
             with private.reserve(request.name) as name:
                 self._emit(ToolBuildStarted(tool=name, purpose="build"))
                 wanted = Wanted(name, properties(request.input_schema))
-                job = _Job("build", self._settings.build_attempts, prompt, wanted)
+                whole = partial(as_asked, request=request, files=files)
+                job = _Job("build", self._settings.build_attempts, prompt, wanted, whole)
                 back = await revived(self._gate, self._library, request, key, wanted)
                 made = _Made(0, back.passed) if back else await self._forge(job)
                 if isinstance(made, str):
@@ -323,6 +329,7 @@ class Smith:
             prompt = job.prompt(failure)
             try:
                 source = extract_code(await self._writer.write(prompt.system, prompt.user))
+                source = job.whole(source)
                 return _Made(attempt, await self._gate.check(source, job.wanted))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)

@@ -13,8 +13,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from habilis.core.types import ToolRequest
 from habilis.models.offline import reply
 from habilis.prompts import Prompts, Rendered
+from habilis.tools.skeleton import skeleton
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "data"
 _TYPES = {"array_of_strings": "string", "array_of_numbers": "number"}
@@ -150,6 +152,15 @@ class Player:
             output_schema=json.dumps(schema(request["returns"])),
             question=question,
             files=self.view(names),
+            skeleton=skeleton(
+                ToolRequest(
+                    name=request["name"],
+                    description=request["description"],
+                    input_schema=schema(request["parameters"]),
+                    output_schema=schema(request["returns"]),
+                ),
+                self.view(names),
+            ),
             failure=failure,
         ).content
         tool = Loaded(code_in(str(text)))
@@ -210,7 +221,7 @@ class Player:
                 history = self._mend(history, failing, played)
                 failing = []
         review = self.data("review", question=question, answer=played.text, invocations=log)
-        answer = self.data("answer", question=question, findings=played.text)
+        answer = self.data("answer", question=question, findings=played.text, sources=[])
         played.status = "answered" if review["status"] == "FINISH" else "gave_up"
         played.final = answer["final_answer"]
         return played

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,7 @@ pytestmark = [
 MakeTool = Callable[..., Runnable]
 Call = Callable[..., Awaitable[SandboxExit]]
 MODULE = """
-import atexit, builtins, os, signal, threading, time
+import atexit, builtins, ctypes, os, signal, sys, threading, time
 from pydantic import BaseModel
 
 class InputModel(BaseModel):
@@ -133,25 +136,31 @@ async def test_only_the_last_few_tools_wait(call: Call) -> None:
     await until(lambda: len(waiting()) <= 3)
 
 
-@pytest.mark.parametrize(
-    "poison",
-    [
-        "threading.Thread(target=forever, daemon=True).start()",
-        "atexit.register(forever)",
-        "os.fork() or forever()",
-        "os.fork() or (os.setsid(), [os.kill(os.getppid(), 18) or time.sleep(0.001) for _ in range(10**6)])",
-        "builtins.len = lambda thing: 666",
-        "os.closerange(3, 64)",
-        "os.kill(os.getpid(), signal.SIGSTOP)",
-        "os.kill(0, signal.SIGKILL)",
-        "forever()",
-        "os._exit(0)",
-        "raise ValueError('loaded')",
-        "print('x' * 9_000_000)",
-        '[os.write(number, b\'{"step": "call", "result": {"value": 666}}\') for number in (4, 5, 6)]',
-        "held = [bytearray(1 << 20) for _ in range(1 << 12)]",
-    ],
+POISONS = (
+    "threading.Thread(target=forever, daemon=True).start()",
+    "atexit.register(forever)",
+    "os.fork() or forever()",
+    "os.fork() or (os.setsid(), [os.kill(os.getppid(), 18) or time.sleep(0.001) for _ in range(10**6)])",
+    "builtins.len = lambda thing: 666",
+    "os.closerange(3, 64)",
+    "os.kill(os.getpid(), signal.SIGSTOP)",
+    "os.kill(0, signal.SIGKILL)",
+    "forever()",
+    "os._exit(0)",
+    "raise ValueError('loaded')",
+    "print('x' * 9_000_000)",
+    '[os.write(number, b\'{"step": "call", "result": {"value": 666}}\') for number in (4, 5, 6)]',
+    "held = [bytearray(1 << 20) for _ in range(1 << 12)]",
+    "[os.write(3, str(number).encode()) for number in range(1, 200)]",
+    "sys.modules['_habilis_sprouting'].beside = os.getppid",
+    "sys.modules['_habilis_sprouting'].beside = lambda: 1",
+    "sys.modules['_habilis_sprouting'].beside = forever",
+    "os.setsid = os.getpid",
+    "ctypes.CDLL(None).syscall(56, 0x8000 | 17, 0, 0, 0, 0) or forever()",
 )
+
+
+@pytest.mark.parametrize("poison", POISONS)
 async def test_a_module_that_is_hostile_when_it_waits_harms_no_other(call: Call, server: Server, poison: str) -> None:
     """It acts from its second loading on, the one before a call is asked for."""
     hostile = MODULE + f"\nif os.path.exists('called'):\n    {poison}\n"
@@ -165,6 +174,68 @@ async def test_a_module_that_is_hostile_when_it_waits_harms_no_other(call: Call,
     assert server.usable
     await server.aclose()
     assert waiting() == set()
+
+
+@pytest.mark.slow
+async def test_what_is_hostile_when_it_is_split_harms_no_other(call: Call, server: Server) -> None:
+    """Many calls at once of each hostile module, all among calls of an innocent one."""
+    innocent = MODULE.replace("input.number,", "'innocent',")
+    await call(innocent)
+    for poison in POISONS:
+        hostile = MODULE + f"\nif os.path.exists('called'):\n    {poison}\n"
+        calls = [call(source) for _ in range(3) for source in (hostile, innocent)]
+        ended = await asyncio.gather(*calls)
+        assert [value_of(one) for one in ended[1::2]] == [["innocent", [2]]] * 3, poison
+        assert server.usable, poison
+    await server.aclose()
+    assert waiting() == set()
+
+
+async def test_many_calls_at_once_load_their_tool_once_and_share_nothing(call: Call, workspace: Path) -> None:
+    counted = MODULE + "\nwith open('loads', 'a') as loads:\n    loads.write('x')\n"
+    counted = counted.replace("[input.number, seen]", "[input.number, seen, os.getpid(), os.getsid(0)]")
+    found = [value_of(ended) for ended in await asyncio.gather(*(call(counted, number) for number in range(40)))]
+    assert [(number, seen) for number, seen, _, _ in found] == [(number, [2]) for number in range(40)]
+    assert len({pid for _, _, pid, _ in found}) == 40
+    assert all(pid == session for _, _, pid, session in found)
+    assert len((workspace / "loads").read_text()) < 5
+
+
+async def test_many_calls_of_a_tool_that_cannot_be_split_are_made_all_the_same(call: Call) -> None:
+    threaded = MODULE + "\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+    for _ in range(2):
+        found = await asyncio.gather(*(call(threaded, number) for number in range(8)))
+        assert [value_of(ended) for ended in found] == [[number, [2]] for number in range(8)]
+
+
+async def test_calls_go_on_when_the_process_that_they_are_split_from_is_killed(call: Call) -> None:
+    """Those that had begun come to their end, and so do those that had not."""
+    await call(MODULE)
+    slow = MODULE.replace("    seen.append", "    time.sleep(0.05)\n    seen.append")
+    calls = [asyncio.create_task(call(slow, number)) for number in range(30)]
+    await until(lambda: bool(waiting()) or all(one.done() for one in calls))
+    for pid in waiting():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    found = [value_of(ended) for ended in await asyncio.gather(*calls)]
+    assert found == [[number, [2]] for number in range(30)]
+
+
+async def test_calls_of_one_tool_at_once_reach_neither_each_other_nor_what_they_were_split_from(call: Call) -> None:
+    """Each has a Landlock domain of its own, inside that of the loaded process."""
+    body = """
+    others = set(range(max(2, os.getpid() - 60), os.getpid() + 60)) | {os.getppid()}
+    for pid in others - {os.getpid()}:
+        try:
+            os.kill(pid, 0)
+            seen.append(pid)
+        except (ProcessLookupError, PermissionError):
+            pass
+    time.sleep(0.05)
+    seen.append"""
+    reaching = MODULE.replace("\n    seen.append", body)
+    found = await asyncio.gather(*(call(reaching, number) for number in range(20)))
+    assert [value_of(ended) for ended in found] == [[number, [2]] for number in range(20)]
 
 
 BODIES = {

@@ -182,7 +182,7 @@ class _Filler:
                     update={"ending": "retired", "reason": f"the same source as {fate.into}, which is"}
                 )
                 into = None
-            last.append(fate.model_copy(update={"into": into}))
+            last.append(fate if fate.into == into else fate.model_copy(update={"into": into}))
         return last
 
     def _is_retired(self, name: str) -> bool:

@@ -52,7 +52,7 @@ async def gates(library: Library, folder: Path, settings: Settings, host: ToolHo
     prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
     grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
     view = LayeredLibrary(Library(staging), library)
-    replayer = Replayer(own, view, None, prompts)
+    replayer = Replayer(own, view, None, prompts, live=False)
     try:
         own.start_trials(view.private.aside_root())
         yield Gates(own, view, grants, replayer, Gate(own, view, replayer, grants), prompts)

@@ -141,7 +141,15 @@ async def _written(
     try:
         writer = make_writer(settings.writer, models, tried.staging.parent)
         smith = Smith(
-            tried.host, collected.view, writer, models, tried.prompts, emit, settings.tools, grants=tried.grants
+            tried.host,
+            collected.view,
+            writer,
+            models,
+            tried.prompts,
+            emit,
+            settings.tools,
+            grants=tried.grants,
+            live=False,
         )
         origin = Origin(how="merged", writer=writer.name, model=models.name("builder"))
         made = await merger.make(group, smith, origin)

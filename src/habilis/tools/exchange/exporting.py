@@ -156,7 +156,7 @@ class Exporter:
         newest = distinct([call for call in calls if call.version == tool.version])[0][-MAX_TESTS:]
         wanted = {call.call_id: call for call in (*changed, *newest)}
         view = _Stored(self._library, store)
-        prover = Prover(Replayer(self._host, view, None, self._prompts), self._grants)
+        prover = Prover(Replayer(self._host, view, None, self._prompts, live=False), self._grants)
         proof = await prover.prove(tool, list(wanted.values()), scratch)
         marked = [
             call.model_copy(update={"why_not": call.why_not or "it was redacted"})

@@ -133,7 +133,7 @@ class _Import:
         self._staged.path.mkdir()
         prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
         view = LayeredLibrary(self._staged, Library(generations.library))
-        replayer = Replayer(host, view, None, prompts)
+        replayer = Replayer(host, view, None, prompts, live=False)
         self._gate = Gate(host, view, replayer, grants)
         self._prover = Prover(replayer, grants)
         self._known = Known(generations)

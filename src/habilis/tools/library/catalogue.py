@@ -7,9 +7,11 @@ file can be deleted at any time: it is made again.
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,14 +48,15 @@ class Catalogue:
     @classmethod
     def of(cls, folder: Path, known: Catalogue | None = None) -> Catalogue:
         """The catalogue of `folder` as its files are now; what `known` (or its own file) tells truly is not read."""
-        before = known._rows if known is not None else _read(folder)
-        library = Library(folder)
-        rows = {}
-        for name in tool_files(folder):
-            stamp = _stamp(folder, name)
-            row = before.get(name)
-            rows[name] = row if row is not None and row.stamp == stamp else _made(library, name, stamp)
-        return cls(rows, folder)
+        with _uncollected():
+            before = known._rows if known is not None else _read(folder)
+            library = Library(folder)
+            rows = {}
+            for name in tool_files(folder):
+                stamp = _stamp(folder, name)
+                row = before.get(name)
+                rows[name] = row if row is not None and row.stamp == stamp else _made(library, name, stamp)
+            return cls(rows, folder)
 
     def changed(self, since: Catalogue) -> list[Listed]:
         """The entries that are not the very files of `since`."""
@@ -97,6 +100,19 @@ class _Row:
         one, card = self.listed, self.listed.card
         told = [card.description, card.parameters, card.explained, card.answered]
         return [self.stamp, *told, one.version, one.aliases, one.our_suffix]
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without garbage collection: a hundred thousand objects are made that all stay, and each look through them, and
+    through all that the process holds besides, would find nothing."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _read(folder: Path) -> dict[str, _Row]:

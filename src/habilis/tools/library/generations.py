@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import errno
 import fcntl
 import hashlib
 import json
@@ -29,6 +28,7 @@ from habilis.core.types import FORMAT
 from habilis.rundir import atomic_write, list_runs
 from habilis.rundir.files import remove_tree, sync
 from habilis.tools.library.catalogue import Catalogue
+from habilis.tools.library.imaging import image
 from habilis.tools.library.places import (
     CONVERTING,
     followed,
@@ -41,7 +41,6 @@ from habilis.tools.library.places import (
 
 REPORT = "report.json"
 _DRAFT, _GONE = ".draft", ".gone-"
-_NOT_LINKED = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACCES}
 _POLL_S = 0.05
 
 
@@ -145,7 +144,7 @@ class Generations:
                 source = self.library.resolve() if start is None else self.path(start)
                 if source.is_dir():
                     with _quiet(source):
-                        _image(source, folder)
+                        image(source, folder, but=(REPORT, "__pycache__"))
                 yield folder
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
@@ -186,7 +185,7 @@ class Generations:
         with self._locked():
             for left in self.folder.glob(f"{_GONE}*"):  # what a killed one left
                 remove_tree(left)
-            numbers = sorted(int(path.name) for path in self.folder.iterdir() if is_generation(path))
+            numbers = self.numbers()
             kept = {*numbers[-keep:], *spared, self.current()} if keep > 0 else set(numbers)
             return [self._packed(number) for number in numbers if number not in kept]
 
@@ -315,34 +314,14 @@ def _quiet(library: Path) -> Iterator[None]:
         yield
 
 
-def _image(source: Path, target: Path) -> None:
-    """Fill `target` with all of `source`, files shared where the file system allows that."""
-    for entry in os.scandir(source):
-        name = entry.name
-        if name.startswith(".") or name in (REPORT, "__pycache__"):
-            continue
-        place = f"{target}/{name}"
-        if entry.is_symlink():
-            Path(place).symlink_to(Path(entry.path).readlink())
-        elif entry.is_dir():
-            Path(place).mkdir()
-            _image(Path(entry.path), Path(place))
-        elif entry.is_file():
-            try:
-                os.link(entry.path, place)
-            except OSError as error:
-                if error.errno not in _NOT_LINKED:
-                    raise
-                shutil.copy2(entry.path, place)
-
-
 def _written(report: Mapping[str, Any]) -> str:
     """A report as text, one line for each tool that it tells of."""
+    encode = json.JSONEncoder(ensure_ascii=False).encode  # one for all: a library of ten thousand has as many lines
     parts = []
     for key, value in report.items():
         rows = value if isinstance(value, (list, tuple)) else ()
-        text = ",\n  ".join(json.dumps(row, ensure_ascii=False) for row in rows)
-        parts.append(f'"{key}": [\n  {text}\n ]' if rows else f'"{key}": {json.dumps(value, ensure_ascii=False)}')
+        text = ",\n  ".join(map(encode, rows))
+        parts.append(f'"{key}": [\n  {text}\n ]' if rows else f'"{key}": {encode(value)}')
     return "{\n " + ",\n ".join(parts) + "\n}\n"
 
 

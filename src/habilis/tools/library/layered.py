@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.types import Invocation, ToolCard
 from habilis.tools.contract import Contract
 from habilis.tools.library.folder import Broken, Library
-from habilis.tools.library.places import writer_lock
+from habilis.tools.library.places import is_generation, writer_lock
 from habilis.tools.library.tool import Origin, Tool
 from habilis.tools.records import RecordedCall
 from habilis.tools.retrieval import BM25Retriever
@@ -54,7 +55,7 @@ class LayeredLibrary:
         `also` are tools of other places, ranked among those of the libraries.
         """
         if self._index is None:
-            self._index = self.public.index() if self.public else BM25Retriever()
+            self._index = _index_of(self.public)
         self._index.follow([*self.cards(), *also])
         return self._index.search(query, k)
 
@@ -116,6 +117,19 @@ class LayeredLibrary:
         """See `Library.describe_missing`, for both libraries."""
         public = await self.public.describe_missing(host) if self.public else []
         return [*(_public(tool) for tool in public), *await self.private.describe_missing(host)]
+
+
+def _index_of(public: Library | None) -> BM25Retriever:
+    """An index of one's own over the public library, not yet of what one has made oneself."""
+    if public is None:
+        return BM25Retriever()
+    return _of_generation(public.path).copy() if is_generation(public.path) else public.index()
+
+
+@lru_cache(maxsize=2)
+def _of_generation(folder: Path) -> BM25Retriever:
+    """The index of a generation, which does not change: made once for all tasks of a step."""
+    return Library(folder).index()
 
 
 def _public(tool: Tool) -> Tool:

@@ -85,6 +85,15 @@ class BM25Retriever:
     def __len__(self) -> int:
         return len(self._cards)
 
+    def copy(self) -> BM25Retriever:
+        """An index of the same cards, which changes by itself."""
+        other = BM25Retriever()
+        other._cards, other._places, other._names = dict(self._cards), dict(self._places), list(self._names)
+        other._dead, other._saved, other._counts = set(self._dead), self._saved, dict(self._counts)
+        other._new = {term: (places[:], impacts[:]) for term, (places, impacts) in self._new.items()}
+        other._beginnings = {start: list(found) for start, found in self._beginnings.items()}
+        return other
+
     def add(self, card: ToolCard) -> None:
         """Put `card` into the index, in the place of one of the same name."""
         if self._cards.get(card.name) == card:

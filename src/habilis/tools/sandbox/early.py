@@ -1,12 +1,12 @@
-"""Calls that begin early: a tool that was called is loaded again at once, behind all of a call's walls, and its process
-waits, stopped, for the arguments of the next call. It does one call and ends, so nothing goes from a call to the next.
+"""Tools that are loaded before they are called: seeds. A tool that was called is loaded again at once, behind all of a
+call's walls, and its process waits, stopped. Each call of that tool is a process split off from it, which does one call
+and ends: nothing goes from a call to the next.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Protocol
@@ -14,11 +14,11 @@ from typing import Protocol
 from habilis.core.ports import SandboxLimits
 from habilis.tools.sandbox.pipes import Ears
 
-LOAD_S, KEEP_S = 10.0, 60.0
-"""How long a tool may take to load, and how long it is kept without a call."""
+LOAD_S, KEEP_S, PATIENCE_S = 10.0, 60.0, 2.0
+"""How long a tool may take to load, how long it is kept, and how long a call waits for one that is being loaded."""
 MOST = 3
-MOST_ARGUMENTS = 1 << 15
-"""Bytes: what a pipe takes without anyone reading."""
+AT_ONCE = 32
+"""For how many calls at once a seed's limit of processes is made; all that are split off from it inherit it."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Server(Protocol):
 
     usable: bool
 
-    def begin(self, request: bytes, limits: SandboxLimits, later: int) -> tuple[int, Begun]: ...
+    def begin(self, request: bytes, limits: SandboxLimits) -> tuple[int, Begun]: ...
 
     def tell(self, message: str) -> None: ...
 
@@ -54,53 +54,56 @@ class Server(Protocol):
     async def end(self, number: int) -> None: ...
 
 
-@dataclass
-class _Waiting:
-    number: int
-    call: Begun
-    arguments: int
-    """The end of a pipe that the arguments go into."""
+class Seed:
+    """A tool that is loaded, or is being loaded. `ready` is done once that is known to have worked, or not."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.call: Begun | None = None
+        self.ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def settle(self, loaded: bool) -> None:
+        if not self.ready.done():
+            self.ready.set_result(loaded)
 
 
 class Shelf:
-    """The calls that wait for their arguments in one server: the last few tools, one process each."""
+    """The seeds of one server: of the last few tools, one process each."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
-        self._waiting: dict[bytes, _Waiting] = {}
+        self._seeds: dict[bytes, Seed] = {}
         self._quiet: dict[bytes, bool] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def take(self, early: Early, processes: int) -> int | None:
-        """The number of a call that has begun and is given its arguments herewith; None when none waits.
+    async def seed(self, early: Early, processes: int, *, alone: bool) -> Seed | None:
+        """The seed of a tool; None where there is none, or its limit of processes is low.
 
-        Its limit of processes must fit: it was set when the call began.
+        A call that comes `alone` has the seed for itself, loaded or not; among many each waits while it loads.
         """
-        waiting = self._waiting.get(early.tool)
-        if waiting is None or waiting.call.ended.done() or processes > waiting.call.processes:
+        seed = self._seeds.get(early.tool)
+        if seed is None:
             return None
-        if len(early.arguments) > MOST_ARGUMENTS:
+        if alone:
+            if seed.call is None or seed.call.ended.done() or processes > seed.call.processes:
+                return None
+            return self._seeds.pop(early.tool)
+        if not seed.ready.done():
+            await asyncio.wait([seed.ready], timeout=PATIENCE_S)
+        if self._seeds.get(early.tool) is not seed or not seed.ready.done() or not seed.ready.result():
             return None
-        del self._waiting[early.tool]
-        waiting.call.held = False
-        ears = waiting.call.ears
-        ears.stop_for("taken")
-        ears.again()
-        try:
-            if os.write(waiting.arguments, early.arguments) == len(early.arguments):
-                self._server.tell(f"go {waiting.number}")
-                return waiting.number
-        except OSError:  # the tool has meddled with the pipe
-            self._quiet[early.tool] = False
-        finally:
-            os.close(waiting.arguments)
-        self._run(self._server.end(waiting.number))
-        return None
+        if seed.call is None or seed.call.ended.done() or processes > seed.call.processes:
+            return None
+        self._seeds[early.tool] = self._seeds.pop(early.tool)  # used last, let go of last
+        return seed
 
     def refill(self, early: Early, limits: SandboxLimits) -> None:
-        """Have the tool of a call that went well wait for the next one."""
-        if early.tool not in self._waiting and self._quiet.get(early.tool, True):
-            self._run(self._keep(early, limits))
+        """Have a tool loaded for calls to come."""
+        if early.tool not in self._seeds and self._quiet.get(early.tool, True):
+            seed = self._seeds[early.tool] = Seed()
+            task = asyncio.create_task(self._keep(seed, early, limits))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     async def aclose(self) -> None:
         """End what waits; the server has gone, or is told."""
@@ -109,49 +112,38 @@ class Shelf:
         if self._tasks:
             await asyncio.wait(self._tasks)
 
-    async def _keep(self, early: Early, limits: SandboxLimits) -> None:
+    async def _keep(self, seed: Seed, early: Early, limits: SandboxLimits) -> None:
         """Load the tool, keep it while it is wanted."""
-        if early.tool not in self._quiet:
-            self._quiet[early.tool] = await asyncio.to_thread(early.quiet)
-        if not self._quiet[early.tool] or early.tool in self._waiting or not self._server.usable:
-            return
-        end, ours = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        os.set_blocking(end, True)
         try:
-            number, call = self._server.begin(early.tool, limits, end)
-        except ConnectionError:
-            os.close(ours)
+            if early.tool not in self._quiet:
+                self._quiet[early.tool] = await asyncio.to_thread(early.quiet)
+            if self._quiet[early.tool] and self._server.usable:
+                reason = await self._lived(seed, early, limits)
+                self._quiet[early.tool] = reason in ("spent", "enough")
+        except ConnectionError:  # the server takes no more calls
             return
         finally:
-            os.close(end)
-        waiting = self._waiting[early.tool] = _Waiting(number, call, ours)
-        call.ears.told = lambda: call.ears.stop_for("loaded") if b"loaded" in call.ears.reply else None
-        try:
-            reason = await self._server.watched(number, replace(limits, wall_s=LOAD_S))
-            if reason == "loaded":
-                reason = await self._held(waiting, limits)
-            if reason not in ("taken", "enough"):
-                self._quiet[early.tool] = False
-        finally:
-            if self._waiting.get(early.tool) is waiting:
-                del self._waiting[early.tool]
-                os.close(ours)
-                await self._server.end(number)
+            seed.settle(loaded=False)
+            if self._seeds.get(early.tool) is seed:
+                del self._seeds[early.tool]
+            if seed.call is not None:
+                await self._server.end(seed.number)
 
-    async def _held(self, waiting: _Waiting, limits: SandboxLimits) -> str:
-        """Wait, with the process stopped, until the call comes: why not, otherwise."""
-        if waiting not in self._waiting.values():
-            return "taken"
-        waiting.call.ears.again()
-        waiting.call.held = True
+    async def _lived(self, seed: Seed, early: Early, limits: SandboxLimits) -> str:
+        """Begin, and wait for the end: why it came. `spent`: it did a call itself; `enough`: it was not wanted more."""
+        seed.number, seed.call = self._server.begin(early.tool, limits)
+        ears = seed.call.ears
+        ears.told = lambda: ears.stop_for("loaded") if b"loaded" in ears.reply else None
+        reason = await self._server.watched(seed.number, replace(limits, wall_s=LOAD_S))
+        if reason != "loaded":
+            return reason
+        ears.again()
+        seed.call.held = True
         with suppress(OSError):  # the server has gone, which ends the wait
-            self._server.tell(f"hold {waiting.number}")
-        for oldest in list(self._waiting.values())[:-MOST]:
-            oldest.call.ears.stop_for("enough")
-        reason = await self._server.watched(waiting.number, replace(limits, wall_s=KEEP_S))
+            self._server.tell(f"hold {seed.number}")
+        seed.settle(loaded=True)
+        for oldest in list(self._seeds.values())[:-MOST]:
+            if oldest.call is not None:
+                oldest.call.ears.stop_for("enough")
+        reason = await self._server.watched(seed.number, replace(limits, wall_s=KEEP_S))
         return "enough" if reason == "time" else reason
-
-    def _run(self, work: Coroutine[None, None, None]) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

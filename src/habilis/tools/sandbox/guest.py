@@ -108,9 +108,9 @@ def main() -> None:
     work(request, reply)
 
 
-def work(request: "dict[str, Any]", reply: "Reply", later: "int | None" = None) -> None:
-    """Do the steps of `request`, reply to each, end this process. The arguments come out of `later`, if given, when
-    the tool is loaded."""
+def work(request: "dict[str, Any]", reply: "Reply", later: Any = None) -> None:
+    """Do the steps of `request`, reply to each, end this process. `later`, if given, is called once the tool is loaded:
+    it returns, in the process that is to make the call, its arguments and its own way back."""
     opened = Opened(request.get("files", []), request["workspace"])
     seal(request.get("sealed", ""))
     tool: Any = None
@@ -119,7 +119,9 @@ def work(request: "dict[str, Any]", reply: "Reply", later: "int | None" = None) 
             if tool is None:
                 tool = load(request["name"], request["source"], opened)
                 if later is not None:
-                    request["arguments"] = awaited(later, reply)
+                    gc.collect()  # now, and not in each process that is split off from this one
+                    reply.send({"step": "loaded"})
+                    request["arguments"], reply = later()
             result = describe(tool) if step == "describe" else call(tool, request["arguments"], opened)
             frame: dict[str, Any] = {"step": step, "result": result}
         except Refusal as refusal:
@@ -152,17 +154,6 @@ def seal(program: str) -> None:
         if libc.prctl(option, *map(ctypes.c_ulong, values), *nothing) != 0:
             raise OSError(ctypes.get_errno(), "seccomp")
     SEALED.append(True)
-
-
-def awaited(later: int, reply: "Reply") -> Any:
-    """Say that the tool is loaded, and wait for the arguments; the end without any means that no call comes."""
-    reply.send({"step": "loaded"})
-    data = b"".join(iter(lambda: os.read(later, 1 << 16), b""))
-    os.close(later)
-    if not data:
-        os._exit(0)
-    reply.send({"step": "ready"})
-    return json.loads(data)
 
 
 def load_pydantic() -> None:

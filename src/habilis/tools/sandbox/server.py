@@ -3,12 +3,13 @@
     python -s -P -S -B confine.py POLICY python -s -P -S -B server.py
 
 HABILIS_IN holds the set-up `{programs, packages, limits}`, HABILIS_OUT is a socket of whole messages to the host. It
-sends `call NUMBER PROCESSES` with three descriptors (request, reply, printed), `kill NUMBER` and `pid NUMBER`. With a
-fourth descriptor the call loads its tool and waits there for its arguments: `hold NUMBER` stops its process when the
-tool is loaded, `go NUMBER` has it go on when they are there. The server sends `ready` (or `cold REASON`), `ended NUMBER
-STATUS` once every process of the call is gone, `pid NUMBER` with a descriptor of its process, `refused NUMBER`, and
-`soiled` when what calls left in /tmp cannot be cleared: then it takes no further calls. What is none of these is passed
-over.
+sends `call NUMBER PROCESSES` with three descriptors (request, reply, printed), `kill NUMBER` and `pid NUMBER`. `seed
+NUMBER PROCESSES`, with the same, loads a tool and does no call: `hold NUMBER` stops its process, and `like SEED NUMBER
+PROCESSES` (arguments, reply, printed) makes a call by a process that is split off from it (see `sprouting`); `as` for
+`like` has the seed make the call itself. The server sends `ready` (or `cold REASON`), `ended NUMBER STATUS` once every
+process of the call is gone, `pid NUMBER` with a descriptor of its process, `refused NUMBER`, `spent SEED` for a seed
+that makes a call itself, and `soiled` when what calls left in /tmp cannot be cleared: then it takes no further calls.
+What is none of these is passed over.
 
 No call may touch the server or a call beside it: each enters a Landlock domain of its own, which keeps it from
 signalling, tracing and looking into whatever is not in that domain. Its process adopts its orphans; what it leaves
@@ -24,12 +25,10 @@ gc.disable()  # see the guest
 import _socket  # noqa: E402
 import array  # noqa: E402
 import contextlib  # noqa: E402
-import ctypes  # noqa: E402
 import fcntl  # noqa: E402
 import json  # noqa: E402
 import marshal  # noqa: E402
 import os  # noqa: E402
-import resource  # noqa: E402
 import select  # noqa: E402
 import signal  # noqa: E402
 import sys  # noqa: E402
@@ -37,13 +36,12 @@ import time  # noqa: E402
 import types  # noqa: E402
 from typing import Any  # noqa: E402
 
-SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
-SCOPES = 3  # abstract unix sockets and signals
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
 MESSAGE_BYTES, MOST_DESCRIPTORS = 256, 8
 BASE = 9  # descriptors up to here are put in order in a call
 SWEEP_S = 1.0
 SPARE, QUIET_MS = 1, 2
+SPROUT_MS = 1_000
+"""How long a seed may take to make a process: longer, and its tool has meddled with it."""
 
 
 class Process:
@@ -52,7 +50,7 @@ class Process:
     def __init__(self, pid: int, channel: Any) -> None:
         self.pid, self.channel = pid, channel
         self.handle = os.pidfd_open(pid)
-        self.waits = False  # for arguments
+        self.waits = False  # a seed, in which no call runs
 
 
 class Server:
@@ -61,6 +59,7 @@ class Server:
     def __init__(self, control: Any, programs: "dict[str, Any]", given: "dict[str, Any]", domain: int) -> None:
         self.control, self.domain = control, domain
         self.guest, self.rehearse = programs["guest"], programs["rehearsal"].rehearse
+        self.next_call, self.domains = programs["sprouting"].next_call, programs["domains"]
         self.limits = given["limits"]
         self.rooms = programs["rooms"].Rooms([os.environ["TMPDIR"], "/dev/shm"])
         self.running: dict[int, Process] = {}
@@ -78,13 +77,15 @@ class Server:
             ready = {found for found, _ in self.poll.poll(QUIET_MS if wanted else None)}
             if wanted and not ready:
                 self.spare.append(self.fork(rehearsed=True))
-            for process in [process for process in self.spare if process.handle in ready]:
-                self.spare.remove(process)
-                self.forget(process)
-                self.spares = 0  # they do not live here
-            for number in [number for number, process in self.running.items() if process.handle in ready]:
-                self.end(number)
-            if self.control.fileno() in ready and not self.hear():
+            control = self.control.fileno() in ready
+            if ready - {self.control.fileno()}:
+                for process in [process for process in self.spare if process.handle in ready]:
+                    self.spare.remove(process)
+                    self.forget(process)
+                    self.spares = 0  # they do not live here
+                for number in [number for number, process in self.running.items() if process.handle in ready]:
+                    self.end(number)
+            if control and not self.hear():
                 return
 
     def hear(self) -> bool:
@@ -104,15 +105,14 @@ class Server:
         if not all(word.isdigit() and len(word) < 10 for word in rest):
             return
         numbers = [int(word) for word in rest]
-        if verb == b"call" and len(numbers) == 2 and len(given) in (3, 4) and numbers[0] not in self.running:
-            self.call(numbers[0], numbers[1], given)
+        if verb in (b"call", b"seed") and len(numbers) == 2 and len(given) == 3 and numbers[0] not in self.running:
+            self.call(numbers[0], numbers[1], given, seed=verb == b"seed")
+        elif verb in (b"like", b"as") and len(numbers) == 3 and len(given) == 3 and numbers[1] not in self.running:
+            self.like((numbers[0], numbers[1]), numbers[2], given, split=verb == b"like")
         elif verb == b"kill" and len(numbers) == 1 and numbers[0] in self.running:
             self.kill(self.running[numbers[0]].pid)
         elif verb == b"hold" and len(numbers) == 1 and numbers[0] in self.running:
             self.hold(self.running[numbers[0]])
-        elif verb == b"go" and len(numbers) == 1 and numbers[0] in self.running:
-            self.running[numbers[0]].waits = False
-            os.kill(self.running[numbers[0]].pid, signal.SIGCONT)
         elif verb == b"pid" and len(numbers) == 1 and numbers[0] in self.running:
             self.say(f"pid {numbers[0]}", self.running[numbers[0]].handle)
 
@@ -122,21 +122,61 @@ class Server:
         except (BrokenPipeError, ConnectionError):
             os._exit(0)
 
-    def call(self, number: int, processes: int, given: "list[int]") -> None:
-        """Start a call. What cannot be started is refused."""
+    def call(self, number: int, processes: int, given: "list[int]", *, seed: bool) -> None:
+        """Start a call, or a seed. What cannot be started is refused."""
         try:
             if self.soiled:
                 raise OSError
             process = self.spare.pop() if self.spare else self.fork(rehearsed=False)
             self.running[number] = process
-            process.waits = len(given) == 4
-            send(process.channel, str(processes), *given)
+            process.waits = seed
+            send(process.channel, f"{processes} {int(seed)}", *given)
         except OSError:
             if number in self.running:
                 process = self.running.pop(number)
                 os.kill(process.pid, signal.SIGKILL)
                 self.forget(process)
             self.say(f"refused {number}")
+
+    def like(self, numbers: "tuple[int, int]", processes: int, given: "list[int]", *, split: bool) -> None:
+        """Start a call in a process that is split off from a seed, or in the seed itself, loaded or not. A seed that
+        does not answer is ended."""
+        from_seed, number = numbers
+        seed = self.running.get(from_seed)
+        if seed is None or not seed.waits or self.soiled:
+            self.say(f"refused {number}")
+            return
+        answer = self.sprouted(seed, f"{processes} {int(split)}", given, wait=split)
+        if answer == b"self":
+            seed.waits = False
+            self.running[number] = self.running.pop(from_seed)
+            os.kill(seed.pid, signal.SIGCONT)
+            self.say(f"spent {from_seed}")
+        elif answer.isdigit() and len(answer) < 10 and int(answer) in self.strangers():
+            process = self.running[number] = Process(int(answer), None)
+            self.poll.register(process.handle, select.POLLIN)
+            os.kill(seed.pid, signal.SIGSTOP)
+        else:
+            self.kill(seed.pid)
+            self.say(f"refused {number}")
+
+    def sprouted(self, seed: Process, text: str, given: "list[int]", *, wait: bool) -> bytes:
+        """What a seed, awake for that long, answers to a call: the number of a process, `self` (which it is not waited
+        for), or nothing in time."""
+        try:
+            seed.channel.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                while seed.channel.recv(MESSAGE_BYTES):  # its tool may have spoken unasked
+                    pass
+            os.kill(seed.pid, signal.SIGCONT)
+            send(seed.channel, text, *given)
+            if not wait:
+                return b"self"
+            look = select.poll()
+            look.register(seed.channel.fileno(), select.POLLIN)
+            return seed.channel.recv(MESSAGE_BYTES) if look.poll(SPROUT_MS) else b""
+        except OSError:
+            return b""
 
     def fork(self, *, rehearsed: bool) -> Process:
         """A process that waits for its call. Raises OSError."""
@@ -157,38 +197,50 @@ class Server:
         above = [fcntl.fcntl(one, fcntl.F_DUPFD, BASE + 1) for one in (channel, self.domain)]
         channel, domain = (os.dup2(one, 3 + at, inheritable=False) for at, one in enumerate(above))
         os.closerange(domain + 1, 1 << 20)
-        os.setsid()
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.close(null)
-        prctl(PR_SET_CHILD_SUBREAPER, 1)
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        enter(domain)
+        self.domains.stand_alone(domain)
         if rehearsed:
             self.rehearse()
         waiting = _socket.socket(fileno=channel)
         message, found, _, _ = waiting.recvmsg(MESSAGE_BYTES, _socket.CMSG_SPACE(4 * MOST_DESCRIPTORS))
-        waiting.close()
-        request, reply, printed, *later = descriptors_of(found)
+        processes, seed = map(int, message.split())
+        if not seed:
+            waiting.close()
+            os.close(domain)
+        wanted, answer = self.begin(processes, descriptors_of(found))
+        gc.enable()
+        self.guest.work(wanted, answer, (lambda: self.in_turn(waiting, domain)) if seed else None)
+
+    def begin(self, processes: int, given: "list[int]") -> "tuple[Any, Any]":
+        """Take over what a call is given: what stands in its first descriptor, and its way back."""
+        request, reply, printed = given
         os.dup2(printed, 1)
         os.dup2(printed, 2)
         os.close(printed)
-        limit(self.limits, int(message))
+        self.domains.limit(self.limits, processes)
         with os.fdopen(request, "rb") as held:
             wanted = json.loads(held.read())
         answer = self.guest.Reply(reply)
         answer.send({"step": "ready"})
-        gc.enable()
-        for one in later:
-            os.set_inheritable(one, False)
-        self.guest.work(wanted, answer, *later)
+        return wanted, answer
+
+    def in_turn(self, waiting: Any, domain: int) -> "tuple[Any, Any]":
+        """In a seed: wait for calls; returns in the process of one of them, with its arguments and its way back."""
+        new, processes, given = self.next_call(waiting, descriptors_of)
+        if new:
+            self.domains.stand_alone(domain)
+        os.close(domain)
+        return self.begin(processes, given)
 
     def forget(self, process: Process) -> int:
         """Collect a process that has ended, and let go of what belongs to it; its wait status."""
         self.poll.unregister(process.handle)
         _, status = os.waitpid(process.pid, 0)
         os.close(process.handle)
-        process.channel.close()
+        if process.channel is not None:
+            process.channel.close()
         return status
 
     def end(self, number: int) -> None:
@@ -255,65 +307,6 @@ def descriptors_of(found: "list[tuple[int, int, bytes]]") -> "list[int]":
     return list(given)
 
 
-def limit(limits: "dict[str, int]", processes: int) -> None:
-    names = {
-        "cpu_s": resource.RLIMIT_CPU,
-        "open_files": resource.RLIMIT_NOFILE,
-    }
-    for name, number in names.items():
-        resource.setrlimit(number, (limits[name], limits[name]))
-    _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    wanted = processes if hard == resource.RLIM_INFINITY else min(processes, hard)
-    resource.setrlimit(resource.RLIMIT_NPROC, (wanted, wanted))
-
-
-LIBC = ctypes.CDLL(None, use_errno=True)
-LIBC.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
-LIBC.syscall.argtypes = [ctypes.c_long] * 4
-
-
-def prctl(option: int, value: int) -> None:
-    if LIBC.prctl(option, value, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), f"prctl {option}")
-
-
-def new_domain() -> int:
-    """A Landlock ruleset that takes no file away, and lets what enters it reach only what is in it. Raises OSError."""
-    attributes = (ctypes.c_uint64 * 3)(0, 0, SCOPES)
-    made = LIBC.syscall(SYS_LANDLOCK_CREATE_RULESET, ctypes.addressof(attributes), ctypes.sizeof(attributes), 0)
-    if made < 0:
-        raise OSError(ctypes.get_errno(), "no scopes in this kernel's Landlock")
-    os.set_inheritable(made, False)
-    return int(made)
-
-
-def enter(domain: int) -> None:
-    prctl(PR_SET_NO_NEW_PRIVS, 1)
-    if LIBC.syscall(SYS_LANDLOCK_RESTRICT_SELF, domain, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "the call's domain was refused")
-    os.close(domain)
-
-
-def held(domain: int) -> bool:
-    """Whether a process in `domain` is truly kept from this one: found out by trying."""
-    pid = os.fork()
-    if pid:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    reached = 1
-    try:
-        server = os.getppid()
-        enter(domain)
-        reached = 0
-        for attempt in (lambda: os.kill(server, 0), lambda: os.open(f"/proc/{server}/environ", os.O_RDONLY)):
-            try:
-                attempt()
-                reached += 1
-            except OSError:
-                continue
-    finally:
-        os._exit(reached)
-
-
 def module_of(name: str, path: str) -> Any:
     """One of our programs as a module, from its bytecode or source."""
     with open(path, "rb") as opened:  # noqa: PTH123
@@ -330,18 +323,19 @@ def main() -> None:
     """Warm up, find out whether calls can be kept apart here, serve."""
     with os.fdopen(int(os.environ.pop("HABILIS_IN")), "rb") as pipe:
         given = json.loads(pipe.read())
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
     control = _socket.socket(fileno=int(os.environ.pop("HABILIS_OUT")))
     os.set_inheritable(control.fileno(), False)
     programs = {name: module_of(name, path) for name, path in given["programs"].items()}
+    domains = programs["domains"]
+    domains.adopt_orphans()
     for path in given["packages"]:
         programs["guest"].add_packages(path)
     programs["guest"].load_pydantic()
     programs["rehearsal"].warm_up()
     server = Server(control, programs, given, -1)
     try:
-        server.domain = new_domain()
-        problem = "" if held(server.domain) else "a domain of Landlock does not hold here"
+        server.domain = domains.new_domain()
+        problem = "" if domains.held(server.domain) else "a domain of Landlock does not hold here"
     except OSError as error:
         problem = str(error)
     gc.freeze()

@@ -11,6 +11,7 @@ import json
 import os
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Protocol
 
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
-from habilis.tools.sandbox.early import MOST, Early, Shelf
+from habilis.tools.sandbox.early import AT_ONCE, MOST, Early, Seed, Shelf
 from habilis.tools.sandbox.interpreter import FLAGS, compiled, python
 from habilis.tools.sandbox.pipes import Ears, Pipes, unnamed_file
 from habilis.tools.sandbox.process import Command, Tree, exit_of, uncancelled, until_stopped
@@ -33,11 +34,9 @@ OWN_PROCESSES = 3
 """What runs beside the calls in the same process namespace: its first process, the server, a fork that waits."""
 LOOKS = 3
 """How often a call that was stopped is found awake before it is ended; it may not have been stopped yet."""
-SHIFT = 8
-"""Processes that the count of other ones may grow by while a call waits for its arguments."""
 LOST = "lost"
 _SERVER = Path(__file__).with_name("server.py")
-_PROGRAMS = {name: Path(__file__).with_name(f"{name}.py") for name in ("guest", "rooms", "rehearsal")}
+_PROGRAMS = {n: Path(__file__).with_name(f"{n}.py") for n in ("guest", "domains", "rooms", "rehearsal", "sprouting")}
 _MESSAGE_BYTES = 256
 
 
@@ -81,6 +80,7 @@ class _Call:
     refused: bool = False
     held: bool = False
     stirred: int = 0
+    splitting: int = 0
 
 
 class Server:
@@ -95,6 +95,7 @@ class Server:
         self.calls: dict[int, _Call] = {}
         self._waiting: dict[int, _Call] = {}
         self._shelf = Shelf(self)
+        self._tools: Counter[bytes] = Counter()
         self.usable = False
         self.when_unusable: Callable[[], None] = lambda: None
         self._idle = asyncio.Event()
@@ -159,19 +160,47 @@ class Server:
             await self._lender.reclaim(self.job.workspace)
 
     async def call(self, request: bytes, limits: SandboxLimits, early: Early | None = None) -> SandboxExit:
-        """Have one call done, by one that has begun `early` where one waits. Raises `ServerGone` when it was never
-        started; cancellation ends it."""
+        """Have one call done, by a process split off from one that has loaded its tool `early` where there is one.
+        Raises `ServerGone` when it was never started; cancellation ends it."""
+        if early is None:
+            return await self._made(request, limits, None)
+        if self._tools[early.tool]:  # many at once of one tool: to load it once for all of them pays
+            self._shelf.refill(early, limits)
+        self._tools[early.tool] += 1
+        ended = None
+        try:
+            alone = self._tools[early.tool] == 1
+            if seed := await self._shelf.seed(early, self._processes(limits, at_once=1), alone=alone):
+                with suppress(ServerGone):
+                    ended = await self._made(early.arguments, limits, seed, split=not alone)
+                    if ended.reply or ended.stopped:
+                        return ended  # else its seed ended before it had begun
+            ended = await self._made(request, limits, None)
+        finally:
+            self._tools -= Counter((early.tool,))
+            if ended is not None and ended.returncode == 0 and not ended.stopped and not self.calls:
+                self._shelf.refill(early, limits)
+        return ended
+
+    async def _made(
+        self, request: bytes, limits: SandboxLimits, seed: Seed | None, *, split: bool = False
+    ) -> SandboxExit:
+        """Have one call done, `request` being its arguments where it has a `seed`. Raises `ServerGone`."""
         if not self.usable:
             raise ServerGone
         started = time.monotonic()
-        number = self._taken(early, limits) if early else None
-        if number is None:
-            number, _ = self._begin(self.calls, request, limits)
-        call = self.calls[number]
+        verb = "call" if seed is None else f"{'like' if split else 'as'} {seed.number}"
+        number, call = self._begin(self.calls, request, self._processes(limits), limits, verb)
+        origin = self._waiting.get(seed.number) if seed is not None else None
+        if origin is not None:
+            call.ears.printed += origin.ears.printed
+            origin.splitting += 1
         self._idle.clear()
         try:
             reason = await self.watched(number, limits)
         finally:
+            if origin is not None:
+                origin.splitting -= 1
             if not call.ended.done():
                 await uncancelled(self._kill(number))
             call.ears.close()
@@ -185,14 +214,13 @@ class Server:
         if status < 0 and not reason:
             reason = LOST
         returncode = os.waitstatus_to_exitcode(status) if status >= 0 else -9
-        if early and status == 0 and not self.calls:
-            self._shelf.refill(early, limits)
         ended = exit_of(call.ears, returncode, reason, time.monotonic() - started)
         return ended if self._scratch is None else without_private_tmp(ended, self._scratch)
 
-    def begin(self, request: bytes, limits: SandboxLimits, later: int) -> tuple[int, _Call]:
-        """Begin a call that gets its arguments from the pipe `later`. Raises `ServerGone`."""
-        return self._begin(self._waiting, request, limits, later)
+    def begin(self, request: bytes, limits: SandboxLimits) -> tuple[int, _Call]:
+        """Begin a seed. Raises `ServerGone`."""
+        processes = self._processes(limits, at_once=AT_ONCE) + MOST
+        return self._begin(self._waiting, request, processes, limits, "seed")
 
     def tell(self, message: str) -> None:
         """Raises OSError when the server is gone, or does not listen."""
@@ -234,20 +262,17 @@ class Server:
         await self._shelf.aclose()
         await self._leave.aclose()
 
-    def _taken(self, early: Early, limits: SandboxLimits) -> int | None:
-        number = self._shelf.take(early, self._processes(limits) - (SHIFT if self._others else 0))
-        if number is not None:
-            self.calls[number] = self._waiting.pop(number)
-        return number
-
-    def _processes(self, limits: SandboxLimits) -> int:
-        """The limit of processes of one more call: all that run as its uid count."""
+    def _processes(self, limits: SandboxLimits, at_once: int = 0) -> int:
+        """The limit of processes of one more call (of `at_once`, if given): all that run as its uid count."""
         others = self._others() if self._others else OWN_PROCESSES + len(self._waiting)
-        return (len(self.calls) + 1) * limits.processes + others
+        calls = len(self.calls)
+        return others + (calls + at_once * limits.processes if at_once else (calls + 1) * limits.processes)
 
-    def _begin(self, among: dict[int, _Call], request: bytes, limits: SandboxLimits, *later: int) -> tuple[int, _Call]:
+    def _begin(
+        self, among: dict[int, _Call], request: bytes, processes: int, limits: SandboxLimits, verb: str
+    ) -> tuple[int, _Call]:
         self._count += 1
-        number, processes = self._count, self._processes(limits) + (MOST if later else 0)
+        number = self._count
         reply_out, reply = os.pipe()
         printed_out, printed = os.pipe()
         given = [unnamed_file(request), reply, printed]
@@ -255,7 +280,7 @@ class Server:
             os.set_blocking(end, False)
         call = among[number] = _Call(Ears(reply_out, printed_out, limits), self._loop.create_future(), processes)
         try:
-            socket.send_fds(self._control, [f"call {number} {processes}".encode("ascii")], [*given, *later])
+            socket.send_fds(self._control, [f"{verb} {number} {processes}".encode("ascii")], given)
         except OSError:  # gone, or so many calls that its queue is full
             del among[number]
             call.ears.close()
@@ -310,6 +335,9 @@ class Server:
         if verb == "refused":
             call.refused = True
             self._end(call, 0)
+        elif verb == "spent" and call.held:
+            call.ears.stop_for("spent")
+            self._end(call, 0)
         elif verb == "ended" and len(numbers) == 2:
             self._end(call, numbers[1])
         elif verb == "pid" and given:
@@ -341,7 +369,7 @@ class Server:
             call.asked = True
             with suppress(OSError):
                 self._control.send(f"pid {number}".encode("ascii"))
-        if call.held and call.pid is not None and stirs(call.pid):
+        if call.held and call.pid is not None and stirs(call.pid, wakes=call.splitting > 0):
             call.stirred += 1
             if call.stirred == LOOKS:
                 call.ears.stop_for("stirred")

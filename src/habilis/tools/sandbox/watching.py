@@ -113,11 +113,12 @@ def tree_memory(root: int) -> int:
     return total
 
 
-def stirs(root: int) -> bool:
-    """Whether process `root`, which was stopped, runs again or has children that may run."""
+def stirs(root: int, *, wakes: bool = False) -> bool:
+    """Whether process `root`, which was stopped, runs again (unless it `wakes` now and then, for a moment, to be split)
+    or has children that may run."""
     try:
         state = whole(f"/proc/{root}/stat").rpartition(b")")[2].split()[0]
-        if state in (b"R", b"S", b"D"):
+        if state in (b"R", b"S", b"D") and not wakes:
             return True
         return any(whole(f"/proc/{root}/task/{thread}/children") for thread in threads_of(root))
     except OSError:

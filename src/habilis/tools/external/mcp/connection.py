@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
+from habilis.core.types import CallOutcome
 from habilis.tools.external.auth import Credentials
 from habilis.tools.external.mcp.program import GRACE_S, Program
 from habilis.tools.external.presenting import one_line
@@ -127,7 +128,12 @@ class HttpServer:
             response.stream = bounded(response.stream, self._max_bytes)
 
     def cleaned(self, text: str) -> str:
+        """`text` without the secret."""
         return self._asks.secrets.text(text)
+
+    def outcome(self, outcome: CallOutcome) -> CallOutcome:
+        """A call's outcome without it."""
+        return self._asks.secrets.outcome(outcome)
 
     def kill(self) -> None:
         """There is no process of ours."""

@@ -19,6 +19,7 @@ from typing import Any
 
 from habilis.config import environment
 from habilis.core.errors import UserError
+from habilis.core.types import CallOutcome
 from habilis.tools.capabilities.secrets import Secrets
 from habilis.tools.external.presenting import one_line
 
@@ -86,6 +87,10 @@ class Program:
     def cleaned(self, text: str) -> str:
         """`text` without the values of the variables that it was given by name."""
         return self._secrets.text(text)
+
+    def outcome(self, outcome: CallOutcome) -> CallOutcome:
+        """A call's outcome without them."""
+        return self._secrets.outcome(outcome)
 
     async def _started(self) -> asyncio.subprocess.Process:
         everything = environment()

@@ -75,7 +75,8 @@ class McpSource:
             return _late(limit, effects)
         except Exception as error:  # whatever an SDK and a stranger's server come to is a value for the model
             return await self._failed(error, client, effects)
-        return outcome_of_result(result, workspace)
+        outcome = outcome_of_result(result, workspace)
+        return self._server.outcome(outcome) if self._server is not None else outcome
 
     async def _failed(self, error: BaseException, client: Client, effects: Effects) -> CallOutcome:
         from mcp import MCPError

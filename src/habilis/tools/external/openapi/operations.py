@@ -120,7 +120,7 @@ def _operation(
     operation: Mapping[str, Any],
     hidden: set[str],
 ) -> Operation:
-    parameters = _parameters(document, item, operation, hidden)
+    parameters = _in_template(path, _parameters(document, item, operation, hidden))
     body = _body(document, operation, parameters)
     properties, required, arguments = _flat_parameters(document, parameters)
     unusable = body.unusable or ("" if urlsplit(url).hostname else "its document names no server; give base_url")
@@ -162,6 +162,14 @@ def _parameters(
         if not (place == "header" and name.lower() in NOT_OURS)
         and not (place in ("header", "query", "cookie") and name.lower() in hidden)
     ]
+
+
+def _in_template(path: str, parameters: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Parameters of the path as its template has them, whether the document declares them or not, and all others."""
+    wanted = list(dict.fromkeys(re.findall(r"\{([^{}]+)\}", path)))
+    declared = [one["name"] for one in parameters if one["in"] == "path"]
+    silent = [{"name": name, "in": "path", "schema": {"type": "string"}} for name in wanted if name not in declared]
+    return [*silent, *(one for one in parameters if one["in"] != "path" or one["name"] in wanted)]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,196 @@
+"""Where models are asked: the address, key and connection of each provider, and which models a server lists.
+
+Nothing is read from the environment but the key that the settings name; loopback addresses are never sent through a
+proxy; nothing is traced anywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import ipaddress
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from habilis.config import RoleSettings, secret
+from habilis.core.errors import ModelUnreachable, UserError
+from habilis.models.failures import advice, expected, sort_out
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
+NO_KEY = "no-key"
+"""Sent to servers that want none: the client libraries insist on a key."""
+
+
+def address(settings: RoleSettings) -> str:
+    """Where the model of `settings` is asked, without a slash at the end."""
+    if settings.provider == "anthropic":
+        return (settings.base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1")
+    return (settings.base_url or OPENAI_URL).rstrip("/")
+
+
+def plays_offline(settings: RoleSettings) -> bool:
+    """Whether a role is played by the offline model: asked for by name, or no key and no address are set."""
+    if settings.provider == "auto":
+        return not settings.base_url and not secret(settings.api_key_env)
+    return settings.provider == "offline"
+
+
+def is_official(base_url: str) -> bool:
+    """Whether an address is OpenAI's own."""
+    host = urlsplit(base_url).hostname or ""
+    return host == "api.openai.com" or host.endswith(".openai.com")
+
+
+def is_loopback(base_url: str) -> bool:
+    """Whether an address is this machine's own, which no proxy can reach."""
+    host = urlsplit(base_url).hostname or ""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def missing_extra(settings: RoleSettings) -> str:
+    """What must be installed for the provider of `settings`, as one line; empty if all is there."""
+    extras = {"anthropic": "langchain_anthropic", "local": "xllamacpp"}
+    module = extras.get(settings.provider or "")
+    if module is None or importlib.util.find_spec(module) is not None:
+        return ""
+    return f"the provider {settings.provider} needs {module}; install it: pip install 'habilis[{settings.provider}]'"
+
+
+def check_extra(settings: RoleSettings) -> None:
+    """Raises `UserError` if what the provider needs is not installed."""
+    missing = missing_extra(settings)
+    if missing:
+        raise UserError(missing)
+
+
+def connection(settings: RoleSettings) -> Any:
+    """A new HTTP connection of the kind that the provider's client library wants."""
+    kind: Any
+    if settings.provider == "anthropic":
+        check_extra(settings)
+        from anthropic import DefaultAsyncHttpxClient as kind
+    else:
+        from openai import DefaultAsyncHttpxClient as kind
+
+    where = address(settings)
+    return kind(verify=_verify(where, settings), trust_env=not is_loopback(where), timeout=settings.timeout_s)
+
+
+def chat_model(settings: RoleSettings, name: str, http: Any, key: str | None = None) -> BaseChatModel:
+    """The chat model `name` of the provider of `settings`, over the connection `http`; `key` in place of theirs."""
+    made = _anthropic if settings.provider == "anthropic" else _compatible
+    return made(settings, name, http, key or secret(settings.api_key_env) or NO_KEY)
+
+
+def _compatible(settings: RoleSettings, name: str, http: Any, key: str) -> BaseChatModel:
+    from habilis.models.compatible import CompatibleChat
+
+    base_url = address(settings)
+
+    async def api_key() -> str:  # as a coroutine it keeps LangChain from building a second, blocking client
+        return key
+
+    return CompatibleChat(
+        model=name,
+        base_url=base_url,
+        api_key=api_key,
+        http_async_client=http,
+        openai_proxy=None,
+        max_retries=0,
+        timeout=settings.timeout_s,
+        default_headers=settings.headers,
+        extra_body=settings.options,
+        official=is_official(base_url),
+        use_responses_api=None if is_official(base_url) else False,
+        streaming=False,
+        **_set(temperature=settings.temperature, max_tokens=settings.max_tokens),
+    )
+
+
+def _anthropic(settings: RoleSettings, name: str, http: Any, key: str) -> BaseChatModel:
+    from habilis.models.anthropic import AnthropicChat
+
+    return AnthropicChat(
+        model=name,
+        base_url=address(settings),
+        api_key=key,
+        max_retries=0,
+        timeout=settings.timeout_s,
+        default_headers=settings.headers,
+        http=http,
+        options=settings.options or {},
+        **_set(temperature=settings.temperature, max_tokens=settings.max_tokens),
+    )
+
+
+def _set(**fields: Any) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+async def list_models(settings: RoleSettings, role: str = "basic") -> list[str]:
+    """The models that the server of `settings` lists. Raises `ModelUnreachable` with one clear line.
+
+    GET /models, tried once more if the connection broke: a server may just be starting.
+    """
+    async with _api(settings) as (api, path):
+        caught: tuple[type[Exception], ...] = (*expected(), ValueError)
+        for attempt in (1, 2):
+            try:
+                async with asyncio.timeout(settings.timeout_s):
+                    body = await api.get(path, cast_to=object)
+                rows = body.get("data") or body.get("models") or [] if isinstance(body, dict) else []
+                return [str(row.get("id") or row.get("name")) for row in rows if isinstance(row, dict)]
+            except caught as error:
+                failure = sort_out(error)
+                if failure.what == "retry" and attempt == 1:
+                    continue
+                hint = advice(failure, role, settings.api_key_env, bool(secret(settings.api_key_env)))
+                raise ModelUnreachable(f"{address(settings)}{path}: {failure.text}; {hint}") from None
+    raise AssertionError("unreachable")
+
+
+@asynccontextmanager
+async def _api(settings: RoleSettings) -> AsyncIterator[tuple[Any, str]]:
+    """The provider's own client, and where it lists its models."""
+    http = connection(settings)
+    kind: Any
+    if settings.provider == "anthropic":
+        from anthropic import AsyncAnthropic as kind
+
+        path = "/v1/models"
+    else:
+        from openai import AsyncOpenAI as kind
+
+        path = "/models"
+    async with http:
+        yield (
+            kind(
+                base_url=address(settings),
+                api_key=secret(settings.api_key_env) or NO_KEY,
+                http_client=http,
+                max_retries=0,
+                default_headers=settings.headers,
+            ),
+            path,
+        )
+
+
+def _verify(base_url: str, settings: RoleSettings) -> ssl.SSLContext | bool:
+    if settings.verify_ssl is False:
+        return False
+    if base_url.startswith("http://"):
+        # No certificate will be asked for; loading the machine's would take 20 ms. This context trusts none.
+        return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    return True

@@ -1,0 +1,58 @@
+"""What a user would lose: a model that cannot be reached, found out after minutes of work in place of seconds."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from habilis.cli import main
+from habilis.testing import ScriptedServer
+
+Captured = pytest.CaptureFixture[str]
+
+
+def model(capsys: Captured, *settings: str) -> dict[str, Any]:
+    """What doctor finds about the model, with these settings."""
+    main(["doctor", "--json", *(part for one in ("sandbox.mode=off", *settings) for part in ("--set", one))])
+    rows = json.loads(capsys.readouterr().out)["findings"]
+    found: dict[str, Any] = next(row for row in rows if row["what"] == "model")
+    return found
+
+
+def test_a_local_model_is_looked_at_and_not_started(tmp_path: Path, capsys: Captured) -> None:
+    pytest.importorskip("xllamacpp", reason="the extra local (xllamacpp) is not installed")
+    path = tmp_path / "m.gguf"
+    local = ("models.basic.provider=local", f"models.basic.model={path}")
+    assert "does not exist" in model(capsys, *local)["text"]
+    path.write_bytes(b"GGUF\x03\0\0\0" + bytes(16))
+    found = model(capsys, *local)
+    assert (found["state"], "no chat template" in found["text"]) == ("warning", True)
+    path.write_text("<html>", encoding="utf-8")
+    assert (found := model(capsys, *local))["state"] == "problem"
+    assert "GGUF" in found["text"]
+    assert [one.name for one in tmp_path.iterdir()] == ["m.gguf"]
+
+
+def test_a_provider_without_its_extra_is_a_problem_with_its_remedy(
+    monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    found = model(capsys, "models.basic.provider=local", "models.basic.model=m.gguf")
+    assert (found["state"], found["todo"]) == ("problem", "pip install 'habilis[local]'")
+
+
+def test_anthropic_is_asked_for_its_models_by_its_own_rules(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    pytest.importorskip("langchain_anthropic", reason="the extra anthropic is not installed")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    found = model(capsys, "models.basic.provider=anthropic", "models.basic.model=scripted")
+    assert (found["state"], found["todo"]) == ("problem", "set ANTHROPIC_API_KEY")
+    with ScriptedServer() as server:
+        monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+        asked = ("models.basic.provider=anthropic", f"models.basic.base_url={server.anthropic_url}")
+        assert "reachable: scripted" in model(capsys, *asked)["text"]
+        found = model(capsys, *asked, "models.basic.model=other")
+    assert (found["state"], found["todo"]) == ("warning", "perhaps one of: scripted")
