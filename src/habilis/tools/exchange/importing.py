@@ -270,13 +270,7 @@ class _Import:
 
     def _kept(self, calls: Sequence[RecordedCall], found: Found) -> list[RecordedCall]:
         """`calls` with their files in the staged library, where replays and the draft find them."""
-        kept = []
-        for call in calls:
-            have = {name: data for name, digest in call.files.items() if (data := found.content(digest)) is not None}
-            digests, why_not = self._staged.store.keep(have)
-            lost = "its files were not there any more" if len(have) < len(call.files) else why_not
-            kept.append(call.model_copy(update={"files": digests, "why_not": call.why_not or lost}))
-        return kept
+        return [self._staged.store.bring(call, found.content) for call in calls]
 
     # --- publishing
 
