@@ -42,9 +42,12 @@ INSIDE_THE_SANDBOX: dict[str, set[str]] = {
     "habilis.tools.sandbox.confine": set(),
     "habilis.tools.sandbox.attack": set(),
     "habilis.tools.network.relay": set(),
+    "habilis.tools.exchange.standalone.calling": {"pydantic"},
+    "habilis.tools.exchange.standalone.recorded_calls": set(),
+    "habilis.tools.exchange.standalone.requesting": set(),
     "habilis.tools.documents.guest": {"lxml", "pypdf", "trafilatura"},
 }
-"""Programs that run inside the sandbox, with what each may import besides the standard library."""
+"""Programs that run inside the sandbox or elsewhere, with what each may import besides the standard library."""
 
 MAX_LINES = 400
 LONG_FILES = {

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 Options = Callable[[argparse.ArgumentParser], None]
 KINDS = ("folder", "package", "skills")
-IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries and exports of ours. Each passes the same
-gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one name survives as two.
-The sources are only read."""
+IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries, exports of ours, and OpenAPI documents.
+Each passes the same gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one
+name survives as two. The sources are only read."""
 IMPORT_EXIT_CODES = (
     "exit codes: 0 every tool file was taken over or is here already · 1 one was refused · 2 usage or configuration"
 )
@@ -41,7 +41,9 @@ def add_verbs(verbs: Any, options: Options) -> None:
     imports = verbs.add_parser(
         "import", help="take tools of others over", description=IMPORT_HELP, epilog=IMPORT_EXIT_CODES
     )
-    imports.add_argument("sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, or export")
+    imports.add_argument(
+        "sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, export, or OpenAPI document"
+    )
     imports.add_argument("--dry-run", action="store_true", help="try everything, change nothing")
     export = verbs.add_parser("export", help="hand tools on", description=EXPORT_HELP)
     export.add_argument("--to", choices=KINDS, required=True, help=", ".join(KINDS))
@@ -88,7 +90,7 @@ def import_(args: Namespace) -> int:
 
     async def work(host: ToolHost) -> ImportReport:
         importer = Importer(library, settings, host, told=_tell)
-        return await importer.run([Path(source) for source in args.sources], dry_run=args.dry_run)
+        return await importer.run(args.sources, dry_run=args.dry_run)
 
     report = _with_host(settings, work)
     if args.json:
@@ -233,6 +235,9 @@ def _show_export(report: ExportReport) -> None:
 
     for line in (*report.left_out, *report.notes):
         print(plain(line), file=sys.stderr)
+    if not report.tools:
+        print(plain(f"{report.target}: no tool can be handed on, nothing was made"))
+        return
     if report.archived:
         print(plain(f"what was there is now {report.archived}"))
     calls, redacted = sum(t.calls for t in report.tools), sum(t.redacted for t in report.tools)

@@ -20,6 +20,7 @@ from habilis.tools.exchange.verifying import verified
 from habilis.tools.exchange.words import MANIFEST, ExportManifest
 from habilis.tools.library import Library
 from habilis.tools.library.folder import dump
+from habilis.tools.records import RecordedCall
 
 KINDS = ("folder", "package", "skills")
 
@@ -99,6 +100,25 @@ async def test_a_tool_whose_source_holds_a_key_is_left_out_and_named(filled: Any
     report = await filled.give("folder", filled.home / "out")
     assert [tool.name for tool in report.tools] == ["double_it", "shout"]
     assert report.left_out == ("leaky is left out: its source holds what looks like a secret (line 16: token)",)
+
+
+async def test_a_call_that_reached_hosts_is_not_made_again_to_be_handed_on_or_taken_over(filled: Any) -> None:
+    tool = Library(filled.ours).get("double_it")
+    assert tool is not None
+    given = {"arguments": {"number": 9}, "output": {"result": 18, "error": None}, "granted": ("network example.org",)}
+    online = RecordedCall(call_id="c9", tool="double_it", version=tool.version, verdict="success", **given)
+    Library(filled.ours).store.append(online)
+    await filled.give("folder", filled.home / "out")
+    await filled.take(filled.home / "out", into=filled.home / "back")
+    assert ("double_it", {"number": 9}) not in filled.host.ran
+    assert "c9" in [call.call_id for call in Library(filled.home / "back").records("double_it")]
+
+
+async def test_nothing_is_made_of_no_tools(exchange: Any) -> None:
+    exchange.ours.mkdir()
+    report = await exchange.give("package", exchange.home / "out")
+    assert report.tools == ()
+    assert not (exchange.home / "out").exists()
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,13 @@ import pytest
 
 from habilis.core.errors import UserError
 from habilis.tools.aliases import Alias
+from habilis.tools.exchange.arriving import NotConserved, check_conserved
 from habilis.tools.exchange.importing import Importer
 from habilis.tools.library import Library
 from habilis.tools.library.drafting import DraftLibrary
 from habilis.tools.library.folder import dump
 from habilis.tools.library.generations import Generations
+from habilis.tools.library.tool import digest_of
 from habilis.tools.records import RecordedCall
 
 
@@ -38,6 +42,8 @@ async def test_a_folder_of_all_sorts_gives_a_line_each(exchange: Any) -> None:
     (folder / "away.py").symlink_to("/etc/passwd")
     (folder / ".hidden.py").write_text(exchange.shout("hidden"))
     (folder / "notes.txt").write_text("no tool")
+    (folder / "two\nlines.py").write_text(exchange.shout("two lines"))
+    Path(os.fsdecode(os.fsencode(folder) + b"/odd\xff.py")).write_text(exchange.shout("odd"))
     private = folder / "private_dynamic_tools" / "dynamic_tools_7" / "double_it.py"
     private.write_text(exchange.double(body="    return OutputModel(result=input.number * 2)"))
     before = {path: path.lstat().st_mtime_ns for path in folder.rglob("*")}
@@ -56,6 +62,8 @@ async def test_a_folder_of_all_sorts_gives_a_line_each(exchange: Any) -> None:
         "empty.py": ("refused", ""),
         "latin.py": ("refused", ""),
         "notes.txt": ("refused", ""),
+        "odd\\udcff.py": ("kept", "odd"),
+        "two\nlines.py": ("kept", "two_lines"),
         "private_dynamic_tools/dynamic_tools_7/double_it.py": ("kept", "double_it_v02"),
     }
     assert "symbolic link" in lines["away.py"].text
@@ -66,8 +74,15 @@ async def test_a_folder_of_all_sorts_gives_a_line_each(exchange: Any) -> None:
     assert not lines["notes.txt"].problem
     assert lines["broken.py"].problem
     assert {path: path.lstat().st_mtime_ns for path in folder.rglob("*")} == before
-    assert Library(exchange.ours).names() == ["ask_user_v02", "count_rows", "double_it", "double_it_v02"]
-    assert (report.generation, report.published, report.tools) == (2, True, 4)
+    assert Library(exchange.ours).names() == [
+        "ask_user_v02",
+        "count_rows",
+        "double_it",
+        "double_it_v02",
+        "odd",
+        "two_lines",
+    ]
+    assert (report.generation, report.published, report.tools) == (2, True, 6)
 
 
 async def test_the_generation_accounts_for_everything(exchange: Any) -> None:
@@ -270,8 +285,6 @@ async def test_records_that_cannot_be_read_are_passed_over_and_said_so(exchange:
 
 
 async def test_a_pipe_among_the_files_is_not_waited_for(exchange: Any) -> None:
-    import os
-
     theirs = exchange.home / "theirs"
     await exchange.has(exchange.double(), "double_it", theirs)
     (theirs / "records").mkdir()
@@ -322,3 +335,32 @@ async def test_tools_are_known_by_their_files_whatever_the_meta_data_says(exchan
     report = await exchange.take(theirs)
     assert [line.name for line in report.lines] == ["twice"]
     assert json.loads((exchange.ours / "twice.json").read_text())["name"] == "twice"
+
+
+async def test_an_import_that_is_stopped_changes_nothing_and_can_be_made_again(exchange: Any) -> None:
+    await exchange.has(exchange.shout(), "shout")
+    theirs = exchange.home / "theirs"
+    await exchange.has(exchange.double(), "double_it", theirs)
+    before = exchange.digests(exchange.ours)
+    tries = exchange.host.try_out
+
+    async def stopped(*args: Any, **options: Any) -> Any:
+        raise asyncio.CancelledError
+
+    exchange.host.try_out = stopped
+    with pytest.raises(asyncio.CancelledError):
+        await exchange.take(theirs)
+    assert exchange.digests(exchange.ours) == before
+    assert not (exchange.home / "ours-generations" / ".staging").exists()
+    exchange.host.try_out = tries
+    assert (await exchange.take(theirs)).tools == 2
+
+
+def test_a_draft_that_lost_or_changed_a_tool_is_not_published(tmp_path: Path) -> None:
+    """The account is the last look before the link is swapped."""
+    (tmp_path / "one.py").write_bytes(b"1")
+    whole = {"one": digest_of(b"1")}
+    check_conserved(tmp_path, whole, {})
+    for odd in (whole | {"two": "0"}, {}, {"one": digest_of(b"2")}):
+        with pytest.raises(NotConserved, match=r"one|two"):
+            check_conserved(tmp_path, odd, {})

@@ -148,6 +148,14 @@ def test_text_of_other_systems_is_looked_into() -> None:
     assert files["a.txt"].decode("utf-16") == "[e-mail]"
 
 
+def test_what_passed_between_a_tool_and_hosts_is_never_handed_on() -> None:
+    before = call(granted=("network example.org",), traffic={"digest": digest_of(b"answers")})
+    clean, files = PLAIN.record(before, lambda digest: b"answers")
+    assert files == {}
+    assert clean.traffic is not None
+    assert (clean.traffic.digest, bool(clean.traffic.lost)) == ("", True)
+
+
 def test_rules_are_the_users() -> None:
     own = Redaction(ExchangeSettings(redact=("home_paths",), redact_patterns=(r"\bP-\d{4}\b",)))
     assert (

@@ -57,10 +57,12 @@ class Exporter:
         """Export the tools `names`, all if none are named, to the new folder `target`.
 
         Raises `UserError` for a tool that is not there and for a target that is, unless `replace` says to set that
-        aside; OSError when the disk refuses. The target is whole or not there.
+        aside; OSError when the disk refuses. The target is whole or not there; it is not made for no tool at all.
         """
         chosen, left_out = self._chosen(names)
         check_target(target, replace)
+        if not chosen:
+            return ExportReport(target=str(target), kind=kind, tools=(), left_out=tuple(left_out))
         target.parent.mkdir(parents=True, exist_ok=True)
         with _aside(target) as folder:
             layout = self._layout(kind, folder, name or target.name)

@@ -11,25 +11,34 @@ import contextlib
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.core.errors import HabilisError, UserError
+from habilis.core.errors import UserError
 from habilis.prompts import Prompts
 from habilis.tools.aliases import Alias
 from habilis.tools.capabilities.grants import Grants
+from habilis.tools.exchange.arriving import (
+    Tried,
+    check_conserved,
+    failures,
+    fate_of,
+    file_name,
+    leads_nowhere,
+    manifest_of,
+    short,
+)
 from habilis.tools.exchange.known import Known, unknown
+from habilis.tools.exchange.operations import is_document, tools_of
 from habilis.tools.exchange.proving import Prover
 from habilis.tools.exchange.reading import Found, Unfit, look_through
 from habilis.tools.exchange.words import Ending, ImportLine, ImportReport
 from habilis.tools.gate import Gate, Passed, Rejected, Wanted
-from habilis.tools.library import LayeredLibrary, Library, Manifest, Origin, Tool
+from habilis.tools.library import LayeredLibrary, Library, Tool
 from habilis.tools.library.catalogue import tool_files
 from habilis.tools.library.drafting import DraftLibrary
 from habilis.tools.library.generations import Generations
-from habilis.tools.library.tool import digest_of
-from habilis.tools.names import RESERVED, is_plain, safe_name, with_suffix
+from habilis.tools.names import RESERVED, is_plain, with_suffix
 from habilis.tools.records import RecordedCall
 from habilis.tools.replay import Replayer
 
@@ -39,24 +48,6 @@ if TYPE_CHECKING:
 
 AT_ONCE = 2
 """Tools that are tried side by side: one in the warm server for trials, one that gets ready; more would run cold."""
-REFUSED_CHARS = 300
-
-
-class NotConserved(HabilisError):
-    """An import's account does not agree with what its draft holds. Nothing is published."""
-
-
-@dataclass(frozen=True)
-class _Tried:
-    """A tool file after its trial: `passed`, or the reason why not. `tool` is it in a folder of its own, `proven` are
-    its calls, by the name they had."""
-
-    found: Found
-    reason: str = ""
-    passed: Passed | None = None
-    tool: Tool | None = None
-    proven: dict[str, tuple[RecordedCall, ...]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
 
 
 class Importer:
@@ -78,14 +69,16 @@ class Importer:
         self._settings = settings
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
 
-    async def run(self, sources: Sequence[Path], *, dry_run: bool = False) -> ImportReport:
+    async def run(self, sources: Sequence[Path | str], *, dry_run: bool = False) -> ImportReport:
         """Import all that `sources` hold as one new generation; none where nothing is new. `dry_run`: only say it.
+
+        A source is a file or folder, or the path or address of an OpenAPI document.
 
         Raises `UserError` for a source that is not there and for a library that another writer does not let go of,
         OSError when the disk refuses, and `NotConserved` or `DraftBroken` when the account does not hold; the library
         is as it was then.
         """
-        things = [thing for source in sources for thing in await asyncio.to_thread(look_through, source)]
+        things = [thing for source in sources for thing in await _looked_through(source)]
         async with self._turn(dry_run), self._staging(dry_run) as staging:
             work = _Import(self._generations, self._host, self._settings, self._grants, staging)
             lines = await work.decide(things)
@@ -145,7 +138,7 @@ class _Import:
         self._prover = Prover(replayer, grants)
         self._known = Known(generations)
         self._scratch = staging / "scratch"
-        self._new: dict[str, _Tried] = {}
+        self._new: dict[str, Tried] = {}
         self._aliases: dict[str, dict[str, Alias]] = {}
         self._calls: dict[str, list[RecordedCall]] = {}
 
@@ -169,7 +162,7 @@ class _Import:
             self._with_aliases(line) if line.name in self._new and line.ending != "same" else line for line in lines
         ]
 
-    async def _tried(self, things: Sequence[Found | Unfit]) -> dict[str, _Tried]:
+    async def _tried(self, things: Sequence[Found | Unfit]) -> dict[str, Tried]:
         """Every source that is not here yet, tried once; by digest. Equal files bring their calls together."""
         wanted: dict[str, Found] = {}
         for thing in things:
@@ -179,7 +172,7 @@ class _Import:
             self._host.start_trials(self._staged.aside_root())
         at_once = asyncio.Semaphore(AT_ONCE)
 
-        async def one(number: int, found: Found) -> _Tried:
+        async def one(number: int, found: Found) -> Tried:
             async with at_once:
                 return await self._try(found, self._scratch / f"{number}")
 
@@ -187,19 +180,19 @@ class _Import:
             tasks = {d: group.create_task(one(number, found)) for number, (d, found) in enumerate(wanted.items())}
         return {digest: task.result() for digest, task in tasks.items()}
 
-    async def _try(self, found: Found, scratch: Path) -> _Tried:
+    async def _try(self, found: Found, scratch: Path) -> Tried:
         """The file through the gate, and then through its own recorded calls."""
-        name = _file_name(found)
+        name = file_name(found)
         try:
             source = found.source.decode("utf-8")
         except UnicodeDecodeError as error:
-            return _Tried(found, f"it is not UTF-8 (byte {error.start})")
+            return Tried(found, f"it is not UTF-8 (byte {error.start})")
         try:
             passed = await self._gate.check(source, Wanted(name))
         except Rejected as rejected:
-            return _Tried(found, str(rejected))
+            return Tried(found, str(rejected))
         tool = self._tool(found, passed, scratch)
-        aliases = {a: to for a, to in tool.manifest.aliases.items() if not _leads_nowhere(to, passed)}
+        aliases = {a: to for a, to in tool.manifest.aliases.items() if not leads_nowhere(to, passed)}
         proven: dict[str, tuple[RecordedCall, ...]] = {}
         tried = failed = 0
         for called, calls in found.records.items():
@@ -210,17 +203,17 @@ class _Import:
             proven[called] = proof.kept
             tried, failed = tried + proof.tried, failed + proof.failed
         if tried and tried == failed:
-            return _Tried(found, f"none of its {tried} recorded calls gives what was recorded")
-        notes = (*found.notes, *_failures(failed, tried))
-        return _Tried(found, passed=passed, tool=tool, proven=proven, notes=notes)
+            return Tried(found, f"none of its {tried} recorded calls gives what was recorded")
+        notes = (*found.notes, *failures(failed, tried))
+        return Tried(found, passed=passed, tool=tool, proven=proven, notes=notes)
 
     def _tool(self, found: Found, passed: Passed, scratch: Path) -> Tool:
         """`found` as a tool that can be called, in a folder of its own."""
         scratch.mkdir(parents=True)
-        name = _file_name(found)
+        name = file_name(found)
         path = scratch / f"{name}.py"
         path.write_bytes(found.source)
-        return Tool(name=name, path=path, manifest=_manifest(found, passed, name))
+        return Tool(name=name, path=path, manifest=manifest_of(found, passed, name))
 
     async def _same(self, found: Found, name: str, reason: str, number: int) -> ImportLine:
         """A file whose source is here: those of its calls come along that are new and give the same here."""
@@ -234,18 +227,18 @@ class _Import:
         if tool is not None and good:
             proof = await self._prover.prove(tool, self._kept(good, found), self._scratch / f"same-{number}")
             kept = proof.kept
-            notes += _failures(proof.failed, proof.tried)
+            notes += failures(proof.failed, proof.tried)
         self._calls.setdefault(name, []).extend(kept)
         told = "; ".join(filter(None, [reason, *notes]))
         version = found.digest[:16]
         return ImportLine(source=found.label, ending="same", name=name, version=version, reason=told, calls=len(kept))
 
-    def _taken(self, found: Found, tried: _Tried) -> ImportLine:
+    def _taken(self, found: Found, tried: Tried) -> ImportLine:
         """A new tool under a free name, or the reason why it is none."""
         if tried.passed is None:
-            reason = _short(tried.reason)
+            reason = short(tried.reason)
             return ImportLine(source=found.label, ending="refused", reason=reason, problem=True)
-        own, number = _file_name(found), 1
+        own, number = file_name(found), 1
         while self._known.is_taken(with_suffix(own, number)) or with_suffix(own, number) in RESERVED:
             number += 1
         name = with_suffix(own, number)
@@ -265,7 +258,7 @@ class _Import:
         kept = {
             old: alias
             for old, alias in sorted(wanted.items())
-            if is_plain(old) and not self._known.is_taken(old) and not _leads_nowhere(alias, tried.passed)
+            if is_plain(old) and not self._known.is_taken(old) and not leads_nowhere(alias, tried.passed)
         }
         self._aliases[line.name] = kept
         for old in kept:
@@ -290,14 +283,14 @@ class _Import:
             called = [name for name, calls in self._calls.items() if draft.add_records(name, calls)]
             for name in called:
                 draft.count(name)
-            _check_conserved(folder, before, self._new)
+            check_conserved(folder, before, self._new)
             if not lineage and not called:
                 return False
             kept = [{"tool": label, "ending": "kept", "into": label.split("@")[0]} for label in self._known.labels()]
             report = {
                 "import": list(sources),
                 "went_in": [*self._known.labels(), *(line.source for line in lines)],
-                "fates": kept + [_fate(line) for line in lines],
+                "fates": kept + [fate_of(line) for line in lines],
                 "lineage": lineage,
                 "evidence": [line.text for line in lines],
                 "tools": len(tool_files(folder)),
@@ -305,10 +298,10 @@ class _Import:
             self._generations.publish(folder, report)
         return True
 
-    def _put(self, draft: DraftLibrary, name: str, tried: _Tried) -> dict[str, Any]:
+    def _put(self, draft: DraftLibrary, name: str, tried: Tried) -> dict[str, Any]:
         assert tried.passed is not None
         found, aliases = tried.found, self._aliases[name]
-        manifest = _manifest(found, tried.passed, name).model_copy(update={"aliases": aliases})
+        manifest = manifest_of(found, tried.passed, name).model_copy(update={"aliases": aliases})
         draft.put(found.source, manifest)
         for called, calls in tried.proven.items():
             if called == found.name or called in aliases:
@@ -325,65 +318,7 @@ class _Import:
         }
 
 
-def _file_name(found: Found) -> str:
-    """The name that a file asks for: its own, else what it says in its meta data, made safe."""
-    if safe_name(found.name) == found.name or found.manifest is not None:
-        return found.name
-    from habilis.tools.contract import ContractError, read_contract
-
-    try:
-        return safe_name(read_contract(found.source.decode("utf-8")).name)
-    except (ContractError, UnicodeDecodeError):
-        return safe_name(found.name)
-
-
-def _manifest(found: Found, passed: Passed, name: str) -> Manifest:
-    """The manifest of an imported tool: what it is and needs by our own reading, where it comes from by theirs."""
-    theirs = found.manifest
-    suffixed = name != _file_name(found)
-    origin = theirs.origin if theirs is not None else Origin(how="adopted", asked_name=found.name)
-    origin = origin.model_copy(
-        update={"our_suffix": origin.our_suffix or suffixed, "request_key": "", "smoke": passed.smoke}
-    )
-    made = Manifest.of(
-        passed.source,
-        passed.description,
-        passed.contract,
-        name=name,
-        origin=origin,
-        aliases=theirs.aliases if theirs is not None else {},
-    )
-    answered = tuple(text[:300] for text in theirs.answered[-8:]) if theirs is not None else ()
-    return made.model_copy(update={"status": "public", "answered": answered})
-
-
-def _leads_nowhere(alias: Alias, passed: Passed) -> bool:
-    return bool(alias.problem(passed.description.input_schema, passed.description.output_schema))
-
-
-def _failures(failed: int, tried: int) -> tuple[str, ...]:
-    return (f"{failed} of {tried} recorded calls give something else here and stay behind",) if failed else ()
-
-
-def _short(reason: str) -> str:
-    """A reason as one line, cut."""
-    line = " ".join(reason.split())
-    return line if len(line) <= REFUSED_CHARS else f"{line[:REFUSED_CHARS].rstrip()} …"
-
-
-def _fate(line: ImportLine) -> dict[str, Any]:
-    ending = {"imported": "kept", "kept": "kept", "same": "merged", "refused": "refused"}[line.ending]
-    return {"tool": line.source, "ending": ending, "into": line.name or None, "reason": line.reason}
-
-
-def _check_conserved(draft: Path, before: dict[str, str], new: dict[str, _Tried]) -> None:
-    """Raises `NotConserved` unless the draft holds every tool of before, unchanged, the new ones, and nothing else."""
-    wanted = before | {name: tried.found.digest for name, tried in new.items()}
-    there = set(tool_files(draft))
-    if there != wanted.keys():
-        raise NotConserved(
-            f"the draft does not hold what the import says: {', '.join(sorted(there ^ set(wanted))[:5])}"
-        )
-    for name, digest in wanted.items():
-        if digest_of((draft / f"{name}.py").read_bytes()) != digest:
-            raise NotConserved(f"tool {name} of the draft is not the file that went in")
+async def _looked_through(source: Path | str) -> list[Found | Unfit]:
+    if is_document(str(source)):
+        return await tools_of(str(source))
+    return await asyncio.to_thread(look_through, Path(source))

@@ -119,7 +119,7 @@ def unknown(calls: Sequence[RecordedCall], there: Sequence[RecordedCall]) -> lis
 
 def content_of(call: RecordedCall) -> str:
     """A digest of what a call was and gave, whatever it is called and whichever tool's name it is filed under."""
-    said = call.model_dump(exclude={"call_id", "tool", "redacted"})
+    said = call.model_dump(exclude={"call_id", "tool", "traffic", "redacted"})
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 

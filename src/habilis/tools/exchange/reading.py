@@ -100,7 +100,7 @@ class _Look:
         for entry in entries:
             if entry.name in _OURS or entry.name in stored or (library and entry.name == "records"):
                 continue
-            yield from self._entry(Path(entry.path), f"{label}/{entry.name}", names, library, depth)
+            yield from self._entry(Path(entry.path), f"{label}/{_text(entry.name)}", names, library, depth)
 
     def _entry(self, path: Path, label: str, names: set[str], library: bool, depth: int) -> Iterator[Found | Unfit]:
         python = path.name.endswith(".py")
@@ -124,12 +124,12 @@ class _Look:
 
     def file(self, path: Path, label: str, names: set[str] | tuple[()]) -> Iterator[Found | Unfit]:
         """The tool file `path`, with what lies beside it in our own layout."""
-        name = path.name.removesuffix(".py")
+        name = _text(path.name.removesuffix(".py"))
         if not path.name.endswith(".py"):
             yield Unfit(label, "it is not Python")
             return
         beside = path.with_suffix(".json") if path.with_suffix(".json").is_file() else None
-        records = {name: path.parent / "records" / f"{name}.jsonl"}
+        records = {name: path.parent / "records" / f"{path.name.removesuffix('.py')}.jsonl"}
         yield self._found(label, name, path, beside, records, path.parent / "records" / "files", by_alias=True)
 
     def _exported(self, folder: Path, label: str) -> list[Found | Unfit] | None:
@@ -226,6 +226,11 @@ class _Look:
         if broken:
             notes.append(f"{broken} of its recorded calls cannot be read")
         return tuple(found.values())
+
+
+def _text(name: str) -> str:
+    """The name of a file as text that can be written down, bytes that are none written out."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _inside(path: str) -> bool:

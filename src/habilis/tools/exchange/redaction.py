@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from habilis.config import ExchangeSettings
+from habilis.core.types import Traffic
 from habilis.tools.records import RecordedCall
 
 Change = Callable[[str], str]
@@ -95,8 +96,11 @@ class Redaction:
     def record(self, call: RecordedCall, content: Contents) -> tuple[RecordedCall, dict[str, bytes]]:
         """`call` as it may be handed on, marked with the rules that changed it, and its files by the name of each.
 
-        A file that holds something and is no text is left out; the call cannot be repeated then.
+        A file that holds something and is no text is left out; the call cannot be repeated then. What passed between it
+        and granted hosts is never handed on: whole answers of services, which no rule can look through.
         """
+        if call.traffic is not None and call.traffic.digest:
+            call = call.model_copy(update={"traffic": Traffic(lost="what it exchanged with hosts is not handed on")})
         hit: set[str] = set()
         parts = {name: getattr(call, name) for name in ("call_id", "arguments", "output", "granted", "refused")}
         clean = {name: self.value(part, hit) for name, part in parts.items()}

@@ -1,0 +1,201 @@
+"""Operations of an OpenAPI document as tools of a library: one module each, which makes its request by itself.
+
+Such a tool asks for the service's host and for the variable that holds the secret, by name, and is held like any other:
+nothing of either is granted by importing it.
+"""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import pprint
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from habilis.core.errors import UserError
+from habilis.tools.aliases import required
+from habilis.tools.exchange import standalone
+from habilis.tools.exchange.package import type_of
+from habilis.tools.exchange.reading import Found, Unfit
+from habilis.tools.external.openapi.document import Document, read_document
+from habilis.tools.external.openapi.operations import Operation, operations
+from habilis.tools.names import safe_name
+
+DOCUMENT_S = 60.0
+MEDIA = ("application/json", "application/x-www-form-urlencoded", "text/plain", "*/*", "")
+OUTPUT = """class OutputModel(BaseModel):
+    status: int | None = None
+    data: Any = None
+    error: str | None = None"""
+_PORTS = {"http": 80, "https": 443}
+
+
+def is_document(source: str) -> bool:
+    """Whether a source is to be read as an OpenAPI document: an address, or a file of that kind."""
+    return source.startswith(("http://", "https://")) or source.lower().endswith((".yaml", ".yml", ".json"))
+
+
+async def tools_of(source: str) -> list[Found | Unfit]:
+    """The operations of the document at `source` as sources of tools. Raises `UserError` where it is none."""
+    document = await read_document(source, timeout_s=DOCUMENT_S)
+    secrets = {_key(secret): secret for secret in _schemes(document).values()}
+    found = operations(document, None, [secret["name"] for secret in secrets.values()])
+    if not found:
+        raise UserError(f"{source} holds no operation")
+    return [_tool(document, operation, f"{source}#{operation.name}") for operation in found]
+
+
+def _tool(document: Document, operation: Operation, label: str) -> Found | Unfit:
+    if operation.unusable:
+        return Unfit(label, operation.unusable, True)
+    if operation.media not in MEDIA and not operation.media.endswith("+json"):
+        return Unfit(label, f"it takes a body of {operation.media}, which no tool of a library sends", True)
+    if operation.method == "head":
+        return Unfit(label, "it gives no content", True)
+    name = safe_name(operation.name)
+    secret = _secret(document, operation)
+    notes = f"asks for {_host(operation.url)}" + (f" and the variable {secret['env']}" if secret else "")
+    return Found(label, name, source_of(operation, name, secret).encode("utf-8"), notes=(notes,))
+
+
+def source_of(operation: Operation, name: str, secret: Mapping[str, str] | None) -> str:
+    """The source of the tool."""
+    meta: dict[str, Any] = {
+        "name": name,
+        "description": operation.description,
+        "dependencies": [],
+        "effects": operation.effects,
+        "capabilities": {"network": [_host(operation.url)], **({"env": [secret["env"]]} if secret else {})},
+    }
+    about = {
+        "method": operation.method.upper(),
+        "url": operation.url,
+        "media": "application/json" if operation.media == "*/*" else operation.media,
+        "secret": dict(secret) if secret else None,
+        "arguments": [
+            {
+                "name": a.name,
+                "place": a.place,
+                "wire": a.wire,
+                "style": a.style,
+                "explode": a.explode,
+                "as_json": a.as_json,
+            }
+            for a in operation.arguments
+        ],
+    }
+    parts = [
+        repr(f"{operation.method.upper()} {operation.url}, as a tool. Made from an OpenAPI document."),
+        "from typing import Any, Literal\n\nfrom pydantic import BaseModel, ConfigDict, Field",
+        f"__TOOL_META__ = {_literal(meta)}",
+        f"OPERATION: Any = {_literal(about)}",
+        _input(operation),
+        OUTPUT,
+        _program(get=operation.method == "get"),
+        "def run(input: InputModel) -> OutputModel:\n"
+        '    given = input.model_dump(mode="json", by_alias=True, exclude_unset=True)\n'
+        "    return OutputModel(**result_of(OPERATION, given))",
+    ]
+    return "\n\n\n".join(parts) + "\n"
+
+
+def _input(operation: Operation) -> str:
+    """The input model: a field per argument, under its own name as an alias where that is no identifier."""
+    fields, must = operation.schema.get("properties") or {}, required(operation.schema)
+    lines = ['    model_config = ConfigDict(extra="forbid", populate_by_name=True)', ""]
+    used: set[str] = set()
+    for name, schema in fields.items():
+        plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "field"
+        odd = keyword.iskeyword(plain) or plain[0].isdigit() or plain.startswith("model_") or hasattr(dict, plain)
+        odd = odd or plain in ("schema", "json", "dict", "copy", "construct", "validate", "Any", "Literal", "Field")
+        plain = f"field_{plain}" if odd else plain
+        while plain in used:
+            plain += "_"
+        used.add(plain)
+        kind = type_of(schema, {})
+        options = [] if name in must else ["default=None"]
+        options += [f"alias={name!r}"] if name != plain else []
+        about = schema.get("description") if isinstance(schema, dict) else None
+        options += [f"description={' '.join(about.split())!r}"] if isinstance(about, str) else []
+        kind = kind if name in must or kind == "Any" or kind.endswith("None") else f"{kind} | None"
+        lines.append(f"    {plain}: {kind} = Field({', '.join(options)})")
+    return "class InputModel(BaseModel):\n" + "\n".join(lines).rstrip()
+
+
+def _program(*, get: bool) -> str:
+    """What makes the request. One that only asks holds nothing that sends, so that its effects show in the source."""
+    text = Path(standalone.__file__).with_name("requesting.py").read_text(encoding="utf-8")
+    whole = ""
+    for node in ast.parse(text).body[2:]:  # behind the docstring and the import from __future__
+        if isinstance(node, ast.FunctionDef) and node.name in (("sent", "perform") if get else ("asked", "perform")):
+            continue
+        apart = "\n\n\n" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else "\n"
+        whole += apart + (ast.get_source_segment(text, node) or "")
+    call = "asked(url, headers)" if get else 'sent(operation["method"], url, headers, body)'
+    head = "def perform(operation: Any, url: str, headers: dict[str, str], body: bytes | None) -> tuple[int, bytes]:"
+    return f"{whole.strip()}\n\n\n{head}\n    return {call}"
+
+
+def _literal(value: Any) -> str:
+    return pprint.pformat(value, width=100, sort_dicts=False)
+
+
+def _host(url: str) -> str:
+    """The host of an address as a need: with its port where that is not the usual one."""
+    parts = urlsplit(url)
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
+    return host if parts.port in (None, _PORTS.get(parts.scheme)) else f"{host}:{parts.port}"
+
+
+def _schemes(document: Document) -> dict[str, dict[str, str]]:
+    """How the service wants to be told who asks, by the document's names for that."""
+    holder = document.tree if document.is_swagger else document.mapping(document.tree, "components")
+    key = "securityDefinitions" if document.is_swagger else "securitySchemes"
+    found = {}
+    for name in document.mapping(holder, key):
+        said = document.mapping(document.mapping(holder, key), name)
+        kind, scheme = said.get("type"), str(said.get("scheme", "")).lower()
+        if kind == "apiKey" and said.get("in") in ("header", "query") and isinstance(said.get("name"), str):
+            found[name] = {"place": said["in"], "name": said["name"], "before": ""}
+        elif kind == "basic" or (kind == "http" and scheme == "basic"):
+            found[name] = {"place": "basic", "name": "Authorization", "before": "Basic "}
+        elif kind in ("oauth2", "openIdConnect") or (kind == "http" and scheme == "bearer"):
+            found[name] = {"place": "header", "name": "Authorization", "before": "Bearer "}
+    return found
+
+
+def _secret(document: Document, operation: Operation) -> dict[str, str] | None:
+    """How this operation is told who asks, and the name of the variable; None where nobody is asked for."""
+    schemes = _schemes(document)
+    wanted = _security(document, operation)
+    name = next((name for name in wanted if name in schemes), None)
+    return {"env": _variable(document), **schemes[name]} if name else None
+
+
+def _security(document: Document, operation: Operation) -> list[str]:
+    for path in document.mapping(document.tree, "paths"):
+        item = document.mapping(document.tree["paths"], path)
+        said = document.mapping(item, operation.method)
+        if said and operation.url.endswith(path if path.startswith("/") else f"/{path}"):
+            rows = said.get("security", document.tree.get("security"))
+            return (
+                [str(name) for row in rows if isinstance(row, dict) for name in row] if isinstance(rows, list) else []
+            )
+    return []
+
+
+def _variable(document: Document) -> str:
+    """The name of the variable for the service's secret, from the document's title."""
+    title = document.mapping(document.tree, "info").get("title")
+    plain = re.sub(r"[^A-Z0-9]+", "_", title.upper() if isinstance(title, str) else "").strip("_")[:40].strip("_")
+    plain = (
+        plain if re.match(r"[A-Z]", plain) and not re.match(r"HABILIS|LD|PYTHON", plain) else f"API_{plain}".strip("_")
+    )
+    return f"{plain}_API_KEY"
+
+
+def _key(secret: Mapping[str, str]) -> str:
+    return f"{secret['place']} {secret['name']}"
