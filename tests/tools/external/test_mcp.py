@@ -66,6 +66,13 @@ def runs(pid: int) -> bool:
         return False
 
 
+async def gone(pids: Sequence[int]) -> None:
+    """Wait for processes that were killed: the kernel takes its time on a busy machine."""
+    async with asyncio.timeout(60):
+        while any(map(runs, pids)):
+            await asyncio.sleep(0.01)
+
+
 async def test_results_come_by_their_kind(tmp_path: Path) -> None:
     async with using(tmp_path, "pages") as used:
         assert len(used.tools) == 12
@@ -138,7 +145,7 @@ async def test_a_cancelled_task_leaves_no_process_neither_the_server_nor_what_it
     running.cancel()
     with pytest.raises(asyncio.CancelledError):
         await running
-    assert not any(map(runs, pids))
+    await gone(pids)
 
 
 async def test_closing_that_is_cut_short_kills_all_the_same(tmp_path: Path) -> None:
@@ -150,8 +157,7 @@ async def test_closing_that_is_cut_short_kills_all_the_same(tmp_path: Path) -> N
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):
         await closing
-    while any(map(runs, pids)):
-        await asyncio.sleep(0.01)
+    await gone(pids)
 
 
 async def test_a_server_gets_the_variables_that_are_named_and_no_others(

@@ -6,30 +6,25 @@ It runs apart from the graph that calls it: with no checkpointer, callbacks or c
 from __future__ import annotations
 
 import asyncio
-import contextvars
 import hashlib
 import json
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, JsonSchema, ToolSpec, Usage
 from habilis.tools.external.answers import as_outcome, failed
+from habilis.tools.external.apart import TOO_DEEP, apart, too_deep
 from habilis.tools.external.langchain import raised
 
 if TYPE_CHECKING:
     from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.runnables import Runnable
 
-T = TypeVar("T")
-MAX_DEPTH = 3
-"""How deep agents may ask agents."""
 STEPS = 100
-"""Steps of one call of a graph, unless its own configuration says otherwise."""
-
-_depth: contextvars.ContextVar[int] = contextvars.ContextVar("depth", default=0)
+"""Steps of one call of a graph."""
 
 
 @dataclass(frozen=True)
@@ -80,24 +75,6 @@ class GraphTool:
             outcome = raised(error)
         used: Usage = meter.used  # type: ignore[attr-defined]
         return outcome.model_copy(update={"usage": used})
-
-
-TOO_DEEP = failed("denied", f"agents ask agents {MAX_DEPTH} deep already; do this without one")
-
-
-def too_deep() -> bool:
-    """Whether an agent that is asked now would be asked by too many others."""
-    return _depth.get() >= MAX_DEPTH
-
-
-async def apart(work: Coroutine[Any, Any, T]) -> T:
-    """Do `work` one level deeper, in a context that knows nothing of the graph that is running now."""
-    from langchain_core.runnables.config import var_child_runnable_config
-
-    context = contextvars.copy_context()
-    context.run(_depth.set, _depth.get() + 1)
-    context.run(var_child_runnable_config.set, None)
-    return await asyncio.create_task(work, context=context)
 
 
 def version_of(spec: ToolSpec, more: str) -> str:

@@ -16,6 +16,7 @@ from habilis.core.errors import UserError
 from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, ToolSpec
 from habilis.tools.external.answers import as_outcome, failed
+from habilis.tools.external.apart import TOO_DEEP, apart, too_deep
 from habilis.tools.external.presenting import one_line
 
 if TYPE_CHECKING:
@@ -79,10 +80,12 @@ class LangChainTool:
         return ()
 
     async def call(self, arguments: Mapping[str, Any], *, workspace: Path) -> CallOutcome:
-        call = {"type": "tool_call", "id": "call", "name": self.tool.name, "args": dict(arguments)}
+        if too_deep():
+            return TOO_DEEP
+        call: Any = {"type": "tool_call", "id": "call", "name": self.tool.name, "args": dict(arguments)}
         try:
             async with asyncio.timeout(self.timeout_s):
-                message = await self.tool.ainvoke(call)
+                message = await apart(self.tool.ainvoke(call))
         except TimeoutError:
             return failed("timeout", f"no answer within {self.timeout_s:g} s; ask for less, or go on without.")
         except Exception as error:  # whatever the tool raises is a value for the model
