@@ -122,6 +122,14 @@ async def test_a_tool_that_was_called_waits_loaded_for_its_next_call(call: Call)
     assert len(processes) == 4
 
 
+async def test_calls_without_a_pause_leave_nothing_waiting_but_the_next(call: Call, server: Server) -> None:
+    """Each takes what is being loaded, ready or not: what was taken waits no more, nor is it missed later."""
+    for number in range(20):
+        assert value_of(await call(MODULE, number)) == [number, [2]]
+    await until(lambda: server.seeds <= 1 and len(waiting()) == server.seeds)
+    assert server.usable
+
+
 async def test_two_versions_of_a_tool_are_never_mixed_up(call: Call) -> None:
     for _ in range(3):
         for version in ("1", "2"):

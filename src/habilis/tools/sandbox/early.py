@@ -137,6 +137,8 @@ class Shelf:
         reason = await self._server.watched(seed.number, replace(limits, wall_s=LOAD_S))
         if reason != "loaded":
             return reason
+        if seed.call.ended.done():
+            return "" if seed.call.ended.result() else "spent"
         ears.again()
         seed.call.held = True
         with suppress(OSError):  # the server has gone, which ends the wait

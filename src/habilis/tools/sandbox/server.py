@@ -225,8 +225,8 @@ class Server:
         os.dup2(printed, 2)
         os.close(printed)
         self.domains.limit(self.limits, processes)
-        with os.fdopen(request, "rb") as held:
-            wanted = json.loads(held.read())
+        wanted = json.loads(b"".join(iter(lambda: os.read(request, 1 << 16), b"")))
+        os.close(request)
         answer = self.guest.Reply(reply)
         answer.send({"step": "ready"})
         return wanted, answer

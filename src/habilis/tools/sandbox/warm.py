@@ -145,6 +145,11 @@ class Server:
         self._leave, self._uid, self._lender, self._others = leave, uid, lender, others
 
     @property
+    def seeds(self) -> int:
+        """How many tools are loaded, or being loaded, for calls to come."""
+        return len(self._waiting)
+
+    @property
     def memory(self) -> int:
         """Resident bytes of the server and all that runs below it; shared pages count for each."""
         return tree_memory(self._tree.process.pid)
@@ -335,7 +340,7 @@ class Server:
         if verb == "refused":
             call.refused = True
             self._end(call, 0)
-        elif verb == "spent" and call.held:
+        elif verb == "spent" and numbers[0] in self._waiting:
             call.ears.stop_for("spent")
             self._end(call, 0)
         elif verb == "ended" and len(numbers) == 2:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from habilis.core.ports import SandboxLimits
 from habilis.tools.sandbox.walking import too_deep, walk
@@ -18,8 +19,40 @@ WATCH_S = 0.1
 NODE_BYTES = 1024
 
 
+class Round:
+    """Looks at all that is watched in one event loop, every WATCH_S: hundreds of timers would cost more than that."""
+
+    def __init__(self) -> None:
+        self._looks: dict[object, Callable[[], None]] = {}
+        self._later: asyncio.TimerHandle | None = None
+
+    def add(self, whose: object, look: Callable[[], None]) -> None:
+        """Have `look` called within WATCH_S, and again and again, until it is removed."""
+        self._looks[whose] = look
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(WATCH_S, self._go)
+
+    def remove(self, whose: object) -> None:
+        self._looks.pop(whose, None)
+        if not self._looks and self._later is not None:
+            self._later.cancel()
+            self._later = None
+
+    def _go(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._later = loop.call_later(WATCH_S, self._go)
+        for look in list(self._looks.values()):
+            try:
+                look()
+            except Exception as error:  # one that cannot be looked at must not keep the others from it
+                loop.call_exception_handler({"message": "a call could not be watched", "exception": error})
+
+
+_ROUNDS: WeakKeyDictionary[asyncio.AbstractEventLoop, Round] = WeakKeyDictionary()
+
+
 class Watch:
-    """Looks at memory and disk now and then, the first time after WATCH_S, until cancelled. Calls `stop_for` with
+    """Looks at memory and disk now and then, the first time within WATCH_S, until cancelled. Calls `stop_for` with
     `memory` or `disk` when there is more than `limits` allow."""
 
     def __init__(
@@ -33,11 +66,11 @@ class Watch:
         self._began = time.time()
         self._room = [free_lately(folder, moment()) for folder in folders]
         self._measuring: asyncio.Task[None] | None = None
-        self._loop = asyncio.get_running_loop()
-        self._later = self._loop.call_later(WATCH_S, self._look)
+        self._round = _ROUNDS.setdefault(asyncio.get_running_loop(), Round())
+        self._round.add(self, self._look)
 
     def cancel(self) -> None:
-        self._later.cancel()
+        self._round.remove(self)
         if self._measuring is not None:
             self._measuring.cancel()
 
@@ -49,7 +82,6 @@ class Watch:
         fuller = any(before - free_lately(folder, moment()) > self._limits.disk_bytes // 2 for folder, before in now)
         if fuller and (self._measuring is None or self._measuring.done()):
             self._measuring = asyncio.ensure_future(self._measure())
-        self._later = self._loop.call_later(WATCH_S, self._look)
 
     async def _measure(self) -> None:
         # all folders each time: they often share a disk, and one of them alone must not keep the others from a look
