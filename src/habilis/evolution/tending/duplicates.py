@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -23,7 +22,6 @@ from habilis.tools.aliases import Alias, alias_between, kinds
 from habilis.tools.gate import Source
 from habilis.tools.library import Library, Tool
 from habilis.tools.library.catalogue import Catalogue
-from habilis.tools.retrieval import BM25Retriever
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -89,30 +87,24 @@ async def duplicates(
 
 def candidates(library: Library, names: Sequence[str] = ()) -> list[tuple[Tool, Tool, float]]:
     """Pairs of near neighbours of one signature, the likeliest first."""
-    tools = {tool.name: tool for tool in library.tools()}
+    catalogue = Catalogue.of(library.path)
+    index = catalogue.index()
     for name in names:
-        if name not in tools:
-            raise UserError(unknown(name, Catalogue.of(library.path)))
-    by_signature: dict[str, list[Tool]] = defaultdict(list)
-    for tool in tools.values():
-        by_signature[_signature(tool)].append(tool)
+        if name not in catalogue.tools or catalogue.tools[name].problem:
+            raise UserError(unknown(name, catalogue))
     found: dict[tuple[str, str], float] = {}
-    for group in by_signature.values():
-        asked = [tool.name for tool in group if not names or tool.name in names]
-        if len(group) > 1 and asked:
-            for one, other, alike in _near(group, asked):
-                key = (one, other) if one < other else (other, one)
-                found[key] = max(alike, found.get(key, 0.0))
-    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return [(tools[one], tools[other], alike) for (one, other), alike in ordered]
-
-
-def _near(group: Sequence[Tool], asked: Sequence[str]) -> Iterator[tuple[str, str, float]]:
-    index = BM25Retriever(tool.card for tool in group)
-    for name in asked:
+    for name in names or [name for name, one in catalogue.tools.items() if not one.problem]:
         for other, alike in index.near(name, NEIGHBOURS):
             if alike >= LEAST_ALIKE:
-                yield name, other, alike
+                key = (name, other) if name < other else (other, name)
+                found[key] = max(alike, found.get(key, 0.0))
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    pairs = ((library.get(one), library.get(other), alike) for (one, other), alike in ordered)
+    return [
+        (one, other, alike)
+        for one, other, alike in pairs
+        if one is not None and other is not None and _signature(one) == _signature(other)
+    ]
 
 
 def _signature(tool: Tool) -> str:

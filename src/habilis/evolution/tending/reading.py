@@ -13,7 +13,7 @@ from habilis.core.types import Effects, Frozen, JsonSchema
 from habilis.evolution.tending.change import unknown
 from habilis.evolution.tending.lineage import Ancestor, ancestry
 from habilis.tools.library import Library, Tool
-from habilis.tools.library.catalogue import Catalogue
+from habilis.tools.library.catalogue import Catalogue, Listed
 from habilis.tools.library.folder import INDEX
 from habilis.tools.library.outofuse import SetAside, set_aside
 from habilis.tools.records import RecordedCall
@@ -110,40 +110,34 @@ def opened(path: Path) -> Library:
 
 
 def names(library: Library, sort: str = "name", limit: int | None = None) -> tuple[list[ToolRow], int]:
-    """The first `limit` tools, and how many there are. Sorted by name, only what is shown is read.
+    """The first `limit` tools, and how many there are.
 
     `sort`: `name`, `calls` (the most called first) or `success` (the worst first).
     """
-    from habilis.tools.library.catalogue import tool_files
-
-    files = tool_files(library.path)
-    if sort == "name":
-        chosen = files if limit is None else files[:limit]
-        return [_row(library, name) for name in chosen], len(files)
-    rows = [_row(library, name) for name in files]
+    listed = Catalogue.of(library.path).tools
+    rows = [_row(one) for one in listed.values()]
     if sort == "calls":
         rows.sort(key=lambda row: (-row.calls, row.name))
-    else:
+    elif sort == "success":
         rows.sort(key=lambda row: (row.success / row.calls if row.calls else 2.0, -row.calls, row.name))
     return rows[:limit], len(rows)
 
 
-def _row(library: Library, name: str) -> ToolRow:
-    tool = library.entry(name)
-    if not isinstance(tool, Tool):
-        return ToolRow(name=name, problem=tool.reason if tool is not None else "it is gone")
-    counters = tool.counters
+def _row(one: Listed) -> ToolRow:
+    if one.problem:
+        return ToolRow(name=one.name, problem=one.problem)
+    calls, success, failure = one.counts
     return ToolRow(
-        name=name,
-        version=tool.version,
-        description=tool.description,
-        effects=tool.effects,
-        calls=counters.get("calls", 0),
-        success=counters.get("success", 0),
-        failure=counters.get("failure", 0),
-        how=tool.origin.how,
-        pinned=tool.manifest.pinned,
-        old_names=tuple(sorted(tool.manifest.aliases)),
+        name=one.name,
+        version=one.version,
+        description=one.card.description,
+        effects=one.effects,
+        calls=calls,
+        success=success,
+        failure=failure,
+        how=one.how,
+        pinned=one.pinned,
+        old_names=one.aliases,
     )
 
 

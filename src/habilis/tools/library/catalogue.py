@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from habilis.core.errors import UserError
-from habilis.core.types import FORMAT, ToolCard
+from habilis.core.types import FORMAT, Effects, ToolCard
 from habilis.rundir import atomic_write
 from habilis.tools.library.folder import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Library
 from habilis.tools.library.imaging import image
@@ -28,13 +28,18 @@ FILE = ".catalogue.json"
 
 @dataclass(frozen=True)
 class Listed:
-    """One tool as the catalogue knows it. `problem` says why its file is no usable tool; empty for those that are."""
+    """One tool as the catalogue knows it. `counts` are its calls, those that were good and those that failed; `problem`
+    says why its file is no usable tool, and is empty for those that are."""
 
     name: str
     card: ToolCard
     version: str = ""
     aliases: tuple[str, ...] = ()
     our_suffix: bool = False
+    effects: Effects = "reads"
+    how: str = ""
+    pinned: bool = False
+    counts: tuple[int, int, int] = (0, 0, 0)
     problem: str = ""
 
 
@@ -104,7 +109,17 @@ class _Row:
         """The row as a JSON list, in the order that `_unpacked` reads."""
         one, card = self.listed, self.listed.card
         told = [card.description, card.parameters, card.explained, card.answered]
-        return [self.stamp, *told, one.version, one.aliases, one.our_suffix]
+        return [
+            self.stamp,
+            *told,
+            one.version,
+            one.aliases,
+            one.our_suffix,
+            one.effects,
+            one.how,
+            one.pinned,
+            one.counts,
+        ]
 
 
 @contextlib.contextmanager
@@ -138,6 +153,10 @@ def _unpacked(
     version: str,
     aliases: list[str],
     our_suffix: bool,
+    effects: Effects,
+    how: str,
+    pinned: bool,
+    counts: list[int],
 ) -> _Row:
     card = ToolCard.model_construct(
         name=name,
@@ -146,7 +165,9 @@ def _unpacked(
         explained=tuple(explained),
         answered=tuple(answered),
     )
-    return _Row(tuple(stamp), Listed(name, card, version, tuple(aliases), our_suffix))
+    calls, success, failure = counts
+    listed = Listed(name, card, version, tuple(aliases), our_suffix, effects, how, pinned, (calls, success, failure))
+    return _Row(tuple(stamp), listed)
 
 
 def _made(library: Library, name: str, stamp: tuple[int, ...]) -> _Row:
@@ -155,7 +176,13 @@ def _made(library: Library, name: str, stamp: tuple[int, ...]) -> _Row:
         problem = tool.reason if isinstance(tool, Broken) else UNDESCRIBED
         return _Row(stamp, Listed(name, ToolCard(name=name, description=""), problem=problem))
     aliases = tuple(sorted(tool.manifest.aliases))
-    return _Row(stamp, Listed(name, tool.card, tool.version, aliases, tool.origin.our_suffix))
+    calls, success, failure = (tool.counters.get(kind, 0) for kind in ("calls", "success", "failure"))
+    origin, pinned = tool.origin, tool.manifest.pinned
+    counts = (calls, success, failure)
+    return _Row(
+        stamp,
+        Listed(name, tool.card, tool.version, aliases, origin.our_suffix, tool.effects, origin.how, pinned, counts),
+    )
 
 
 def tool_files(folder: Path) -> list[str]:

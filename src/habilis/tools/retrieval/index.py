@@ -146,9 +146,7 @@ class BM25Retriever:
             return []
         import numpy as np
 
-        scores = self._scores(asked, query)
-        if self._likeness:
-            scores += ALIKE * _share_of_highest(self._likeness.scores(query, self._names, self._cards, self._dead))
+        scores = self._all(query, asked)
         among = min(len(scores), max(_NAMED_AMONG, k))
         least = np.partition(scores, len(scores) - among)[len(scores) - among]
         found = {int(place): float(scores[place]) for place in np.nonzero(scores >= max(least, 1e-12))[0]}
@@ -180,8 +178,8 @@ class BM25Retriever:
     def why(self, query: str, name: str) -> Why:
         """Which words of `query` speak for the tool called `name`. Raises KeyError when it is not in the index."""
         place = self._places[name]
-        score = dict(self.scored(query, len(self._cards))).get(name, 0.0)
         asked = frozenset(terms(query))
+        score = float(self._all(query, asked)[place]) + _NAMED * self._said_of_name(name, asked)
         shares = []
         for term in sorted(asked):
             for met, weight in self._relatives(term, asked):
@@ -192,6 +190,13 @@ class BM25Retriever:
         return Why(name, score, tuple(sorted(shares, key=lambda met: -met.share)))
 
     # --- scores --------------------------------------------------------------------------------------------------
+
+    def _all(self, query: str, asked: frozenset[str]) -> Floats:
+        """Scores by place, without what a tool's name adds."""
+        scores = self._scores(asked, query)
+        if self._likeness:
+            scores += ALIKE * _share_of_highest(self._likeness.scores(query, self._names, self._cards, self._dead))
+        return scores
 
     def _scores(self, asked: frozenset[str], query: str) -> Floats:
         """Scores by place: of the whole query, and the best of any of its wishes, each as a share of its highest."""

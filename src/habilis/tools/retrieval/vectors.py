@@ -98,7 +98,7 @@ class Likeness:
         self._learn(texts)
         if self._known is None or self._known[0] != texts:
             self._known = (texts, np.stack([self._rows[text] for text in texts]))
-        found = np.maximum(self._known[1] @ self.vectors.of([query])[0], 0.0).astype(np.float64)
+        found: Floats = np.maximum(self._known[1] @ self.vectors.of([query])[0], 0.0).astype(np.float64)
         found[list(dead)] = 0.0
         return found
 
