@@ -107,9 +107,15 @@ class Collection:
         extracted = iter(await self._extractor.extract(raws) if raws else ())
         whole = [(d, next(extracted) if isinstance(given, Raw) else given) for d, given in fresh]
         made = await _apart(lambda: [self._chunked(document, given) for document, given in whole])
-        await _apart(lambda: (self._store.put(made) if made else None, self._store.touch(same) if same else None))
+        await _apart(lambda: self._keep(made, same))
         told = [(document.name, document.problem or document.note) for document, _ in made]
         return [f"{name or self.name}: {text}" for name, text in told if text]
+
+    def _keep(self, made: Sequence[tuple[Document, Sequence[Chunk]]], same: Sequence[Document]) -> None:
+        if made:
+            self._store.put(made)
+        if same:
+            self._store.touch(same)
 
     def _read(self, one: Found) -> tuple[Document, Raw | Extracted]:
         """The document behind a file, with its text or with what its text is to be taken out of."""

@@ -63,5 +63,7 @@ def _stemmer():  # type: ignore[no-untyped-def]
 
 def _folded(text: str) -> str:
     """Lower case without accents and other marks, compatibility forms made plain."""
+    if text.isascii():  # has none of these
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
