@@ -76,16 +76,12 @@ class LangChainTools(list[StructuredTool]):
         await self.aclose()
 
     def _made(self, tool: Tool, name: str) -> StructuredTool:
-        # Tools hold the loop and the caller, and not this list: it can go while they do not, and is closed then.
-        loop, caller, whole = self._loop, self._caller, self
-
+        # Both hold this list, so that what runs the tools is there as long as any of them is.
         def run(**arguments: Any) -> Any:
-            assert whole is not None  # while a tool is there, so is what runs it
-            return _output(loop.run(caller.call(tool, arguments)))
+            return _output(self._loop.run(self._caller.call(tool, arguments)))
 
         async def arun(**arguments: Any) -> Any:
-            assert whole is not None
-            return _output(await loop.arun(caller.call(tool, arguments)))
+            return _output(await self._loop.arun(self._caller.call(tool, arguments)))
 
         return StructuredTool(
             name=name,
@@ -119,6 +115,10 @@ class _Loop:
         """Run `work` there. Cancellation ends it there too."""
         return await asyncio.wrap_future(self._submitted(work))
 
+    def is_here(self) -> bool:
+        """Whether this is its own thread, which cannot wait for itself."""
+        return threading.current_thread() is self._thread
+
     def close(self) -> None:
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._loop.stop)
@@ -133,6 +133,9 @@ class _Loop:
 
 
 def _close(loop: _Loop, caller: Caller) -> None:
+    if loop.is_here():  # the list was found to be garbage while a call ran
+        threading.Thread(target=_close, args=(loop, caller), name="habilis-closing").start()
+        return
     try:
         loop.run(caller.aclose())
     finally:

@@ -46,6 +46,8 @@ class Lines:
             except OSError:
                 break
             if not chunk:
+                if held:
+                    self._hand_over(held.decode("utf-8", "replace"))
                 break
             held += chunk
             *whole, rest = held.split(b"\n") if b"\n" in chunk else (held,)
