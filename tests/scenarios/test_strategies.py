@@ -86,6 +86,18 @@ async def test_anthropic_answers_alike_with_the_same_tools(world: World, strateg
     assert found.usage.prompt_tokens > 0
 
 
+async def test_anthropic_gets_its_thinking_back_through_a_whole_task(world: World) -> None:
+    pytest.importorskip("langchain_anthropic", reason="the extra anthropic is not installed")
+    with ScriptedServer() as server:
+        asked = ["models.basic.provider=anthropic", f"models.basic.base_url={server.anthropic_url}"]
+        asked += ["models.basic.options={thinking: {type: enabled, budget_tokens: 1024}}"]
+        found = await solve(world, server, "thinking", TASKS[1], *asked)
+    # The server refuses calls in a history that come without the thinking before them.
+    assert (found.status, found.final_answer) == ("answered", "20")
+    assert any("signed-" in json.dumps(seen.body) for seen in server.requests)
+    assert {seen.status for seen in server.requests} == {200}
+
+
 async def test_a_task_asked_as_text_resumes_and_replays_without_paying_twice(world: World) -> None:
     question = TASKS[1]
     with ScriptedServer(in_plain_text(reply), faults=[None] * 3 + ["unauthorized"]) as plain:
