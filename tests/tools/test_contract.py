@@ -258,4 +258,4 @@ def test_a_path_is_no_name(name: str) -> None:
 
 
 def test_preset_names_are_reserved() -> None:
-    assert {"image_text_query", "ask_user", "finish_task"} == RESERVED
+    assert {"image_text_query", "ask_user", "finish_task", "recall"} == RESERVED

@@ -13,7 +13,7 @@ from habilis.core.errors import BudgetReached, ModelUnreachable
 from habilis.core.types import Task, TaskFile
 from habilis.prompts import Prompts
 from habilis.tools.names import RESERVED
-from habilis.tools.presets import ASK_USER, FINISH_TASK, IMAGE_TEXT_QUERY, MAX_IMAGE_BYTES, Presets
+from habilis.tools.presets import ASK_USER, FINISH_TASK, IMAGE_TEXT_QUERY, MAX_IMAGE_BYTES, RECALL, Presets
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
 
@@ -45,7 +45,7 @@ def test_the_presets_are_offered_in_a_fixed_order(desk: Desk, tmp_path: Path) ->
     assert not desk.presets.has(FINISH_TASK)
     (tmp_path / "more").mkdir()
     all_of_them = Desk(tmp_path / "more", None, finish_task=True).presets
-    assert {spec.name for spec in all_of_them.specs()} == RESERVED
+    assert {spec.name for spec in all_of_them.specs()} == RESERVED - {RECALL}, "recall is for conversations"
     assert all(spec.parameters["required"] for spec in all_of_them.specs())
 
 
