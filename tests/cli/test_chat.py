@@ -66,6 +66,7 @@ def test_a_whole_story(home: Path) -> None:
     assert (asked.returncode, asked.stdout) == (0, "30\n"), asked.stderr
 
 
+@pytest.mark.slow
 def test_a_question_without_an_answer_ends_nothing(home: Path) -> None:
     done = chat(home, "What is the meaning of life?\nWhat is 6*7?\n", "--quiet")
     assert done.stdout == "42\n"
@@ -73,6 +74,7 @@ def test_a_question_without_an_answer_ends_nothing(home: Path) -> None:
     assert "could not be answered" in done.stderr
 
 
+@pytest.mark.slow
 def test_tools_of_a_conversation_that_keeps_them_serve_it(home: Path) -> None:
     done = chat(home, "What is 2+3?\nplus 4\n", "--no-absorb", "--json", "--quiet")
     first, second = results(done)
@@ -111,6 +113,7 @@ def test_bad_names_and_wrong_company_are_usage_errors(home: Path) -> None:
     assert not (home / "runs").exists()
 
 
+@pytest.mark.slow
 def test_a_turn_that_failed_is_gone_on_with(home: Path) -> None:
     first = chat(home, "", "--thread", "t", "--quiet", "--max-tokens", "1", "What is 2+3*4?", command="run")
     assert (first.returncode, first.stdout) == (4, "")
@@ -121,6 +124,7 @@ def test_a_turn_that_failed_is_gone_on_with(home: Path) -> None:
     assert "thread t has no unfinished turn" in again.stderr
 
 
+@pytest.mark.slow
 def test_a_conversation_is_removed_when_it_is_said_twice(home: Path) -> None:
     chat(home, "What is 1+1?\n", "--thread", "gone", "--quiet")
     refused = chat(home, "", "remove", "gone", command="threads")
@@ -249,6 +253,15 @@ class Terminal:
         before, self.place = self.raw[self.place : at], at + len(text.encode())
         return before.decode("utf-8", "replace")
 
+    def interrupt_at_prompt(self) -> None:
+        """Ctrl-C once it waits for a line. A signal between the prompt and that wait would be seen with the next key,
+        which no person is fast enough for."""
+        self.wait_for("› ")
+        stat = Path(f"/proc/{self.process.pid}/stat")
+        while stat.read_text().rpartition(")")[2].split()[0] != "S":
+            assert self.process.poll() is None
+        self.process.send_signal(signal.SIGINT)
+
 
 def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None:
     with Terminal(home, "--thread", "tty") as terminal:
@@ -259,8 +272,7 @@ def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None
         assert "written" in seen
         assert '→ {"average": 20' in seen, "its tool work, one line a call"
         assert "\n20\r\n" in seen
-        terminal.wait_for("› ")
-        terminal.process.send_signal(signal.SIGINT)
+        terminal.interrupt_at_prompt()
         terminal.wait_for("Ctrl-C again, or Ctrl-D, ends the conversation")
         terminal.type("And the \\\nmaximum?\n")
         assert "\n30\r\n" in terminal.wait_for("model calls")

@@ -54,7 +54,7 @@ def test_calls_are_printed_run_elsewhere_and_answered_by_id(home: Path, capsys: 
         (["--decide", "q", "--tools", "no.json"], "--tools no.json: No such file"),
         (["--decide", "q", "--results", "tools.json"], "expected an object of results"),
         (["--decide", "q"], "there is no tool to decide for"),
-        (["--results", "tools.json", "q"], "belong to --decide"),
+        (["--results", "tools.json", "q"], "--results belongs to --decide"),
         (["--decide", "--schema", "tools.json", "q"], "--decide knows neither"),
         (["--schema", "tools.json", "q"], "a JSON schema is an object"),
     ],

@@ -53,6 +53,7 @@ def test_a_run_may_keep_its_tools_to_itself(home: Path) -> None:
     assert not (home / "runs" / "library").exists()
 
 
+@pytest.mark.slow
 def test_a_library_that_takes_nothing_costs_a_line_and_not_the_answer(home: Path) -> None:
     ask(home, "What is the average price in sales.csv?")
     result, said = ask(home, "What is the gcd of 12 and 18?", "--library", "runs/generations/0001")

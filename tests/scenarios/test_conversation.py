@@ -13,7 +13,7 @@ from .conftest import World
 FIRST, SECOND, THIRD = "What is the average price in sales.csv?", "And the maximum?", "times two"
 
 
-@pytest.mark.parametrize("kill_at", [1, 6, 14, 24])
+@pytest.mark.parametrize("kill_at", [6, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 14, 24))])
 async def test_a_turn_that_is_killed_harms_no_other_and_is_gone_on_with(world: World, kill_at: int) -> None:
     runs = world.home / "runs"
     first = await world.team().run(FIRST, base=world.home, thread="talk")

@@ -51,7 +51,7 @@ def on_a_terminal(world: World, *settings: str) -> str:
     return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", b"".join(said).decode("utf-8", "replace"))
 
 
-@pytest.mark.parametrize("strategy", ["function_call", "react_text"])
+@pytest.mark.parametrize("strategy", [pytest.param("function_call", marks=pytest.mark.slow), "react_text"])
 def test_thoughts_come_to_the_terminal_while_they_are_thought(world: World, strategy: str) -> None:
     answer = thinking if strategy == "function_call" else in_plain_text(thinking)
     with ScriptedServer(answer, latency_per_token_s=0.02) as server:

@@ -205,6 +205,22 @@ def _ours(process: psutil.Process) -> bool:
     return process.info["ppid"] == os.getpid() and "silent" in (process.info["cmdline"] or ())
 
 
+async def test_a_server_of_the_official_sdk_is_understood(tmp_path: Path) -> None:
+    server = tmp_path / "server.py"
+    server.write_text(
+        "from mcp.server import MCPServer\n"
+        "server = MCPServer('Sums')\n"
+        "@server.tool()\n"
+        "def add(a: int, b: int) -> int:\n"
+        "    'Adds two numbers.'\n"
+        "    return a + b\n"
+        "server.run()\n"
+    )
+    async with using(tmp_path, mcp={"command": [sys.executable, str(server)]}) as used:
+        assert set(used.tools["add"].spec.parameters["properties"]) == {"a", "b"}
+        assert (await used.call("add", a=19, b=23)).output == {"result": 42}
+
+
 # ---- over HTTP
 
 
