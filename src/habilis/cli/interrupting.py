@@ -1,4 +1,4 @@
-"""Signals of a command at work: the first Ctrl-C asks for an end, the second stops at once."""
+"""Signals of a command at work: of a task the first Ctrl-C asks for an end, the second stops at once."""
 
 from __future__ import annotations
 
@@ -33,3 +33,20 @@ async def guarded(work: Coroutine[Any, Any, T], ask: Callable[[], None]) -> T:
     for number in heard:
         loop.add_signal_handler(number, end, number != signal.SIGINT)
     return await task
+
+
+def run_to_end(work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`; a request to stop ends it, and its processes, at once. Raises `KeyboardInterrupt` then."""
+
+    async def driven() -> T:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) != signal.SIG_IGN:
+                loop.add_signal_handler(number, task.cancel)
+        return await task
+
+    try:
+        return asyncio.run(driven())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

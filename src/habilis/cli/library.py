@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import difflib
 import json
 import os
 import shutil
-import signal
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.callargs import paired, read_arguments, read_grants
 from habilis.cli.granting import Walls, at_terminal
+from habilis.cli.interrupting import run_to_end
 from habilis.cli.run import check_file, load
 from habilis.cli.words import call_text, one_line, plain, seconds_of, size_text
 from habilis.core.errors import UserError
@@ -103,7 +102,7 @@ def call(args: Namespace) -> int:
         for name in walls.unused([tool.needs for tool in tools]):
             _warn(f"--grant env={name}: no tool asks for it, so none gets it")
         bench = Bench(walls, workspace, files, timeout_s)
-        done = _run(bench.work(calls, _show_nothing if args.json else _print))
+        done = run_to_end(bench.work(calls, _show_nothing if args.json else _print))
         kept = _keep(workspace, keep) if keep else []
     if args.json:
         document = {"level": bench.level, "calls": [one.document() for one in done], "kept": kept}
@@ -248,23 +247,6 @@ def _files(names: Sequence[str]) -> tuple[TaskFile, ...]:
     for name in names:
         check_file(name)
     return gather("", names, Path.cwd())[0]
-
-
-def _run(work: Coroutine[Any, Any, list[Called]]) -> list[Called]:
-    """Drive the calls to their end; a request to stop ends them, and their processes, at once."""
-
-    async def driven() -> list[Called]:
-        task = asyncio.create_task(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                loop.add_signal_handler(number, task.cancel)
-        return await task
-
-    try:
-        return asyncio.run(driven())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
 
 
 def _show_nothing(_: Called) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.tending.showing import as_json, await_, lines, meant
+from habilis.cli.interrupting import run_to_end
+from habilis.cli.tending.showing import as_json, lines, meant
 from habilis.cli.words import one_line, plain
 from habilis.core.errors import UserError
 
@@ -25,7 +26,7 @@ def change(args: Namespace) -> int:
     settings, path = meant(args)
     tending = Tending(path, settings, told=_say)
     try:
-        report = await_(_asked(args, tending, settings))
+        report = run_to_end(_asked(args, tending, settings))
     except Refused as refused:
         if args.json:
             as_json({"refused": str(refused), "evidence": list(refused.evidence)})
@@ -47,7 +48,7 @@ def prune(args: Namespace) -> int:
 
     settings, path = meant(args)
     tending = Tending(path, settings, told=_say)
-    gone = await_(tending.prune(args.keep, runs=Path(settings.runs_dir), dry_run=args.dry_run))
+    gone = run_to_end(tending.prune(args.keep, runs=Path(settings.runs_dir), dry_run=args.dry_run))
     if args.json:
         as_json({"dry_run": args.dry_run, "packed": gone})
         return 0

@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
+from habilis.cli.interrupting import run_to_end
 from habilis.cli.tables import table, terminal_width
-from habilis.cli.tending.showing import Progress, as_json, await_, lines, meant, plainly
+from habilis.cli.tending.showing import Progress, as_json, lines, meant, plainly
 from habilis.cli.words import one_line, plain
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ def check(args: Namespace) -> int:
     names = _names(library, args.tools)
     progress = Progress(len(names), "checked")
     try:
-        found = await_(proving.check(library, names, settings, load=not args.no_load, told=lambda one: progress.step()))
+        found = run_to_end(
+            proving.check(library, names, settings, load=not args.no_load, told=lambda one: progress.step())
+        )
     finally:
         progress.clear()
     bad = sum(not one.ok for one in found)
@@ -58,7 +61,7 @@ def test(args: Namespace) -> int:
     names = _names(library, args.tools)
     progress = Progress(len(names), "tested")
     try:
-        found = await_(proving.repeat(library, names, settings, told=lambda one: progress.step()))
+        found = run_to_end(proving.repeat(library, names, settings, told=lambda one: progress.step()))
     finally:
         progress.clear()
     bad = sum(not one.ok for one in found)
@@ -99,7 +102,7 @@ def dedupe(args: Namespace) -> int:
     progress = Progress(args.limit, "pairs tried:")
     try:
         work = duplicates(library, settings, names=args.tools, limit=args.limit, told=lambda one: progress.step())
-        found, left = await_(work)
+        found, left = run_to_end(work)
     finally:
         with contextlib.suppress(ValueError):
             progress.clear()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import signal
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from habilis.cli.run import load
 from habilis.cli.words import plain
@@ -18,8 +16,6 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from habilis.config import Settings
-
-T = TypeVar("T")
 
 
 def meant(args: Namespace) -> tuple[Settings, Path]:
@@ -42,23 +38,6 @@ def lines(texts: Sequence[str]) -> None:
     """Lines on standard output."""
     for text in texts:
         print(plain(text))
-
-
-def await_(work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`; a request to stop ends it, and its processes, at once."""
-
-    async def driven() -> T:
-        task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                loop.add_signal_handler(number, task.cancel)
-        return await task
-
-    try:
-        return asyncio.run(driven())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
 
 
 class Progress:
