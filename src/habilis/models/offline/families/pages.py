@@ -23,6 +23,7 @@ ENDINGS = (".html", ".htm", ".xhtml")
 def _of_page(
     key: str, what: str, result: SlotType, output: tuple[str, ...], names: tuple[tuple[str, str, str], ...],
     mark: str, finding: str, compute: str, more: tuple[Slot, ...] = (), example: dict[str, Any] | None = None,
+    source: str = "page",
 ) -> Operation:  # fmt: skip
     slot = Slot("found", result, "what was found", output)
     return Operation(
@@ -35,8 +36,8 @@ def _of_page(
         bars="csv|json|regular expression",
         example=Example({"path": "small.html", **(example or {})}, {"small.html": SMALL}),
         finding=finding,
-        naive="page_naive",
-        robust="page_robust",
+        naive=f"{source}_naive",
+        robust=f"{source}_robust",
         effects="reads",
         fill={"compute": compute},
     )
@@ -45,7 +46,7 @@ def _of_page(
 TITLE = _of_page(
     "page_title", "of an HTML page, from its head", "string", ("title", "page_title", "result"),
     (("", "read_page_title", "Title"), ("", "get_html_title", "Title"), ("", "extract_title_of_page", "Title")),
-    "title of", 'the title of {path} is "{value}"', "page.the_title()",
+    "title of", 'the title of {path} is "{value}"', "", source="page_title",
 )  # fmt: skip
 LINKS = _of_page(
     "page_links", "of an HTML page, as written in it, in their order", "array_of_strings", ("links", "urls", "hrefs"),
