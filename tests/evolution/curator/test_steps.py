@@ -131,6 +131,23 @@ async def test_names_of_the_same_words_need_no_model(stage: Stage) -> None:
     assert await stage.call("add_numbers", a=1, b=1) == await stage.call("numbers_add", a=1, b=1)
 
 
+async def test_what_breaks_the_gate_drops_out_of_its_group_and_the_others_of_it_are_merged(stage: Stage) -> None:
+    names = ["add_numbers", "sum_of_two", "total_of_pair"]
+    task = await stage.task(
+        "t1", {name: adding(name) for name in names}, {name: [{"a": 2, "b": 3}, {"a": 0, "b": 1}] for name in names}
+    )
+    stage.host.refuse = lambda tool: (
+        CallError(kind="crashed", message="it fell over") if tool.name == "add_numbers" else None
+    )
+    report = await stage.curator(clusters(names)).step(1, [task])
+    assert {ending: list(endings(report).values()).count(ending) for ending in ("quarantined", "kept", "merged")} == {
+        "quarantined": 1, "kept": 1, "merged": 1,
+    }, report.evidence  # fmt: skip
+    assert (endings(report)["t1:add_numbers"], report.balanced) == ("quarantined", True)
+    for name in names[1:]:
+        assert (await stage.call(name, a=4, b=5))["total"] == 9
+
+
 async def test_a_tool_that_breaks_the_gate_when_it_is_tried_again_is_quarantined_with_the_reason(stage: Stage) -> None:
     tools = {"add_numbers": adding(), "good": adding("good", "p: int; q: int")}
     task = await stage.task("t1", tools, {"add_numbers": [{"a": 2, "b": 3}], "good": [{"p": 1, "q": 1}]})

@@ -46,6 +46,12 @@ class Clusters:
     groups: tuple[tuple[str, ...], ...]
     notes: tuple[str, ...] = ()
 
+    def without(self, names: Collection[str], new: Collection[str]) -> Clusters:
+        """The same without `names`: what then is no group, or has none of the `new` tools, is none any more."""
+        left = (tuple(name for name in group if name not in names) for group in self.groups)
+        groups = (group for group in left if len(group) > 1 and any(name in new for name in group))
+        return Clusters(tuple(groups), self.notes)
+
 
 async def cluster(collected: Collected, ask: Ask | None, *, left_out: Collection[str] = ()) -> Clusters:
     """The groups of tools that are to be tried as one, without those of `left_out`.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event
 from habilis.core.types import Usage
-from habilis.evolution.curator.cluster import Ask, ClustersReply, cluster, same_words
+from habilis.evolution.curator.cluster import Ask, Clusters, ClustersReply, cluster, same_words
 from habilis.evolution.curator.collect import Collected, collect
 from habilis.evolution.curator.merge import Decided, Made, Merge, Merger
 from habilis.evolution.curator.publish import Decisions, check_conserved, fill
@@ -152,9 +152,8 @@ class _Step:
         )
         self._gate, self._replayer = self._gates(collected)
         merger = Merger(collected, self._gate, self._replayer, trial_calls=self._settings.trial_calls)
-        quarantined = await self._collected(collected)
         retired = failing(collected, calls=self._settings.retire_calls, below=self._settings.retire_below)
-        groups, notes = await self._clustered(collected, {*quarantined, *retired})
+        quarantined, groups, notes = await self._tried_and_grouped(collected, retired)
         made, refused = await self._merged(collected, merger, groups)
         decided = await self._verified(merger, groups, made, refused)
         evidence = [*collected.evidence, *notes, *decided.evidence]
@@ -163,18 +162,34 @@ class _Step:
 
     # --- the points
 
-    async def _collected(self, collected: Collected) -> dict[str, str]:
-        """New tools that do not pass the gate again, with the reason; which are new is written down.
+    async def _tried_and_grouped(
+        self, collected: Collected, retired: Mapping[str, str]
+    ) -> tuple[dict[str, str], list[tuple[str, ...]], tuple[str, ...]]:
+        """New tools that do not pass the gate again, with the reason; groups of tools to be tried as one, and notes.
 
-        What could not be tried in time is taken out of `collected`.
+        A model is asked about all of them while the gate tries them: what does not pass drops out of its group. What
+        could not be tried in time is taken out of `collected`.
         """
+        asking = asyncio.create_task(self._clusters(collected, retired))
+        try:
+            quarantined, late = await self._collected(collected)
+        except BaseException:
+            asking.cancel()
+            await asyncio.wait([asking])
+            raise
+        found = await asking
+        for name in late:
+            collected.leave(name, f"{UNVERIFIED} within {self._curator._verify_s:g} s")
+        groups, notes = self._clustered(found.without({*quarantined, *late}, collected.new))
+        return quarantined, groups, notes
+
+    async def _collected(self, collected: Collected) -> tuple[dict[str, str], list[str]]:
+        """New tools that do not pass the gate again, with the reason, and those that could not be tried in time."""
         entry = self._entry("collected")
         if entry is None or entry["went_in"] != collected.went_in:
             entry = {"went_in": collected.went_in, **await self._tried(collected)}
             self._write("collected", entry)
-        for name in entry.get("late", ()):
-            collected.leave(name, f"{UNVERIFIED} within {self._curator._verify_s:g} s")
-        return dict(entry["quarantined"])
+        return dict(entry["quarantined"]), list(entry.get("late", ()))
 
     async def _tried(self, collected: Collected) -> dict[str, Any]:
         """Which new tools break the gate, with the reason, and which were not through with it in time."""
@@ -193,14 +208,16 @@ class _Step:
         late = [name for name, reason in said.items() if reason is None]
         return {"quarantined": {name: reason for name, reason in said.items() if reason}, "late": late}
 
-    async def _clustered(
-        self, collected: Collected, left_out: set[str]
-    ) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    async def _clusters(self, collected: Collected, retired: Mapping[str, str]) -> Clusters:
+        """Groups of tools that may do the same, whether all of them pass the gate or not."""
+        if self._entry("clustered") is not None:
+            return Clusters(())
+        return await cluster(collected, self._ask() if self._curator._may_ask else None, left_out=set(retired))
+
+    def _clustered(self, found: Clusters) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
         """Groups of tools to be tried as one, and what is to be said about how they were found."""
         entry = self._entry("clustered")
         if entry is None:
-            ask = self._ask() if self._curator._may_ask else None
-            found = await cluster(collected, ask, left_out=left_out)
             entry = {"groups": [list(group) for group in found.groups], "notes": list(found.notes)}
             self._write("clustered", entry)
         return [tuple(group) for group in entry["groups"]], tuple(entry["notes"])
