@@ -17,7 +17,8 @@ from habilis.tools.workshop import Workshop
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
-    from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+
+    from habilis.agents.checkpoints import NewestCheckpoints
 
 log = logging.getLogger(__name__)
 
@@ -72,7 +73,7 @@ async def _run_graph(
     from habilis.agents.checkpoints import NewestCheckpoints
 
     config: RunnableConfig = {"configurable": {"thread_id": shop.task.id}, "recursion_limit": STEPS}
-    async with NewestCheckpoints.from_conn_string(str(folder.checkpoints)) as saver:
+    with NewestCheckpoints.at(folder.checkpoints) as saver:
         if not fresh:
             shop.models.tape.resume_at((await _newest(saver, config)).get("tape", 0))
         graph = build_graph(saver)
@@ -101,7 +102,7 @@ async def _where_it_stood(graph: TaskGraph, config: RunnableConfig, answer: str 
     return None
 
 
-async def _reached(graph: TaskGraph, saver: AsyncSqliteSaver, config: RunnableConfig) -> TaskState:
+async def _reached(graph: TaskGraph, saver: NewestCheckpoints, config: RunnableConfig) -> TaskState:
     """The state reached; of an execution that was broken off, the calls and rounds that it had come to."""
     state = cast(TaskState, {**initial_state(), **(await graph.aget_state(config)).values})
     newest = await _newest(saver, config)
@@ -112,7 +113,7 @@ async def _reached(graph: TaskGraph, saver: AsyncSqliteSaver, config: RunnableCo
     return state
 
 
-async def _newest(saver: AsyncSqliteSaver, config: RunnableConfig) -> dict[str, Any]:
+async def _newest(saver: NewestCheckpoints, config: RunnableConfig) -> dict[str, Any]:
     """Values of the newest checkpoint, of the graph or of its executor; empty when there is none."""
     found = [checkpoint async for checkpoint in saver.alist(config, limit=1)]
     return dict(found[0].checkpoint["channel_values"]) if found else {}

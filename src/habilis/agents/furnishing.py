@@ -23,7 +23,7 @@ from habilis.tools.external.bound import ExternalTools, NamedSource
 from habilis.tools.external.making import sources_of
 from habilis.tools.host import ToolHost
 from habilis.tools.knowledge import Knowledge
-from habilis.tools.library import LayeredLibrary, Library
+from habilis.tools.library import LayeredLibrary, Library, public_library
 from habilis.tools.library.earlier import WithEarlier
 from habilis.tools.network import inspecting
 from habilis.tools.packages.environments import Environments
@@ -48,7 +48,7 @@ Clients = Callable[[Role, "RoleSettings"], "BaseChatModel"]
 def _public(task: Task, folder: TaskDir, public: Path) -> Library:
     """The library, and before it what earlier turns of a conversation made and it has not taken in."""
     earlier = [Library(tools) for tools in earlier_tools(task, folder)]
-    return WithEarlier(public, earlier) if earlier else Library(public)
+    return WithEarlier(public, earlier) if earlier else public_library(public)
 
 
 def _recall(task: Task) -> Callable[[str], str] | None:

@@ -116,7 +116,8 @@ class RunDir:
             record["sandbox_level"] = sandbox_level
         if settings is not None:
             record["settings"] = masked(settings)
-        atomic_write(self._file, yaml.safe_dump(record, allow_unicode=True, sort_keys=False))
+        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # twenty times as fast where it is there
+        atomic_write(self._file, yaml.dump(record, Dumper=dumper, allow_unicode=True, sort_keys=False))
         return record
 
     def read_run(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -134,11 +135,7 @@ class Grants:
 
     def faults(self, source: str, needs: Capabilities) -> tuple[str, ...]:
         """What stands in a source and should not, with its lines."""
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ()  # what does not parse does not run
-        return tuple(str(found) for found in constructs(tree, needs))
+        return _faults(source, needs)
 
     # --- inside
 
@@ -155,15 +152,11 @@ class Grants:
         if needs.timeout_s is None and tool.timeout_s is not None:
             needs = needs.model_copy(update={"timeout_s": tool.timeout_s})
         try:
-            source = tool.source()
             if not tool.manifest.inspected:  # of before anyone looked for needs
-                needs = read_contract(source).capabilities
+                needs = read_contract(tool.source()).capabilities
+            return needs, _faults_of(tool.path, tool.version, needs) if self.settings.constructs == "refuse" else ()
         except (OSError, UnicodeDecodeError, ContractError):
             return needs, ()
-        if self.settings.constructs != "refuse" or not _SUSPICIOUS.search(source):
-            return needs, ()
-        anywhere = needs.model_copy(update={"network": (ANY,)})  # that it does not say where is no fault any more
-        return needs, self.faults(source, anywhere)
 
     async def _ask(self, name: str, version: str, needs: Capabilities, description: str) -> bool:
         """Put what is open to the person, all in one question. Whether anyone answered."""
@@ -299,3 +292,21 @@ def _hosts(listed: Sequence[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(host_pattern(host) for host in listed))
     except ValueError as error:
         raise UserError(f"capabilities.network_list: {error}") from None
+
+
+@lru_cache(maxsize=4096)
+def _faults_of(path: Path, version: str, needs: Capabilities) -> tuple[str, ...]:
+    """What stands in the source of `version` of a tool and should not; looked at once for all tasks of a process."""
+    source = path.read_text(encoding="utf-8")
+    if not _SUSPICIOUS.search(source):
+        return ()
+    anywhere = needs.model_copy(update={"network": (ANY,)})  # that it does not say where is no fault any more
+    return _faults(source, anywhere)
+
+
+def _faults(source: str, needs: Capabilities) -> tuple[str, ...]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()  # what does not parse does not run
+    return tuple(str(found) for found in constructs(tree, needs))

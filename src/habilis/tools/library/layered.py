@@ -123,17 +123,28 @@ class LayeredLibrary:
         return [*(_public(tool) for tool in public), *await self.private.describe_missing(host)]
 
 
+def public_library(path: Path) -> Library:
+    """The library at `path`, to read from. A generation does not change: it is read once for all tasks of a step."""
+    place = path.resolve()
+    return _generation(place) if is_generation(place) and place.is_dir() else Library(path)
+
+
+@lru_cache(maxsize=2)
+def _generation(folder: Path) -> Library:
+    return Library(folder)
+
+
 def _index_of(public: Library | None) -> BM25Retriever:
     """An index of one's own over the public library, not yet of what one has made oneself."""
     if public is None:
         return BM25Retriever()
-    return _of_generation(public.path).copy() if is_generation(public.path) else public.index()
+    return _index_of_generation(public.path).copy() if is_generation(public.path) else public.index()
 
 
 @lru_cache(maxsize=2)
-def _of_generation(folder: Path) -> BM25Retriever:
+def _index_of_generation(folder: Path) -> BM25Retriever:
     """The index of a generation, which does not change: made once for all tasks of a step."""
-    return Library(folder).index()
+    return _generation(folder).index()
 
 
 def _public(tool: Tool) -> Tool:
