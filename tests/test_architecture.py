@@ -189,6 +189,17 @@ def environment_readers(root: Path) -> list[str]:
     return bad
 
 
+def parsers_of_python(root: Path) -> list[str]:
+    """Sources are parsed in one place, one at a time: CPython 3.11 takes harm from two at once."""
+    return [
+        f"{module}:{node.lineno} parses Python by itself"
+        for module, path in modules(root).items()
+        if module != "habilis.core.parsing" and module not in INSIDE_THE_SANDBOX
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "ast.parse"
+    ]
+
+
 def prompts_in_code(root: Path) -> list[str]:
     """Prose long enough to be a prompt, outside prompts/ and docstrings."""
     bad = []
@@ -234,6 +245,7 @@ RULES = [
     luggage_in_the_sandbox,
     import_cycles,
     environment_readers,
+    parsers_of_python,
     prompts_in_code,
     long_files,
     shapeless_names,
@@ -270,6 +282,7 @@ SAMPLES = {
     "a guest with a library": (luggage_in_the_sandbox, "tools/sandbox/guest.py", "import jsonschema"),
     "the environment, read": (environment_readers, "cli/x.py", "import os\nprint(os.environ['HOME'])"),
     "the environment, imported": (environment_readers, "cli/x.py", "from os import getenv"),
+    "a parser of one's own": (parsers_of_python, "tools/x.py", "import ast\nast.parse('1')"),
     "a prompt in code": (prompts_in_code, "agents/x.py", f"ask({PROSE!r})"),
     "a prompt in an f-string": (prompts_in_code, "agents/x.py", f"ask(f{PROSE + '{x}'!r})"),
     "a file without end": (long_files, "agents/x.py", "x = 1\n" * (MAX_LINES + 1)),

@@ -20,6 +20,8 @@ import re
 import warnings
 from typing import Any
 
+from habilis.core.parsing import expression_tree
+
 _FENCE = re.compile(r"\A\s*```[a-zA-Z0-9_-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _SURPLUS = re.compile(r"\A[\s}\]]*\Z")
 _CLOSER = {"{": "}", "[": "]"}
@@ -135,7 +137,7 @@ def parsed_expression(text: str) -> ast.expr:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # escapes that Python does not know stay as they are
-            return ast.parse(text, mode="eval").body
+            return expression_tree(text)
     except SyntaxError as error:
         raise ValueError(f"{error.msg} at line {error.lineno} column {error.offset}") from None
     except (MemoryError, RecursionError):

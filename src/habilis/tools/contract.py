@@ -20,6 +20,7 @@ from packaging.utils import canonicalize_name
 from pydantic import Field
 
 from habilis.core.errors import HabilisError
+from habilis.core.parsing import syntax_tree
 from habilis.core.types import Effects, Frozen
 from habilis.tools.capabilities.inference import inferred
 from habilis.tools.capabilities.words import Capabilities, Malformed, declared, seconds
@@ -140,7 +141,7 @@ def _parse(source: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # a tool's odd escapes are not our user's concern
-            return ast.parse(source.removeprefix("\ufeff"))
+            return syntax_tree(source.removeprefix("\ufeff"))
     except SyntaxError as error:
         line = f"line {error.lineno}: " if error.lineno else ""
         text = f" ({error.text.strip()})" if error.text else ""

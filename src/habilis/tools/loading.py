@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from habilis.core.parsing import syntax_tree
 from habilis.core.ports import SandboxExit
 from habilis.core.types import Effects
 from habilis.tools.effects import infer_effects
@@ -40,7 +41,7 @@ def repeatable(ended: SandboxExit, source: str) -> bool:
 def effects_of(source: str) -> Effects:
     """What a tool of this source may do; what cannot be read may do anything."""
     try:
-        return infer_effects(ast.parse(source))
+        return infer_effects(syntax_tree(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return "writes"
 
@@ -48,7 +49,7 @@ def effects_of(source: str) -> Effects:
 def may_be_loaded_early(source: str) -> bool:
     """Whether `source` shows no more effect than reading, and its top level is imports, definitions and constants."""
     try:
-        tree = ast.parse(source)
+        tree = syntax_tree(source)
         return all(map(_quiet, tree.body)) and effects_of(source) != "writes"
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

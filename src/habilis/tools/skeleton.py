@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from habilis.core.errors import WriterFailed
+from habilis.core.parsing import syntax_tree
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.tools.contract import META, ContractError, read_contract
 
@@ -50,7 +51,7 @@ def completed(source: str, request: ToolRequest, files: Sequence[Mapping[str, An
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            body = ast.parse(source).body
+            body = syntax_tree(source).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source
     bound = _bound(body)
@@ -74,7 +75,7 @@ def undeclared(source: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+            tree = syntax_tree(source)
             if read_contract(source).requirements:
                 return ""
     except (SyntaxError, ValueError, RecursionError, MemoryError, ContractError):

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from habilis.core.parsing import syntax_tree
 from habilis.models.offline import MODEL_NAME
 from habilis.models.offline.executing import SETUP
 from habilis.models.offline.language import words
@@ -93,7 +94,7 @@ def aliases_to(operation: Operation, modules: Sequence[Module], fields: Fields) 
 def read_module(code: str) -> Module | None:
     """What a tool's source says of itself; None when it does not parse."""
     try:
-        tree = ast.parse(code)
+        tree = syntax_tree(code)
     except (SyntaxError, ValueError, MemoryError, RecursionError):
         return None
     meta: dict[str, Any] = {}

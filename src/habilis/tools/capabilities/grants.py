@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import os
 import re
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from habilis.config import CapabilitiesSettings, environment
 from habilis.core.errors import Interrupted, UserError
 from habilis.core.events import Event, GrantDecided
+from habilis.core.parsing import syntax_tree
 from habilis.core.types import CallOutcome, GrantRequest
 from habilis.tools.capabilities.constructs import constructs
 from habilis.tools.capabilities.hosts import ANY, common, covers, host_pattern
@@ -306,7 +306,7 @@ def _faults_of(path: Path, version: str, needs: Capabilities) -> tuple[str, ...]
 
 def _faults(source: str, needs: Capabilities) -> tuple[str, ...]:
     try:
-        tree = ast.parse(source)
+        tree = syntax_tree(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()  # what does not parse does not run
     return tuple(str(found) for found in constructs(tree, needs))

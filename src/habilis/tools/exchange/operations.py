@@ -16,6 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from habilis.core.errors import UserError
+from habilis.core.parsing import syntax_tree
 from habilis.tools.aliases import required
 from habilis.tools.exchange import standalone
 from habilis.tools.exchange.package import type_of
@@ -129,7 +130,7 @@ def _program(*, get: bool) -> str:
     """What makes the request. One that only asks holds nothing that sends, so that its effects show in the source."""
     text = Path(standalone.__file__).with_name("requesting.py").read_text(encoding="utf-8")
     whole = ""
-    for node in ast.parse(text).body[2:]:  # behind the docstring and the import from __future__
+    for node in syntax_tree(text).body[2:]:  # behind the docstring and the import from __future__
         if isinstance(node, ast.FunctionDef) and node.name in (("sent", "perform") if get else ("asked", "perform")):
             continue
         apart = "\n\n\n" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else "\n"

@@ -6,6 +6,7 @@ import ast
 import re
 from dataclasses import dataclass, field
 
+from habilis.core.parsing import expression_tree
 from habilis.models.offline.language import DATE, NUMBER
 from habilis.models.offline.operations import Example, Operation, Slot, Wording
 from habilis.models.offline.world import Call, Filled, World
@@ -166,7 +167,7 @@ def _put(sign: str, writing: _Writing) -> None:
 def _valid(expression: str, calls: int) -> bool:
     try:
         filled = expression.format(*(["1"] * calls)) if calls else expression
-        tree = ast.parse(filled, mode="eval")
+        tree = expression_tree(filled)
     except (SyntaxError, ValueError, IndexError, KeyError, MemoryError, RecursionError):
         return False
     return all(_is_arithmetic(node) for node in ast.walk(tree))

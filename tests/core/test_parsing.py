@@ -1,0 +1,57 @@
+"""Sources are parsed in worker threads beside the event loop: no tool may be refused because two were read at once."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from habilis.core.parsing import expression_tree, syntax_tree
+
+SOURCE = "\n".join(f"def f{n}(a, b):\n    return [a + {n} * b for _ in range({n}) if a]" for n in range(60))
+
+
+class Litter:
+    """Garbage whose end runs Python code, which is where threads take turns in the middle of a parse."""
+
+    def __del__(self) -> None:
+        self.other = None
+
+    def __init__(self) -> None:
+        self.other: Litter | None = self
+
+
+@pytest.fixture
+def hasty_threads() -> Iterator[None]:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("hasty_threads")
+def test_sources_read_in_several_threads_at_once_are_all_read() -> None:
+    failed: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            for _ in range(100):
+                Litter()
+                assert len(syntax_tree(SOURCE).body) == 60
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+
+
+@pytest.mark.parametrize("text", ["", "1 +", "a = 1"])
+def test_what_is_no_expression_is_refused(text: str) -> None:
+    with pytest.raises(SyntaxError):
+        expression_tree(text)
