@@ -9,11 +9,13 @@ start from. `python benchmarks/evolution.py [--only ROW]… [REPEATS]`.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import os
 import resource
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +26,7 @@ from habilis.rundir import read_jsonl
 from habilis.testing import ScriptedServer, SeenRequest
 from measure import PYTHON, ROOT, Figure
 from memory import peak_mb
+from tasks import bare_task
 
 BENCHMARK = ROOT / "examples" / "benchmark" / "tasks.jsonl"
 LATENCY_S, PER_TOKEN_S = 0.2, 0.005
@@ -147,12 +150,29 @@ def peak(folder: Path, repeats: int) -> list[Figure]:
 def many(folder: Path, repeats: int) -> list[Figure]:
     """64 tasks at once, tools ready: how much longer than the longest of them they take together."""
     names, options = ready_for_many(folder)
-    runs = [train(folder, names, *options) for _ in range(repeats)]
-    told = "the longest chain of model latencies among them"
+    runs, loops = [], []
+    for _ in range(repeats):
+        runs.append(train(folder, names, *options))
+        loops.append(asyncio.run(bare_loops(folder, runs[-1].calls // MANY, runs[-1].path_s)))
+    chain = "the longest chain of model latencies among them"
+    bare = "as many bare LangGraph loops with latencies as long, each with one tool call by a plain interpreter"
+    walls = [r.wall_s for r in runs]
     return [
-        Figure("64 tasks at once, tools ready: wall", "s", [r.wall_s for r in runs], told, [r.path_s for r in runs]),
+        Figure(f"{MANY} tasks at once, tools ready: wall", "s", walls, chain, [r.path_s for r in runs]),
+        Figure("… the same", "s", walls, bare, loops),
         Figure("… processor time", "s", [r.cpu_s for r in runs]),
     ]
+
+
+async def bare_loops(folder: Path, calls: int, latencies_s: float) -> float:
+    """Wall seconds of `MANY` bare loops at once, each with `calls` model calls that take `latencies_s` together."""
+
+    async def one() -> None:
+        await bare_task(folder, calls, latencies_s / calls)
+
+    start = time.perf_counter()
+    await asyncio.gather(*(one() for _ in range(MANY)))
+    return time.perf_counter() - start
 
 
 def many_peak(folder: Path, repeats: int) -> list[Figure]:

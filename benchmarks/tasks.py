@@ -77,9 +77,11 @@ async def task(
     return Run(wall - union_s(busy), result, run / "tasks" / "task" / "tools", model.prompt_tokens())
 
 
-async def bare(folder: Path, calls: int, run_tool: Callable[[dict[str, Any]], Awaitable[str]]) -> float:
+async def bare(
+    folder: Path, calls: int, run_tool: Callable[[dict[str, Any]], Awaitable[str]], latency_s: float = LATENCY_S
+) -> float:
     """Overhead of a bare LangGraph loop that asks the model `calls` times and runs its tool in between."""
-    model = LoopingModel(latency_s=LATENCY_S, tool="t", rounds=calls - 1)
+    model = LoopingModel(latency_s=latency_s, tool="t", rounds=calls - 1)
 
     async def ask(messages: list[Any]) -> AIMessage:
         return await model.ainvoke(messages, tools=[{"type": "function"}])  # type: ignore[return-value]
@@ -117,7 +119,7 @@ async def overheads(folder: Path, repeats: int) -> list[Figure]:
         new.append(await task(folder, *price))
         mended.append(await task(folder, *semicolon))
         calls = ready[-1].result.usage.model_calls
-        beside.append(await _bare_task(folder, calls))
+        beside.append(await bare_task(folder, calls))
     made = "the same model calls in a bare LangGraph loop, the tool run by a plain interpreter"
     return [
         Figure("overhead of a task, its tool ready", "s", [r.overhead_s for r in ready], made, beside),
@@ -128,7 +130,8 @@ async def overheads(folder: Path, repeats: int) -> list[Figure]:
     ]
 
 
-async def _bare_task(folder: Path, calls: int) -> float:
+async def bare_task(folder: Path, calls: int, latency_s: float = LATENCY_S) -> float:
+    """Overhead of the same model calls in a bare loop, with one tool call by a plain interpreter."""
     done = False
 
     async def once(arguments: dict[str, Any]) -> str:
@@ -138,7 +141,7 @@ async def _bare_task(folder: Path, calls: int) -> float:
         done = True
         return await plain_process(arguments)
 
-    return await bare(folder, calls, once)
+    return await bare(folder, calls, once, latency_s)
 
 
 def _asked(what: str, runs: Sequence[Run]) -> list[Figure]:
