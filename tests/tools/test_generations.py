@@ -18,7 +18,7 @@ import pytest
 from habilis.core.errors import UserError
 from habilis.core.types import Task
 from habilis.rundir import RunDir, check_run_name
-from habilis.tools.library import Library
+from habilis.tools.library import Library, public_library
 from habilis.tools.library.generations import (
     DraftBroken,
     Generations,
@@ -56,6 +56,24 @@ async def test_a_reader_keeps_the_generation_that_it_opened(tmp_path: Path, sour
     assert report is not None
     assert (report["step"], report["generation"], report["parent"]) == (7, 2, 1)
     assert (tmp_path / "generations" / "0001" / "one.py").samefile(tmp_path / "generations" / "0002" / "one.py")
+
+
+async def test_tasks_of_one_step_share_what_was_read_and_the_next_step_reads_its_own(
+    tmp_path: Path, source_of: Source
+) -> None:
+    library = tmp_path / "library"
+    await publish(library, source_of("one"), "one")
+    first = public_library(library)
+    assert public_library(library) is first
+    await publish(library, source_of("two"), "two")
+    assert (public_library(library).names(), first.names()) == (["one", "two"], ["one"])
+
+
+async def test_a_plain_folder_is_read_as_it_lies_there(tmp_path: Path, source_of: Source) -> None:
+    before = public_library(tmp_path)
+    await put(Library(tmp_path), source_of("one"), "one")
+    assert public_library(tmp_path) is not before
+    assert public_library(tmp_path).names() == ["one"]
 
 
 async def test_old_generations_are_packed_whole_and_those_in_use_stay(tmp_path: Path, source_of: Source) -> None:
