@@ -16,7 +16,7 @@ from habilis.core.ports import Sandbox, SandboxExit, SandboxJob
 from habilis.core.types import CallOutcome
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.network.proxy import Door, Proxy
-from habilis.tools.sandbox.probing import make
+from habilis.tools.sandbox.probing import make, missing
 
 MakeTool = Callable[..., Runnable]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
@@ -170,3 +170,45 @@ async def test_a_client_that_never_blocks_reaches_its_host(
     host = host_in(WithDoor(sandbox, f"localhost:{ports[1]}"))
     outcome = await host.call(tool(body), {"number": ports[1]}, workspace=workspace, timeout_s=20)
     assert outcome.output == {"value": ["1", "1"], "error": None}, told(outcome)
+
+
+ANSWERED_FOR = """
+import asyncio, ctypes, os, sys
+from pathlib import Path
+from habilis.config import SandboxSettings
+from habilis.tools.capabilities.words import Grant
+from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.sandbox.probing import make
+
+code = ctypes.create_string_buffer(bytes((6, 0, 0, 0, 0, 0, 0xFF, 0x7F)), 8)
+program = (ctypes.c_uint64 * 2)(1, ctypes.addressof(code))
+number = ctypes.c_long({"x86_64": 317, "aarch64": 277}[os.uname().machine])
+libc = ctypes.CDLL(None)
+libc.prctl(38, 1, 0, 0, 0)
+assert libc.syscall(number, 1, ctypes.c_ulong(8), ctypes.byref(program)) > 0
+
+async def main():
+    host, tool = ToolHost(SandboxSettings(), sandbox=make("landlock")), Runnable("t", Path(sys.argv[1]))
+    grant = Grant(network=("example.org",), any_host=True)
+    for given in (grant, None):
+        outcome = await host.call(tool, {}, workspace=Path(sys.argv[2]), grant=given)
+        print(outcome.error.kind, outcome.error.message) if outcome.error else print(outcome.output["value"])
+
+asyncio.run(main())
+"""
+"""A host below a filter that somebody listens to, as containers may have one: the kernel allows no second."""
+
+
+async def test_where_a_container_answers_for_calls_itself_hosts_are_refused_in_one_line(
+    tool: MakeTool, workspace: Path
+) -> None:
+    if problem := missing("landlock"):
+        pytest.skip(f"landlock: {problem}")
+    module = tool("return OutputModel(value='ran')").module
+    command = [sys.executable, "-c", ANSWERED_FOR, str(module), str(workspace)]
+    ran = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE)
+    said = (await ran.communicate())[0].decode().splitlines()
+    assert said[0].startswith("unavailable the sandbox did not start")
+    assert "granted hosts cannot be reached here: nobody may answer for a filter" in said[0]
+    assert "Traceback" not in said[0]
+    assert said[1:] == ["ran"]
