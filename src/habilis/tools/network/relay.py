@@ -11,6 +11,7 @@ process; it ends with the sandbox. Imports the standard library alone. Source: s
 """
 
 import errno
+import select
 import selectors
 import socket
 import struct
@@ -51,7 +52,6 @@ class Calls:
 
     def __init__(self, way: socket.socket) -> None:
         import fcntl
-        import select
 
         self._ioctl = fcntl.ioctl
         self._filter = socket.recv_fds(way, 1, 1)[1][0]
@@ -64,8 +64,11 @@ class Calls:
 
     def accept(self, room: bool) -> socket.socket:
         """Answer the next call; our end of what the tool got. Raises OSError when it got nothing."""
-        if not any(event & 1 for _, event in self._poll.poll(0)):  # POLLIN
-            sys.exit(0)  # nobody is left who could call
+        waiting, left = self._waiting()
+        if not left:
+            sys.exit(0)
+        if not waiting:  # whoever called has gone
+            raise BlockingIOError
         call = bytearray(80)
         self._ioctl(self._filter, RECEIVE, call)
         number, kind = struct.unpack_from("=Q", call)[0], struct.unpack_from("=Q", call, 40)[0]
@@ -86,6 +89,11 @@ class Calls:
                 self._refuse(number, error)
                 raise
         return ours
+
+    def _waiting(self) -> "tuple[bool, bool]":
+        """Whether a call waits, and whether anyone is left who could call."""
+        events = sum(event for _, event in self._poll.poll(0))
+        return bool(events & select.POLLIN), not events & select.POLLHUP
 
     def _refuse(self, number: int, error: OSError) -> None:
         try:
