@@ -11,16 +11,30 @@ import pytest
 
 from habilis.cli import main
 from habilis.testing import ScriptedServer
+from habilis.tools.sandbox.probing import missing
 
 Captured = pytest.CaptureFixture[str]
 
 
+def about(what: str, capsys: Captured, *settings: str) -> dict[str, Any]:
+    """What doctor finds about that, with these settings."""
+    main(["doctor", "--json", *(part for one in settings for part in ("--set", one))])
+    rows = json.loads(capsys.readouterr().out)["findings"]
+    found: dict[str, Any] = next(row for row in rows if row["what"] == what)
+    return found
+
+
 def model(capsys: Captured, *settings: str) -> dict[str, Any]:
     """What doctor finds about the model, with these settings."""
-    main(["doctor", "--json", *(part for one in ("sandbox.mode=off", *settings) for part in ("--set", one))])
-    rows = json.loads(capsys.readouterr().out)["findings"]
-    found: dict[str, Any] = next(row for row in rows if row["what"] == "model")
-    return found
+    return about("model", capsys, "sandbox.mode=off", *settings)
+
+
+def test_where_tools_get_no_hosts_by_a_list_that_is_said_before_one_is_refused(capsys: Captured) -> None:
+    if problem := missing("landlock"):
+        pytest.skip(f"landlock: {problem}")
+    text, landlock = "hosts are given to tools only under capabilities.network: any", "sandbox.backend=landlock"
+    assert text in about("sandbox", capsys, landlock)["text"]
+    assert text not in about("sandbox", capsys, landlock, "capabilities.network=any")["text"]
 
 
 def test_a_local_model_is_looked_at_and_not_started(tmp_path: Path, capsys: Captured) -> None:

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
+import json
 import re
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from habilis.models.naming import provider_name
+from habilis.tools.capabilities.constructs import constructs
 from habilis.tools.capabilities.words import Capabilities
-from habilis.tools.contract import Contract, ContractError, read_contract, read_requirements, safe_name
+from habilis.tools.contract import (
+    Contract,
+    ContractError,
+    declared_aliases,
+    read_contract,
+    read_requirements,
+    safe_name,
+)
+from habilis.tools.loading import may_be_loaded_early
 from habilis.tools.names import RESERVED, is_plain, with_suffix
 
 PROVIDER = re.compile(r"^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$")
@@ -41,6 +53,59 @@ def run(input: InputModel) -> OutputModel:
     import requests
     return OutputModel(text=requests.get(input.url, timeout=10).text)
 """
+
+
+_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.binary(max_size=8)
+    | st.complex_numbers(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.tuples(inner)
+        | st.dictionaries(st.text(max_size=5) | st.integers() | st.none(), inner, max_size=3)
+        | st.sets(st.integers(), max_size=2)
+    ),
+    max_leaves=6,
+)
+_METAS = st.fixed_dictionaries(
+    {"name": st.text(min_size=1, max_size=8) | _VALUES, "description": st.text(min_size=1, max_size=8) | _VALUES},
+    optional=dict.fromkeys(("dependencies", "effects", "capabilities", "examples", "aliases", "timeout_s"), _VALUES),
+)
+_CODE = st.text(alphabet="abinput_=()[]{}:.,'\"\\\\#@*+-~ \n\t\x00\x0c\ud800é𝒳09", max_size=60)
+
+
+@settings(max_examples=300, deadline=None)
+@given(_METAS, _CODE, st.integers(0, len(ORIGINAL)), st.integers(0, 40))
+def test_whatever_a_model_writes_is_a_contract_or_refused_with_a_reason(
+    meta: dict[str, object], code: str, at: int, cut: int
+) -> None:
+    """A reader that breaks would end the task with the tool; one that lets through what no record holds, the run."""
+    valid = f"__TOOL_META__ = {meta!r}\n" + ORIGINAL.partition("}\n")[2]
+    for source in (code, valid, valid + code, ORIGINAL[:at] + code + ORIGINAL[at + cut :], f"{code}\n{valid}"):
+        with contextlib.suppress(ContractError):
+            assert read_contract(source).model_dump_json().encode()
+        with contextlib.suppress(ContractError):
+            assert json.dumps(declared_aliases(source), ensure_ascii=False).encode()
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            continue
+        assert all(str(found) for found in constructs(tree, Capabilities()))
+        assert may_be_loaded_early(source) in (True, False)
+
+
+@pytest.mark.parametrize(
+    "deep", ["(" * 5_000, "-" * 50_000 + "1", "[" * 300 + "]" * 300, "x" + ".a" * 20_000, "1" * 9_000]
+)
+def test_a_source_without_end_is_refused_or_read(deep: str) -> None:
+    for source in (f"a = {deep}", ORIGINAL + f"\na = {deep}\n", ORIGINAL.replace('"requests>=2"', deep)):
+        with contextlib.suppress(ContractError):
+            read_contract(source)
+        may_be_loaded_early(source)
 
 
 def test_a_file_of_the_original_format_is_read_unchanged() -> None:

@@ -192,6 +192,8 @@ def _sandbox(settings: Settings) -> Finding:
     if level == "off":
         return Finding("sandbox", "warning", "off: generated code runs unconfined", "set sandbox.mode=required")
     said = f"; {notices[0]}" if notices else ""
+    if level == "landlock" and settings.capabilities.network != "any":
+        said += "; hosts are given to tools only under capabilities.network: any"
     weak = settings.sandbox.mode == "best-effort" and level not in ("bubblewrap", "landlock")
     return Finding("sandbox", "warning" if weak else "ok", f"{level} (tried here just now){said}")
 

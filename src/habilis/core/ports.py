@@ -117,8 +117,8 @@ class SandboxExit:
     """How a sandboxed process ended. `reply` is what came over the private pipe, None if nothing whole came.
 
     `stopped` says why the host ended it, if it did: `time`, `output` (reply too long), `printed` (too much text on
-    stdout and stderr), `memory` or `disk` (of the whole process tree); `door`: never started, since this level cannot
-    hold a tool to its door. `returncode` is 128 + the signal's number for a process that a signal ended.
+    stdout and stderr), `memory` or `disk` (of the whole process tree). `returncode` is 128 + the signal's number for a
+    process that a signal ended.
     """
 
     reply: bytes | None

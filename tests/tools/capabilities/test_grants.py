@@ -66,6 +66,7 @@ async def test_hosts(rules: dict[str, Any], person: bool | None, network: tuple[
     granter = None if person is None else ScriptedGranter(otherwise=person)
     grant = await decided(NETWORK, granter, **rules)
     assert grant.network == network
+    assert grant.any_host == (rules["network"] == "any")
     assert [reason in text for text in grant.denied] == ([] if reason is None else [True])
 
 

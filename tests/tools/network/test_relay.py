@@ -96,3 +96,14 @@ async def test_a_door_that_is_shut_is_an_end_and_no_wait(relayed: Relayed, world
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             assert await reader.read() == b""
             writer.close()
+
+
+def test_whoever_else_comes_to_the_port_of_a_pair_is_sent_away() -> None:
+    """Both ends are ours: else another program of this machine would speak to the proxy, or in its place."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        stranger = socket.create_connection(listener.getsockname(), 5)
+        theirs = socket.create_connection(listener.getsockname(), 5)
+        with stranger, theirs, relay.other_end(listener, theirs) as ours:
+            assert stranger.recv(1) == b""
+            theirs.sendall(b"x")
+            assert ours.recv(1) == b"x"

@@ -137,7 +137,7 @@ def attempts() -> Iterator[Any]:
             if attack.warm and way == "cold":
                 continue  # there is neither server nor neighbour
             rare = way == "cold" or (level, user) == ("landlock", "ordinary") or (other_half and attack.warm)
-            rare &= not attack.granted or (level, user) != ("bubblewrap", "ordinary")
+            rare &= not attack.granted or other_half
             rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
             marks = [pytest.mark.slow] if attack.slow or rare else []
             if reason := attack.reason_to_fail(level, user):
@@ -180,15 +180,13 @@ def test_the_table_is_whole() -> None:
     assert f"{len(ATTACKS)} attempts" in page
 
 
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
 @pytest.mark.parametrize("user", ["root", "ordinary"])
-def test_a_granted_host_is_reached_over_http_and_verified_tls(ask: Ask, user: str) -> None:
+def test_a_granted_host_is_reached_over_http_and_verified_tls(ask: Ask, level: str, user: str) -> None:
     """The attempts of the table would fail as well where nothing is reached at all."""
-    if problem := missing("bubblewrap"):
-        pytest.skip(f"bubblewrap: {problem}")
-    if user == "root" and not AS_ROOT:
-        pytest.skip("only root can try it as root")
+    skip_unless_possible(level, user)
     if shutil.which("openssl") is None:
         pytest.skip("needs openssl to make a certificate")
-    answer = ask(user, "bubblewrap", "cold", "reach")
+    answer = ask(user, level, "cold", "reach")
     assert answer["told"] == 'output: ["granted", "granted", "SSLCertVerificationError"]'
     assert answer["harms"] == []

@@ -128,9 +128,11 @@ async def test_a_file_with_a_second_name_outside_is_not_lent(tmp_path: Path) -> 
 def test_the_filter_fits_into_what_the_kernel_takes() -> None:
     for signals in (True, False):
         for attributes in (True, False):
-            code = seccomp.program(signals=signals, attributes=attributes)
-            assert len(code) % 8 == 0
-            assert len(code) // 8 < 4096
+            for lent in (True, False):
+                sockets = (seccomp.AF_INET,) if lent else ()
+                code = seccomp.program(signals=signals, attributes=attributes, sockets=sockets, lent=lent)
+                assert len(code) % 8 == 0
+                assert len(code) // 8 < 4096
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root to become another user")

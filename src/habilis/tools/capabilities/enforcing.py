@@ -25,8 +25,10 @@ Runs = Callable[[SandboxJob, bool], Awaitable[Outcomes]]
 _MIB = 1 << 20
 MAX_REFUSED = 20
 """Refused hosts that an outcome names; a tool can ask for hosts without end."""
-WITH_DOORS = frozenset({"bubblewrap"})
+WITH_DOORS = frozenset({"bubblewrap", "landlock"})
 """Levels at which a tool reaches the granted hosts alone."""
+FOR_ANY = frozenset({"landlock"})
+"""Those of them where a filter is the only wall before the network: it stands there under the policy `any` alone."""
 WITHOUT_WALLS = frozenset({"unconfined", "off"})
 
 
@@ -112,7 +114,7 @@ async def under_grant(
     recorder = Recorder(secrets.data) if isinstance(network, Recording) and grant.network else None
     async with AsyncExitStack() as opened:
         door = None
-        if level in WITH_DOORS and (grant.network or grant.watched):
+        if level in WITH_DOORS and (grant.network or (grant.watched and level not in FOR_ANY)):
             try:
                 door = await opened.enter_async_context(await doors.door(grant.network, traffic=recorder))
             except (ValueError, OSError) as error:
@@ -140,7 +142,7 @@ async def _replayed(
     """The outcomes of `run` behind a door that leads nowhere: a fixture answers. No granted variable is given, each
     holds its own name in brackets, as the record has it."""
     if level not in WITH_DOORS:
-        text = f"not started: at the level {level} recorded traffic cannot be given again, at bubblewrap it can"
+        text = f"not started: at the level {level} recorded traffic cannot be given again, in a sandbox it can"
         return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=level)}
     kept = tuple(reason for reason in grant.denied if reason == NO_PROGRAMS)
     grant = grant.model_copy(update={"network": (), "env": (), "watched": False, "denied": kept})
@@ -191,9 +193,9 @@ def _kept(recorder: Recorder, network: Recording) -> Traffic:
 def _cannot_be_held(grant: Grant, level: str) -> tuple[str, ...]:
     """Why a call with `grant` is not started: programs that its tool may not start, hosts at a level without doors."""
     programs = (NO_PROGRAMS,) if NO_PROGRAMS in grant.denied else ()
-    if level in WITH_DOORS | WITHOUT_WALLS:
+    if level in WITH_DOORS - FOR_ANY | WITHOUT_WALLS or (level in FOR_ANY and grant.any_host):
         return programs
-    why = f"the level {level} cannot hold a tool to hosts, bubblewrap can"
+    why = f"at the level {level} a tool has hosts only where capabilities.network is any, at bubblewrap by a list too"
     return (*programs, *(f"network {host}: {why}" for host in grant.network))
 
 

@@ -225,6 +225,7 @@ class Grants:
             timeout_s=min(needs.timeout_s, rules.max_timeout_s) if needs.timeout_s else None,
             memory_mb=min(needs.memory_mb, rules.max_memory_mb) if needs.memory_mb else None,
             watched=needs.unknown_host and not network and rules.network == "ask" and self._granter is not None,
+            any_host=bool(network) and rules.network == "any",
             denied=tuple(denied),
         )
 

@@ -113,7 +113,10 @@ class Capabilities(Frozen):
 
 
 class Grant(Frozen):
-    """What one version of a tool is given for a call: kinds and names, never values. `denied` are reasons, as text."""
+    """What one version of a tool is given for a call: kinds and names, never values. `denied` are reasons, as text.
+
+    `any_host`: its hosts are given by a policy that gives any.
+    """
 
     network: tuple[str, ...] = ()
     read: tuple[str, ...] = ()
@@ -122,6 +125,7 @@ class Grant(Frozen):
     timeout_s: float | None = None
     memory_mb: int | None = None
     watched: bool = False
+    any_host: bool = False
     denied: tuple[str, ...] = ()
 
     @property
@@ -131,7 +135,9 @@ class Grant(Frozen):
 
     def shown(self) -> tuple[str, ...]:
         """Each thing given as text."""
-        return tuple(str(need) for need in Capabilities(**self.model_dump(exclude={"watched", "denied"})).needs)
+        return tuple(
+            str(need) for need in Capabilities(**self.model_dump(exclude={"watched", "any_host", "denied"})).needs
+        )
 
 
 def together(*all_of: Capabilities) -> Capabilities:

@@ -127,7 +127,8 @@ def _target(method: str, target: str) -> tuple[Place, bytes]:
         if method == "CONNECT":
             return place_of(target), b""
         if target[:7].lower() != "http://":
-            raise Declined(400, "the target must be a whole http:// address; https goes through CONNECT")
+            what = "the target must be a whole http:// address; https goes through CONNECT"
+            raise Declined(400, f"{what}; hosts are reached through this proxy alone")
         found = re.fullmatch(r"([^/?#\\]*)([^#]*)", target[7:])
         if found is None:
             raise Declined(400, "an address with a fragment is not passed on")

@@ -1,7 +1,7 @@
 """Doors to granted hosts: a unix socket for each call that may reach some, behind which an HTTP proxy of ours listens.
 
-The sandbox has no network; the door is bound into it, and a relay there (`relay.py`) makes a loopback port of it. The
-names are resolved out here, and every request is checked (`traffic.py`, `addresses.py`).
+The sandbox has no network; a relay beside the tool (`relay.py`) leads all that it says to the door. The names are
+resolved out here, and every request is checked (`traffic.py`, `addresses.py`).
 """
 
 from __future__ import annotations

@@ -1,21 +1,130 @@
-"""Runs inside the sandbox, beside the tool: a loopback port whose every byte goes to the door, and back.
+"""Runs inside the sandbox, beside the tool: every byte that the tool says goes to the door, and back.
 
-    relay.py DESCRIPTOR SOCKET      the listening port that `confine` has opened, the path of the door
+    relay.py DESCRIPTOR SOCKET      what `confine` has made, the path of the door
+
+The descriptor is a listening loopback port, where the sandbox has a loopback of its own. Where it has none it is the
+way by which a filter of seccomp comes: then the tool makes no socket by itself; each call for one is answered here,
+with a socket that is connected to us already. So there is no port that another program could find.
 
 It decides nothing: what may pass is up to the proxy at the other end of the door. One thread, so that it counts as one
-process; it ends with the sandbox. Imports the standard library alone.
+process; it ends with the sandbox. Imports the standard library alone. Source: seccomp_unotify(2).
 """
 
+import errno
+import select
 import selectors
 import socket
+import struct
 import sys
 import time
 
 BLOCK = 1 << 16
 MOST = 400
-"""Connections at once: beyond it they wait in the queue of the port."""
+"""Connections at once: beyond it they wait in the queue of the port, or are not given."""
 DOOR_S = 5.0
 BREATH_S = 0.02
+RECEIVE, ANSWER, ADD = 0xC0502100, 0xC0182101, 0x40182103
+"""Requests of ioctl(2): the next call, how it ends, and a descriptor for whoever made it, by which it ends, too."""
+ADD_AND_END = 2
+
+
+class Port:
+    """A listening port of the tool's loopback. Whoever comes when there is no room waits in its queue."""
+
+    waits = True
+
+    def __init__(self, listener: socket.socket) -> None:
+        self._listener = listener
+        listener.setblocking(False)
+
+    def fileno(self) -> int:
+        return self._listener.fileno()
+
+    def accept(self, room: bool) -> socket.socket:
+        """The next connection. Raises OSError."""
+        return self._listener.accept()[0]
+
+
+class Calls:
+    """The tool's calls for sockets, as a filter of seccomp hands them on. Without room none is given."""
+
+    waits = False
+
+    def __init__(self, way: socket.socket) -> None:
+        import fcntl
+
+        self._ioctl = fcntl.ioctl
+        self._filter = socket.recv_fds(way, 1, 1)[1][0]
+        self._poll = select.poll()
+        self._poll.register(self._filter, select.POLLIN)
+        way.close()
+
+    def fileno(self) -> int:
+        return self._filter
+
+    def accept(self, room: bool) -> socket.socket:
+        """Answer the next call; our end of what the tool got. Raises OSError when it got nothing."""
+        waiting, left = self._waiting()
+        if not left:
+            sys.exit(0)
+        if not waiting:  # whoever called has gone
+            raise BlockingIOError
+        call = bytearray(80)
+        self._ioctl(self._filter, RECEIVE, call)
+        number, kind = struct.unpack_from("=Q", call)[0], struct.unpack_from("=Q", call, 40)[0]
+        try:
+            if not room:
+                raise OSError(errno.EMFILE, "too many connections")
+            ours, theirs = pair()
+        except OSError as error:
+            self._refuse(number, error)
+            raise
+        with theirs:
+            theirs.setblocking(not kind & socket.SOCK_NONBLOCK)
+            gift = struct.pack("=QIIII", number, ADD_AND_END, theirs.fileno(), 0, kind & socket.SOCK_CLOEXEC)
+            try:
+                self._ioctl(self._filter, ADD, bytearray(gift))
+            except OSError as error:  # it has too many open files, or is gone
+                ours.close()
+                self._refuse(number, error)
+                raise
+        return ours
+
+    def _waiting(self) -> "tuple[bool, bool]":
+        """Whether a call waits, and whether anyone is left who could call."""
+        events = sum(event for _, event in self._poll.poll(0))
+        return bool(events & select.POLLIN), not events & select.POLLHUP
+
+    def _refuse(self, number: int, error: OSError) -> None:
+        try:
+            self._ioctl(self._filter, ANSWER, bytearray(struct.pack("=QqiI", number, 0, -(error.errno or 1), 0)))
+        except OSError:
+            return
+
+
+def pair() -> "tuple[socket.socket, socket.socket]":
+    """Both ends of a TCP connection of ours, whose port is open no longer than that takes. Raises OSError."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        listener.settimeout(DOOR_S)
+        theirs = socket.socket()
+        try:
+            theirs.settimeout(DOOR_S)
+            theirs.connect(listener.getsockname())
+            return other_end(listener, theirs), theirs
+        except BaseException:
+            theirs.close()
+            raise
+
+
+def other_end(listener: socket.socket, theirs: socket.socket) -> socket.socket:
+    """The connection that `theirs` has made to `listener`; whoever else came is sent away."""
+    while True:
+        ours, address = listener.accept()
+        if address == theirs.getsockname():
+            return ours
+        ours.close()
 
 
 class End:
@@ -71,27 +180,28 @@ class End:
 class Relay:
     """All connections of one sandbox."""
 
-    def __init__(self, listener: socket.socket, door: str) -> None:
-        self.listener, self.door = listener, door
+    def __init__(self, source: "Port | Calls", door: str) -> None:
+        self.source, self.door = source, door
         self.selector = selectors.DefaultSelector()
         self.watched: set[End] = set()
 
     def run(self) -> None:
         """Until the sandbox ends."""
-        self.listener.setblocking(False)
         while True:
-            room = len(self.watched) < 2 * MOST
-            self.watch(self.listener, selectors.EVENT_READ if room else 0, None)
+            self.watch(self.source, 0 if self.source.waits and self.full() else selectors.EVENT_READ, None)
             for key, mask in self.selector.select():
                 if key.data is None:
                     self.accept()
                 elif key.data in self.watched:
                     self.serve(key.data, mask)
 
+    def full(self) -> bool:
+        return len(self.watched) >= 2 * MOST
+
     def accept(self) -> None:
         opened: list[socket.socket] = []
         try:
-            opened.append(self.listener.accept()[0])
+            opened.append(self.source.accept(not self.full()))
             opened.append(socket.socket(socket.AF_UNIX))
             opened[1].settimeout(DOOR_S)
             opened[1].connect(self.door)
@@ -128,7 +238,7 @@ class Relay:
         for side in both:
             self.watch(side.sock, side.events(), side)
 
-    def watch(self, sock: socket.socket, events: int, end: "End | None") -> None:
+    def watch(self, sock: "socket.socket | Port | Calls", events: int, end: "End | None") -> None:
         """Have the selector watch for `events`, none at all included."""
         before = self.selector.get_map().get(sock)
         if before is None:
@@ -141,4 +251,5 @@ class Relay:
 
 
 if __name__ == "__main__":
-    Relay(socket.socket(fileno=int(sys.argv[1])), sys.argv[2]).run()
+    given = socket.socket(fileno=int(sys.argv[1]))
+    Relay(Calls(given) if given.family == socket.AF_UNIX else Port(given), sys.argv[2]).run()

@@ -4,9 +4,9 @@
 
 POLICY is JSON, made by the back ends: `limits`, and optionally `uid` (drop to it), `scratch` (a folder to remove),
 `keep_reading` (keep CAP_DAC_READ_SEARCH over the drop), `supervise` (stay behind as a reaper of every descendant),
-`landlock` (paths and access bits), `seccomp` (a classic BPF program in base64) and `serve` (open the list of its
-children for the command, which may no longer be able to; HABILIS_CHILDREN names the descriptor). Imports the standard
-library alone and as little of it as it can: each module costs every call.
+`landlock` (paths and access bits), `seccomp` (a classic BPF program in base64), `relay` (what leads to a door) and
+`serve` (open the list of its children for the command, which may no longer be able to; HABILIS_CHILDREN names the
+descriptor). Imports the standard library alone and as little of it as it can: each module costs every call.
 
 Sources: landlock(7), seccomp(2), capabilities(7), PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG in prctl(2).
 """
@@ -18,10 +18,15 @@ import resource
 import signal
 import sys
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import _socket
+
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP = 1, 4, 8, 22
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 36, 38, 47, 2
 CAP_DAC_READ_SEARCH = 2
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_ADD_RULE, SYS_LANDLOCK_RESTRICT_SELF = 444, 445, 446
+SYS_SECCOMP, NEW_LISTENER, WAIT_KILLABLE_RECV = {"x86_64": 317, "aarch64": 277}, 1 << 3, 1 << 5
 SWEEP_S = 5.0
 
 
@@ -36,8 +41,7 @@ def main() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != supervisor:
             os._exit(1)
-    if policy.get("relay"):
-        start_relay(policy["relay"])
+    way = start_relay(policy["relay"]) if policy.get("relay") else None
     limit(policy["limits"])
     os.chdir(policy["workspace"])
     if policy.get("serve"):
@@ -46,7 +50,7 @@ def main() -> None:
     if policy.get("landlock"):
         restrict_files(policy["landlock"])
     if policy.get("seccomp"):
-        restrict_calls(policy["seccomp"])
+        restrict_calls(policy["seccomp"], way)
     become(command)
 
 
@@ -146,8 +150,9 @@ def add_path(call, ruleset: int, path: str, access: int, file_bits: int) -> None
     os.close(opened)
 
 
-def restrict_calls(program: str) -> None:
-    """Install a seccomp filter for this process and all that it starts."""
+def restrict_calls(program: str, way: "_socket.socket | None" = None) -> None:
+    """Install a seccomp filter for this process and all that it starts. Over `way`, if given, the relay gets what the
+    filter asks for, and nobody here keeps it: whoever holds it can say yes."""
     import base64
     import ctypes
 
@@ -159,8 +164,18 @@ def restrict_calls(program: str) -> None:
     filled = Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(filled), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "seccomp")
+    if way is None:
+        if libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(filled), 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "seccomp")
+        return
+    number = ctypes.c_long(SYS_SECCOMP[os.uname().machine])
+    asked = libc.syscall(number, 1, ctypes.c_ulong(NEW_LISTENER | WAIT_KILLABLE_RECV), ctypes.byref(filled))
+    if asked < 0:
+        reason = os.strerror(ctypes.get_errno())
+        sys.exit(f"granted hosts cannot be reached here: nobody may answer for a filter ({reason})")
+    way.sendmsg([b"f"], [(1, 1, asked.to_bytes(4, sys.byteorder))])  # SOL_SOCKET, SCM_RIGHTS
+    os.close(asked)
+    way.close()
 
 
 def supervise(scratch: "str | None") -> int:
@@ -248,30 +263,39 @@ def children() -> "list[int]":
         return []
 
 
-def start_relay(relay: dict) -> None:  # type: ignore[type-arg]
-    """Open the loopback `port` that leads to the door at `socket`, and have a process of its own serve it by `script`.
+def start_relay(relay: dict) -> "_socket.socket | None":  # type: ignore[type-arg]
+    """Have a process of its own, by `script`, pass on what the tool says to the door at `socket`.
 
-    The policy has a `relay` where the call has a door (see `tools/network/inside.py`).
-    The port takes connections from now on, so the tool cannot come too early. The process is nobody's child that the
-    tool might wait for, holds none of its pipes, and ends with the sandbox.
+    The policy has a `relay` where the call has a door (see `tools/network/inside.py`). With a `port` the tool reaches
+    it there, on a loopback of its own; the port takes connections from now on, so the tool cannot come too early.
+    Without one the relay answers for the tool's sockets, and what it does that with has to be sent over the way that is
+    returned. The process is nobody's child that the tool might wait for, holds none of its pipes, and ends with the
+    sandbox.
     """
     import _socket
 
-    port = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
-    port.bind(("127.0.0.1", relay["port"]))
-    port.listen(128)
+    way = None
+    if "port" in relay:
+        held = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+        held.bind(("127.0.0.1", relay["port"]))
+        held.listen(128)
+    else:
+        way, held = _socket.socketpair()
     between = os.fork()
     if between == 0:
         try:
             os.setsid()
             if os.fork() == 0:
                 prctl(PR_SET_DUMPABLE, 0)  # it may make unix sockets, so its memory is none of the tool's
-                only_descriptor(port.fileno())
-                run_script([relay["script"], "3", relay["socket"]])
+                only_descriptor(held.fileno())
+                folder, name = os.path.split(relay["socket"])  # an address holds 107 bytes, which a whole path may not
+                os.chdir(folder)
+                run_script([relay["script"], "3", name])
         finally:
             os._exit(0)
     os.waitpid(between, 0)
-    port.close()
+    held.close()
+    return way
 
 
 def only_descriptor(number: int) -> None:

@@ -1,7 +1,8 @@
 """The Landlock back end: kernel-held file rules, a seccomp filter, and a supervisor that reaps all descendants.
 
 For hosts where namespaces are refused (some containers and distributions). Weaker than bubblewrap: files outside can
-be counted and measured (stat), though not read; there is no process namespace. Sources: landlock(7), kernel ABI 4–7.
+be counted and measured (stat), though not read; there is no process namespace. A call with a door makes no socket
+either: a relay answers for each (see `network/relay.py`). Sources: landlock(7), kernel ABI 4–7.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.ports import SandboxExit, SandboxJob
+from habilis.tools.network import inside
 from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.process import run_confined
 from habilis.tools.sandbox.tenancy import Tenancy
@@ -62,21 +64,18 @@ class Landlock:
         self._tenancy = tenancy
 
     async def run(self, job: SandboxJob) -> SandboxExit:
-        """Run `job`. Raises OSError when it cannot be started or the workspace cannot be lent.
-
-        A job with a door is not started: Landlock knows ports and no hosts, so nothing here could hold it to the door.
-        """
-        if job.door is not None:
-            return SandboxExit(reply=None, returncode=1, printed="", stopped="door")
+        """Run `job`. Raises OSError when it cannot be started or the workspace cannot be lent."""
+        job = inside.furnished(job, mounted=False)
         async with (
             self._tenancy.lend(job.workspace, ()) as tenant,
-            private_tmp(job, tenant.uid) as (inside, tmp),
+            private_tmp(job, tenant.uid) as (placed, tmp),
         ):
             others = 0 if tenant.uid is not None else await asyncio.to_thread(threads_of_user, os.getuid())
-            limits = {"processes": others + tenant.sharing * job.limits.processes}
-            policy = {**self._policy(inside, tmp, tenant.uid), "limits": limits}
-            command = confined(inside, policy)
-            ended = await run_confined(lambda pipes: command, inside, supervised=True, scratch=tmp)
+            processes = job.limits.processes + (job.door is not None)  # the relay is one
+            limits = {"processes": others + tenant.sharing * processes}
+            policy = {**self._policy(placed, tmp, tenant.uid), "limits": limits, **inside.lending(job)}
+            command = confined(placed, policy)
+            ended = await run_confined(lambda pipes: command, placed, supervised=True, scratch=tmp)
             return without_private_tmp(ended, tmp)
 
     async def serve(self, job: SandboxJob) -> Server:
@@ -85,28 +84,30 @@ class Landlock:
             raise OSError("this kernel's Landlock cannot keep calls apart")
         async with AsyncExitStack() as leave:
             tenant = await leave.enter_async_context(self._tenancy.lend(job.workspace, ()))
-            inside, tmp = await leave.enter_async_context(private_tmp(job, tenant.uid))
-            policy = {**self._policy(inside, tmp, tenant.uid), "serve": True, "limits": SPARE_LIMITS}
-            command = confined(inside, policy)
-            server = await Server.start(lambda pipes: command, inside, supervised=True, scratch=tmp)
+            placed, tmp = await leave.enter_async_context(private_tmp(job, tenant.uid))
+            policy = {**self._policy(placed, tmp, tenant.uid), "serve": True, "limits": SPARE_LIMITS}
+            command = confined(placed, policy)
+            server = await Server.start(lambda pipes: command, placed, supervised=True, scratch=tmp)
             server.lent(leave.pop_all(), tenant.uid, self._tenancy, None if tenant.uid is not None else others_now)
             return server
 
-    def _policy(self, inside: SandboxJob, tmp: Path, uid: int | None) -> dict[str, Any]:
+    def _policy(self, job: SandboxJob, tmp: Path, uid: int | None) -> dict[str, Any]:
         return {
             "uid": uid,
             "keep_reading": True,
             "supervise": True,
             "scratch": str(tmp),
-            "landlock": rules(inside, tmp),
-            "seccomp": filter_text(),
+            "landlock": rules(job, tmp),
+            "seccomp": filter_text(lent=job.door is not None),
         }
 
 
-@lru_cache(maxsize=1)
-def filter_text() -> str:
-    """The seccomp program for this kernel in base64: signals are refused where Landlock cannot confine them."""
-    program = seccomp.program(signals=landlock_abi() >= SIGNAL_SCOPE_ABI, attributes=False)
+@lru_cache(maxsize=2)
+def filter_text(*, lent: bool = False) -> str:
+    """The seccomp program for this kernel in base64: signals are refused where Landlock cannot confine them; `lent`:
+    the relay answers for sockets."""
+    signals, sockets = landlock_abi() >= SIGNAL_SCOPE_ABI, (seccomp.AF_INET,) if lent else ()
+    program = seccomp.program(signals=signals, attributes=False, sockets=sockets, lent=lent)
     return base64.b64encode(program).decode("ascii")
 
 

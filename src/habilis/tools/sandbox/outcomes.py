@@ -122,10 +122,6 @@ def ending(ended: SandboxExit, job: SandboxJob, started: bool, printed: str) -> 
         "memory": ("crashed", f"stopped: its processes took more than {limits.memory_bytes // _MIB} MiB of memory"),
         "lost": ("crashed", "its process was ended from outside before it gave a result"),
         "disk": ("crashed", f"stopped: it wrote more than {limits.disk_bytes // _MIB} MiB to disk"),
-        "door": (
-            "denied",
-            "not started: the sandbox of this machine cannot hold a tool to granted hosts, only bubblewrap can",
-        ),
     }
     if ended.stopped in stopped:
         kind, text = stopped[ended.stopped]

@@ -17,8 +17,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
-_ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
-_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT = 0, 4, 16, 24, 32
+_ALLOW, _ERRNO, _ASK = 0x7FFF0000, 0x00050000, 0x7FC00000
+"""What a filter answers: go on, fail with this number, ask whoever listens to the filter."""
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT, _SECOND_ARGUMENT, _THIRD_ARGUMENT, _FOURTH_ARGUMENT = 0, 4, 16, 24, 32, 40
 AF_UNIX, AF_INET = 1, 2
 _SOCK_STREAM, _KINDS_OF_SOCKET = 1, 0xF
 _OF_STREAMS = (0, 6)
@@ -103,6 +104,17 @@ _REFUSED: dict[str, tuple[int, int | None]] = {  # name: number on (x86-64, arm6
     "mq_unlink": (241, 181),
 }
 _SOCKET, _SOCKETPAIR, _CLONE, _CLONE3, _IOCTL = (41, 198), (53, 199), (56, 220), (435, 435), (16, 29)
+_OF_LENT: dict[str, tuple[int, int, int]] = {  # with what the tool gets: sockets that were lent are connected
+    "connect": (42, 203, 0),
+    "bind": (49, 200, errno.EACCES),
+    "listen": (50, 201, errno.EACCES),
+    "accept": (43, 202, errno.EACCES),
+    "accept4": (288, 242, errno.EACCES),
+}
+_SENDING = (((44, 206), _FOURTH_ARGUMENT), ((46, 211), _THIRD_ARGUMENT), ((307, 269), _FOURTH_ARGUMENT))
+"""sendto, sendmsg and sendmmsg, with the place of their flags."""
+_FAST_OPEN = 0x20000000
+"""MSG_FASTOPEN: connects, and no wall for connect(2) is asked."""
 _PROGRAMS = ((59, 221), (322, 281))
 """execve and execveat."""
 _CONTROLS = (0x40086602, 0x40046602, 0x401C5820, 0x40087602, 0x5412, 0x541C)
@@ -173,12 +185,14 @@ def supported() -> bool:
     return platform.machine() in _ARCHITECTURES
 
 
-def program(*, signals: bool = True, attributes: bool = True, sockets: Sequence[int] = ()) -> bytes:
+def program(*, signals: bool = True, attributes: bool = True, sockets: Sequence[int] = (), lent: bool = False) -> bytes:
     """The filter as `struct sock_filter` entries.
 
     `signals=False`: sending signals, to whomever, is refused too. `attributes=False`: changing a file's mode, owner or
     times does nothing and reports success (copying a file sets its mode; failing there would fail honest tools).
-    `sockets`: families of which stream sockets may be made, for a sandbox whose network leads to a door alone.
+    `sockets`: families of which stream sockets may be made, for a sandbox whose network leads to a door alone. `lent`:
+    the kernel makes none of them, but whoever listens to the filter is asked for one, which is connected already; so
+    connecting does nothing and reports success, and there is no other way to an address.
     Raises KeyError on a processor without a table (see `supported`).
     """
     machine = platform.machine()
@@ -199,7 +213,9 @@ def program(*, signals: bool = True, attributes: bool = True, sockets: Sequence[
             number = numbers[column]
             if number is not None:
                 code += [_Instruction(_JUMP_EQUAL, 0, 1, number), _refuse(answer)]
-    code += _streams_of(_SOCKET[column], sockets)
+    code += _streams_of(_SOCKET[column], sockets, _ASK if lent else _ALLOW)
+    if lent:
+        code += _only_connected(column)
     # glibc falls back from clone3, whose flags a filter cannot see, to clone
     code += [_Instruction(_JUMP_EQUAL, 0, 1, _CLONE3[column]), _refuse(errno.ENOSYS)]
     code += _when(_SOCKETPAIR[column], _FIRST_ARGUMENT, _JUMP_EQUAL, AF_UNIX, refuse_on_match=False)
@@ -249,7 +265,17 @@ def _when(number: int, offset: int, jump: int, value: int, *, refuse_on_match: b
     ]
 
 
-def _streams_of(number: int, families: Sequence[int]) -> list[_Instruction]:
+def _only_connected(column: int) -> list[_Instruction]:
+    """Nothing that makes another connection of a socket, or awaits one."""
+    code = []
+    for *numbers, answer in _OF_LENT.values():
+        code += [_Instruction(_JUMP_EQUAL, 0, 1, numbers[column]), _refuse(answer)]
+    for numbers_of, flags in _SENDING:
+        code += _when(numbers_of[column], flags, _JUMP_ANY_BIT, _FAST_OPEN, refuse_on_match=True)
+    return code
+
+
+def _streams_of(number: int, families: Sequence[int], verdict: int) -> list[_Instruction]:
     """Refuse call `number`, socket(2), but for stream sockets of `families` with a protocol of streams."""
     refuse = _refuse(errno.EACCES)
     if not families:
@@ -265,7 +291,7 @@ def _streams_of(number: int, families: Sequence[int]) -> list[_Instruction]:
         _Instruction(_LOAD, 0, 0, _FIRST_ARGUMENT),
         *(_Instruction(_JUMP_EQUAL, len(families) - n, 0, value) for n, value in enumerate(families)),
         refuse,
-        _Instruction(_RETURN, 0, 0, _ALLOW),
+        _Instruction(_RETURN, 0, 0, verdict),
     ]
     return [_Instruction(_JUMP_EQUAL, 0, len(checks), number), *checks]
 

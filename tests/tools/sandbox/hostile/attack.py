@@ -13,11 +13,12 @@ class Attack:
 
     `harm` says what must not have happened. What every attempt must leave as it was is looked at by `Scene.harms`;
     `silent` is what must not stand in the output besides. `told` is a regular expression that must match, from the
-    beginning, what the model is told: `kind: message` of the error, or `output: ` with the JSON of its value.
+    beginning, what the model is told: `kind: message` of the error, or `output: ` with the JSON of its value. `told_on`
+    has it for a level where that is something else.
 
     `slow`: for the slow run alone; `costly`: takes seconds, so the quick run tries it in one place alone.
 
-    `granted`: the call has a door to one host (`hostile/granted.py`); a level without doors must not even start it.
+    `granted`: the call has a door to one host (`hostile/granted.py`).
 
     `beside` is a call at the same time in the same server, which must answer `unharmed`, and `after` one that follows,
     which must answer `[]`: what finds what the attempt left says so there (`hostile/warm_host.py`).
@@ -39,6 +40,7 @@ class Attack:
     slow: bool = False
     costly: bool = False
     granted: bool = False
+    told_on: Mapping[str, str] = field(default_factory=dict)
     programs: bool = True
     by_chance: tuple[str, ...] = ()
     beside: str = ""
@@ -51,7 +53,7 @@ class Attack:
 
     def told_at(self, level: str) -> str:
         """What the model must be told there."""
-        return NO_DOOR if self.granted and level == "landlock" else self.told
+        return self.told_on.get(level, self.told)
 
     def reason_to_fail(self, level: str, user: str) -> str | None:
         """Why this attempt gets through there, as far as that is known."""
@@ -60,7 +62,6 @@ class Attack:
 
 DENIED = "denied: "
 NO_NETWORK = "denied: no network in the sandbox"
-NO_DOOR = "denied: not started: the sandbox of this machine cannot hold a tool to granted hosts"
 NOT_PERMITTED = r"denied: the sandbox refused it.*Operation not permitted"
 OUT_OF_SIGHT = r"denied: (a tool sees its task's files|the sandbox refused it)"
 """A path that is not there (bubblewrap) or may not be opened (Landlock): the model reads the same advice."""

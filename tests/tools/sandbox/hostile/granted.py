@@ -21,8 +21,10 @@ from habilis.tools.network.proxy import Door, DoorLimits, Proxy
 INWARD = "inward.example"
 """A granted name whose owner has it lead to the metadata service of clouds."""
 METADATA = "169.254.169.254"
-FORBIDDEN = (b"smuggled", b"stolen", b"after", b"proxy-authorization", b"evil")
+FORBIDDEN = (b"smuggled", b"stolen", b"proxy-authorization", b"evil")
 """What the granted host must never hear."""
+TOO_LATE = b"after"
+"""What it must not hear once the call has ended; a child may outlive its parent until then."""
 
 
 class WithDoor:
@@ -41,6 +43,8 @@ class Granted:
     def __init__(self, victim_port: int) -> None:
         self._victim_port = victim_port
         self.heard = bytearray()
+        self.until_end = 0
+        self.door: Door | None = None
         self.dialled: list[str] = []
         self.port = self.tls_port = 0
         self.facts: dict[str, Any] = {}
@@ -73,10 +77,22 @@ class Granted:
         self.dialled.append(f"{address}:{port}")
         return await connect(address, port)
 
+    async def ended(self) -> None:
+        """The call has returned. What it had said before may still be on its way."""
+        assert self.door is not None
+        reader, writer = await asyncio.open_unix_connection(str(self.door.socket))
+        writer.write(b"\r\n\r\n")
+        await reader.read()  # who came before us has been let in
+        writer.close()
+        while self.door.connections:
+            await asyncio.sleep(0.01)
+        self.until_end = len(self.heard)
+
     def harms(self) -> list[str]:
         """Who was reached but the granted host, and what that host should not have heard."""
         right = {f"127.0.0.1:{port}" for port in (self.port, self.tls_port)}
         found = [f"{place} was dialled" for place in self.dialled if place not in right]
+        found += ["the granted host was asked after the end"] if TOO_LATE in self.heard[self.until_end :] else []
         return found + [f"the granted host heard {word!r}" for word in FORBIDDEN if word in self.heard.lower()]
 
 
@@ -101,6 +117,7 @@ async def granted(
             await proxy.door([f"127.0.0.1:{victim_port}"]) as neighbour,
         ):
             behind.facts = {"granted": behind.port, "tls": behind.tls_port, "neighbour_door": str(neighbour.socket)}
+            behind.door = door
             yield WithDoor(inner, door), behind
     finally:
         await proxy.aclose()

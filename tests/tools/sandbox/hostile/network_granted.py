@@ -7,10 +7,28 @@ from hostile.attack import NOTHING_FOUND, Attack
 GRANTED_ONLY = "denied: a tool reaches granted hosts alone, through the HTTP proxy that HTTPS_PROXY names"
 REFUSED = r"denied: .*403:? refused by the sandbox: "
 FORM = r'output: "HTTP/1.1 400 '
+NEAR = """
+try:
+    others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1, os.getpid()}
+except PermissionError:  # it was started in the same moment
+    others = set(range(os.getpid() - 9, os.getpid() + 9)) - {os.getpid()}
+assert others, "no relay"
+"""
 
 
 def direct(name: str, harm: str, source: str) -> Attack:
     return Attack(name, harm, GRANTED_ONLY, f"import socket\n{source}\nreturn OutputModel(value=1)", granted=True)
+
+
+def past_the_proxy(name: str, harm: str, place: str) -> Attack:
+    """A connection to `place`. Where connecting cannot fail it leads to the proxy all the same, which answers."""
+    source = f"""
+    import socket
+    with socket.create_connection({place}, 2) as client:
+        client.sendall(b"GET /stolen HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
+        return OutputModel(value=client.recv(4096).decode().partition("\\r\\n")[0])
+    """
+    return Attack(name, harm, GRANTED_ONLY, source, granted=True, told_on={"landlock": FORM + ".*this proxy alone"})
 
 
 def fetched(name: str, harm: str, told: str, url: str) -> Attack:
@@ -27,20 +45,137 @@ def said(name: str, harm: str, told: str, data: str) -> Attack:
 
 
 ATTACKS = (
-    direct(
+    past_the_proxy(
         "granted: tcp to the host's loopback",
         "the listener gets a connection, past the proxy",
-        "socket.create_connection(('127.0.0.1', s['port']), 2)",
+        "('127.0.0.1', s['port'])",
     ),
-    direct(
-        "granted: tcp to the world",
-        "a connection leaves the machine, past the proxy",
-        "socket.create_connection(('192.0.2.1', 80), 2)",
-    ),
-    direct(
+    past_the_proxy("granted: tcp to the world", "a connection leaves the machine, past the proxy", "('192.0.2.1', 80)"),
+    past_the_proxy(
         "granted: tcp to the granted host itself",
         "the granted host is reached without anyone looking",
-        "socket.create_connection(('127.0.0.1', s['granted']), 2)",
+        "('127.0.0.1', s['granted'])",
+    ),
+    Attack(
+        "granted: tcp to the host's loopback by a program",
+        "what the tool starts is not held as it is itself",
+        r'output: "ConnectionRefusedError"$',
+        """
+        import subprocess
+        code = "\\n".join((
+            "import socket",
+            "try:",
+            f"    client = socket.create_connection(('127.0.0.1', {s['port']}), 2)",
+            "    client.sendall(b'stolen' + bytes((13, 10, 13, 10)))",
+            "    print(client.recv(4096).decode().partition(' the')[0])",
+            "except OSError as error:",
+            "    print(type(error).__name__)",
+        ))
+        ran = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True)
+        return OutputModel(value=(ran.stdout or ran.stderr).strip())
+        """,
+        granted=True,
+        told_on={"landlock": r'output: "HTTP/1.1 400"$'},
+    ),
+    Attack(
+        "granted: a connection made by sending",
+        "the listener gets a connection that no wall for connecting saw",
+        r'output: \["\w+Error", "\w+Error", "\w+Error"\]$',
+        """
+        import socket
+        fast, place, found = 0x20000000, ("127.0.0.1", s["port"]), []
+        spent = socket.create_connection(("127.0.0.1", 3128))
+        spent.sendall(b"x\\r\\n\\r\\n")
+        while spent.recv(1000):
+            pass
+        for client, send in ((socket.socket(), "sendto"), (socket.socket(), "sendmsg"), (spent, "sendto")):
+            try:
+                client.sendto(b"x", fast, place) if send == "sendto" else client.sendmsg([b"x"], [], fast, place)
+                found.append("sent")
+            except OSError as error:
+                found.append(type(error).__name__)
+        return OutputModel(value=found)
+        """,
+        granted=True,
+    ),
+    Attack(
+        "granted: a connection undone and made anew",
+        "the listener gets a connection by a socket that was let through once",
+        r'output: "(HTTP/1.1 400.*|\w*Error)"$',
+        """
+        import socket
+        with socket.create_connection(("127.0.0.1", 3128)) as client:
+            libc.connect(client.fileno(), bytes(16), 16)
+            try:
+                client.connect(("127.0.0.1", s["port"]))
+                client.sendall(b"stolen\\r\\n\\r\\n")
+                return OutputModel(value=client.recv(1000).decode().partition("\\r\\n")[0])
+            except OSError as error:
+                return OutputModel(value=type(error).__name__)
+        """,
+        granted=True,
+    ),
+    Attack(
+        "granted: waiting for others",
+        "whoever reaches this machine reaches the tool",
+        r'output: "listens"$',  # on a loopback that nobody else has
+        """
+        import socket
+        with socket.socket() as server:
+            for step in (lambda: server.bind(("0.0.0.0", 0)), server.listen):
+                try:
+                    step()
+                except PermissionError:
+                    return OutputModel(value="refused")
+            return OutputModel(value="listens")
+        """,
+        granted=True,
+        told_on={"landlock": 'output: "refused"$'},
+    ),
+    Attack(
+        "granted: who answers for sockets, looked for",
+        "the tool answers its own calls for sockets",
+        NOTHING_FOUND,
+        """
+        import errno, fcntl
+        found = []
+        for number in range(3, 256):
+            try:
+                fcntl.ioctl(number, 0x40082102, bytes(8))  # is there a call of that number?
+                found.append(number)
+            except OSError as error:
+                found += [number] if error.errno in (errno.ENOENT, errno.EINPROGRESS) else []
+        return OutputModel(value=found)
+        """,
+        granted=True,
+    ),
+    Attack(
+        "granted: a filter of its own that lets it through",
+        "the tool's own answer for a connection counts",
+        r'output: \["installed", "ConnectionRefusedError"\]$',  # where nobody is asked, there is nothing to gain
+        """
+        import socket, struct
+        step = lambda code, yes, no, value: struct.pack("=HBBI", code, yes, no, value)
+        code = step(6, 0, 0, 0x7FFF0000)
+        held = ctypes.create_string_buffer(code, len(code))
+        program = (ctypes.c_uint64 * 2)(1, ctypes.addressof(held))
+        found = []
+        try:
+            syscall("seccomp", 1, 8, ctypes.byref(program))
+            found.append("installed")
+        except OSError as error:
+            found.append("refused")
+        syscall("seccomp", 1, 0, ctypes.byref(program))
+        try:
+            with socket.create_connection(("127.0.0.1", s["port"]), 2) as client:
+                client.sendall(b"stolen\\r\\n\\r\\n")
+                found.append(client.recv(1000).decode().partition(" the")[0])
+        except OSError as error:
+            found.append(type(error).__name__)
+        return OutputModel(value=found)
+        """,
+        granted=True,
+        told_on={"landlock": r'output: \["refused", "HTTP/1.1 400'},
     ),
     direct(
         "granted: udp",
@@ -96,11 +231,11 @@ socket.socket(2, 1, 262)
     Attack(
         "granted: neighbouring doors looked for",
         "a door of another call is found by its folder",
-        r"(output: \[\"door\"\]$)",
+        r'output: \["door"\]$',
         """
-        found = os.listdir("/run/habilis")
+        found = []
         folder = os.path.dirname(s["neighbour_door"])
-        for folder in ("/tmp", folder, os.path.dirname(folder)):
+        for folder in ("/run/habilis", "/tmp", folder, os.path.dirname(folder)):
             try:
                 found += [name for name in os.listdir(folder) if "door" in name]
             except OSError:
@@ -108,39 +243,45 @@ socket.socket(2, 1, 262)
         return OutputModel(value=found)
         """,
         granted=True,
+        told_on={"landlock": NOTHING_FOUND},
     ),
     Attack(
         "granted: memory and descriptors of the relay",
         "the process that may open unix sockets is taken over",
         NOTHING_FOUND,
-        """
-        found = []
-        others = {int(name) for name in os.listdir("/proc") if name.isdigit()} - {1, os.getpid()}
-        assert others, "no relay"
-        for pid in others:
-            for what in ("mem", "fd/3"):
-                try:
-                    found.append([pid, os.open(f"/proc/{pid}/{what}", os.O_RDWR)])
-                except OSError:
-                    pass
-        return OutputModel(value=found)
-        """,
+        NEAR
+        + """
+found = []
+for pid in others:
+    for what in ("mem", "fd/3"):
+        try:
+            found.append([pid, os.open(f"/proc/{pid}/{what}", os.O_RDWR)])
+        except OSError:
+            pass
+return OutputModel(value=found)
+""",
         granted=True,
     ),
     Attack(
         "granted: a port of its own in place of the relay",
         "anyone but the tool itself loses the network",
         r'output: "refused"$',
-        """
-        import signal, urllib.request
-        for pid in [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) not in (1, os.getpid())]:
-            os.kill(pid, signal.SIGKILL)
-        try:
-            urllib.request.urlopen(f"http://localhost:{s['granted']}/", timeout=5)
-        except OSError:
-            return OutputModel(value="refused")
-        """,
+        NEAR
+        + """
+import signal, urllib.request
+for pid in others:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+try:
+    got = urllib.request.urlopen(f"http://localhost:{s['granted']}/", timeout=5).read().decode()
+except OSError:
+    got = "refused"
+return OutputModel(value=got)
+""",
         granted=True,
+        told_on={"landlock": 'output: "granted"$'},
     ),
     fetched(
         "granted: the metadata service by its address",

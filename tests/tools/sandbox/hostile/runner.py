@@ -131,6 +131,7 @@ async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str,
                 timeout_s=attack.timeout_s,
                 grant=variables(attack),
             )
+            await behind.ended()
         harms = scene.harms(outcome) + behind.harms() + accidents
         if outcome.level != level:
             harms.append(f"held by {outcome.level!r}")
