@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,16 @@ def modules(root: Path) -> dict[str, Path]:
     return found
 
 
+@cache
+def _parsed(text: str) -> ast.Module:
+    """The tree of a source, which most rules look at."""
+    return ast.parse(text)
+
+
+def tree_of(path: Path) -> ast.Module:
+    return _parsed(path.read_text(encoding="utf-8"))
+
+
 def room(module: str) -> str:
     """'habilis.tools.host' -> 'tools'; '' for the package itself."""
     return [*module.split("."), ""][1]
@@ -89,7 +100,7 @@ def imports(module: str, path: Path, known: dict[str, Path], *, for_types: bool 
     `from a import b` counts as `a.b` where that is a module. Without `for_types`, what stands under
     `if TYPE_CHECKING` is left out.
     """
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     skipped = set() if for_types else _under_type_checking(tree)
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(tree):
@@ -180,7 +191,7 @@ def environment_readers(root: Path) -> list[str]:
     for module, path in modules(root).items():
         if module == "habilis.config.variables" or module in INSIDE_THE_SANDBOX:
             continue
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             read = isinstance(node, ast.Attribute) and node.attr in names and ast.unparse(node.value) == "os"
             named = isinstance(node, ast.ImportFrom) and node.module == "os" and names & {a.name for a in node.names}
             if read or named:
@@ -194,7 +205,7 @@ def prompts_in_code(root: Path) -> list[str]:
     for module, path in modules(root).items():
         if module.startswith(NO_PROMPTS_THERE):
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = tree_of(path)
         docstrings = {n.value for n in ast.walk(tree) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant)}
         parts_of_f_strings = {part for n in ast.walk(tree) if isinstance(n, ast.JoinedStr) for part in n.values}
         for node in ast.walk(tree):
