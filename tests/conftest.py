@@ -26,7 +26,14 @@ os.environ["HABILIS_CACHE_DIR"] = str(ROOT / ".test_cache")
 
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)
-hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "local")
+PROFILE = "ci" if os.environ.get("CI") else "local"
+hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile(PROFILE), max_examples=30)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The quick run tries fewer examples of each property; how many is arbitrary, and the whole run tries them all."""
+    hypothesis.settings.load_profile("quick" if config.getoption("markexpr") == "not slow" else PROFILE)
+
 
 refusals: list[str] = []
 """Ways out that the running test tried. A test that tries one on purpose empties this list."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from . import nursery
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
@@ -29,15 +30,18 @@ SHOWS = {
     "11": [r"answered: .*three months.*\[handbook\.md, Handbook > Leaving, line 9\]", r"canteen\.txt", r"gave_up"],
     "12": [r"api_stock \(reads\)", r"called api_stock .*: .*12", r"called in_dozens .*: 1\b", r"answered: 1 dozen"],
 }
+STRICTLY = """
+import runpy, sys, warnings
+warnings.simplefilter("error")
+runpy.run_path(sys.argv.pop(), run_name="__main__")
+"""
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_shows_what_it_promises(path: Path, tmp_path: Path) -> None:
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
-    done = subprocess.run(
-        [sys.executable, "-W", "error", path], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
-    )
+    done = nursery.run([sys.executable, "-c", STRICTLY, path], cwd=tmp_path, env=env, text=True)
     assert done.returncode == 0, done.stderr
     for line in SHOWS[path.stem[:2]]:
         assert re.search(line, done.stdout), f"{line!r} not in:\n{done.stdout}"

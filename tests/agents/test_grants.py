@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -12,6 +10,7 @@ import pytest
 from habilis.core.errors import Interrupted
 from habilis.testing import ScriptedGranter
 
+from ..sites import serving
 from .conftest import Script, Stage, call, calling, tool_source
 
 pytestmark = pytest.mark.sandbox
@@ -192,18 +191,8 @@ async def test_programs_are_refused_where_settings_say_so(stage: Stage) -> None:
 @pytest.fixture
 async def site() -> AsyncIterator[int]:
     """A web server of this machine that says `hello`; its port."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
-            await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    yield server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
+    async with serving(lambda *_: b"hello") as found:
+        yield found.port
 
 
 @pytest.mark.parametrize("allowed", [True, False])

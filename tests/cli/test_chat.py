@@ -17,7 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from habilis.testing import ScriptedServer
 
-ROOT = Path(__file__).resolve().parents[2]
+from .. import nursery
 
 
 @pytest.fixture
@@ -29,15 +29,13 @@ def home(tmp_path: Path, sandbox_level: str) -> Path:
 def chat(home: Path, text: str, *words: str, command: str = "chat") -> subprocess.CompletedProcess[str]:
     """The program with the offline model, `text` piped into it."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-    return subprocess.run(
+    return nursery.run(
         [sys.executable, "-m", "habilis", command, *words],
         cwd=home,
-        env={**env, "PYTHONPATH": str(ROOT / "src"), "HABILIS_CACHE_DIR": str(home / "cache")},
+        env={**env, "HABILIS_CACHE_DIR": str(home / "cache")},
         input=text,
-        capture_output=True,
         text=True,
         timeout=240,
-        check=False,
     )
 
 
@@ -168,8 +166,8 @@ def test_a_question_of_the_model_is_answered_by_the_next_line(home: Path) -> Non
 def test_ctrl_c_interrupts_the_question_and_not_the_conversation(home: Path) -> None:
     with ScriptedServer(latency_s=0.2) as server:
         words = ["--thread", "slow", "--json", "--quiet", "--set", f"models.basic.base_url={server.base_url}"]
-        env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "HABILIS_CACHE_DIR": str(home / "cache")}
-        with subprocess.Popen(
+        env = {**os.environ, "HABILIS_CACHE_DIR": str(home / "cache")}
+        with nursery.Program(
             [sys.executable, "-m", "habilis", "chat", *words, "--set", "models.basic.model=scripted"],
             cwd=home,
             env=env,
@@ -195,15 +193,7 @@ def test_ctrl_c_interrupts_the_question_and_not_the_conversation(home: Path) -> 
 
 
 def test_input_that_is_no_text_is_one_clear_line(home: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "habilis", "chat"],
-        cwd=home,
-        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
-        input=b"\xff\xfe\n",
-        capture_output=True,
-        timeout=120,
-        check=False,
-    )
+    done = nursery.run([sys.executable, "-m", "habilis", "chat"], cwd=home, input=b"\xff\xfe\n", timeout=120)
     assert done.returncode == 2
     assert b"not UTF-8" in done.stderr
 
@@ -213,9 +203,9 @@ class Terminal:
 
     def __init__(self, home: Path, *words: str) -> None:
         env = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
-        env |= {"PYTHONPATH": str(ROOT / "src"), "HABILIS_CACHE_DIR": str(home / "cache"), "TERM": "dumb"}
+        env |= {"HABILIS_CACHE_DIR": str(home / "cache"), "TERM": "dumb"}
         self.master, slave = pty.openpty()
-        self.process = subprocess.Popen(
+        self.process = nursery.Program(
             [sys.executable, "-m", "habilis", "chat", *words],
             cwd=home,
             env={**env, "COLUMNS": "100"},
@@ -257,9 +247,9 @@ class Terminal:
         """Ctrl-C once it waits for a line. A signal between the prompt and that wait would be seen with the next key,
         which no person is fast enough for."""
         self.wait_for("› ")
-        stat = Path(f"/proc/{self.process.pid}/stat")
-        while stat.read_text().rpartition(")")[2].split()[0] != "S":
-            assert self.process.poll() is None
+        at = Path(f"/proc/{self.process.pid}")
+        while (at / "stat").read_text().rpartition(")")[2].split()[0] != "S" or "futex" in (at / "wchan").read_text():
+            assert self.process.poll() is None, "asleep, and not for a lock: it waits for a line"
         self.process.send_signal(signal.SIGINT)
 
 

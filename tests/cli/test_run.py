@@ -23,6 +23,8 @@ from habilis.core.events import TaskStarted
 from habilis.core.types import Status, Task, TaskResult
 from habilis.rundir import RunDir, TaskDir
 
+from .. import nursery
+
 
 class DoubleTeam:
     """Stands in for the team: writes what a team writes, ends as `status` says, remembers how it was called."""
@@ -322,7 +324,7 @@ def until(stream: Any, word: bytes) -> bytes:
 def test_ctrl_c_once_finishes_the_step_twice_stops_at_once(
     tmp_path: Path, body: str, signals: list[signal.Signals], cancelled: bool
 ) -> None:
-    with subprocess.Popen(
+    with nursery.Program(
         [*script(body), "--json"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stderr is not None
@@ -344,7 +346,7 @@ def at_a_terminal(
 ) -> tuple[int, bytes]:
     """Run `command` with a terminal as its standard input and error; returns exit code and standard output."""
     leader, follower = pty.openpty()
-    with subprocess.Popen(
+    with nursery.Program(
         command, cwd=cwd, stdin=follower, stderr=follower, stdout=subprocess.PIPE, start_new_session=True
     ) as process:
         os.close(follower)

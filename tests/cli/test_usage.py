@@ -10,22 +10,22 @@ from pathlib import Path
 
 import pytest
 
+from .. import nursery
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def habilis(
     *words: str | bytes, cwd: Path, stdin: bytes = b"", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
+    return nursery.run(
         [sys.executable, str(ROOT / "main.py"), *words[1:]]
         if words and words[0] == "main.py"
         else [sys.executable, "-m", "habilis", *words],
         cwd=cwd,
         input=stdin,
-        capture_output=True,
         env={**os.environ, **(env or {})},
         timeout=60,
-        check=False,
     )
 
 

@@ -19,25 +19,17 @@ import pytest
 
 from habilis.rundir import RunDir, list_runs
 
+from .. import nursery
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def main_py(*words: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, str(ROOT / "main.py"), *words],
-        cwd=cwd,
-        env={**os.environ, **env},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return nursery.run([sys.executable, str(ROOT / "main.py"), *words], cwd=cwd, env={**os.environ, **env}, text=True)
 
 
 def habilis(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "habilis", *words], cwd=cwd, capture_output=True, text=True, check=False
-    )
+    return nursery.run([sys.executable, "-m", "habilis", *words], cwd=cwd, text=True)
 
 
 @pytest.fixture
@@ -95,7 +87,7 @@ def test_a_stopped_program_writes_its_result_leaves_no_process_and_can_go_on(
 ) -> None:
     env = {**os.environ, "OPENAI_BASE_URL": silent_server, "OPENAI_MODEL": "m"}
     command = [sys.executable, str(ROOT / "main.py"), "What is 2+3*4?", "--json"]
-    with subprocess.Popen(
+    with nursery.Program(
         command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stderr is not None
@@ -141,7 +133,7 @@ def test_two_programs_never_run_one_task(tmp_path: Path, silent_server: str) -> 
     env = {**os.environ, "OPENAI_BASE_URL": silent_server, "OPENAI_MODEL": "m"}
     command = [sys.executable, str(ROOT / "main.py"), "q", "--run-dir", "mine"]
     process: Any
-    with subprocess.Popen(command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+    with nursery.Program(command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         while b"question" not in process.stderr.readline():
             pass
         other = main_py("--resume", "--run-dir", "mine", cwd=tmp_path)
@@ -188,7 +180,7 @@ sys.exit(main(sys.argv[1:], team_factory=factory))
 def test_a_task_asks_at_the_terminal_and_goes_on_with_the_answer(tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     command = [sys.executable, "-c", ASKING, "run", "q", "--json"]
-    with subprocess.Popen(command, cwd=tmp_path, stdin=follower, stderr=follower, stdout=subprocess.PIPE) as process:
+    with nursery.Program(command, cwd=tmp_path, stdin=follower, stderr=follower, stdout=subprocess.PIPE) as process:
         os.close(follower)
         seen = b""
         while b"> " not in seen:
@@ -206,9 +198,7 @@ def test_a_task_asks_at_the_terminal_and_goes_on_with_the_answer(tmp_path: Path)
 def test_with_nobody_there_the_task_waits_and_the_answer_comes_later(tmp_path: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", ASKING, *words]
-        return subprocess.run(
-            command, cwd=tmp_path, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-        )
+        return nursery.run(command, cwd=tmp_path, text=True)
 
     asked = run("run", "q", "--json", "--run-dir", "runs/w")
     assert (asked.returncode, json.loads(asked.stdout)["question_asked"]) == (0, "Which\x1b[2J column?")

@@ -20,6 +20,7 @@ from habilis.evolution.words import Row
 from habilis.rundir import TrainingDir, read_jsonl
 from habilis.testing import RecordingSink, ScriptedServer
 
+from .. import nursery
 from .doubles import FEW, QUESTIONS, Gatherer, rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,7 +97,7 @@ class World:
             "OPENAI_MODEL": "scripted",
             "PYTHONPATH": str(ROOT / "src"),
         }
-        return subprocess.Popen(
+        return nursery.Program(
             [sys.executable, str(CHILD), json.dumps(orders)],
             cwd=self.home,
             env=environment,

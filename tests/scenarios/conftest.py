@@ -12,6 +12,8 @@ import pytest
 from habilis import Team, load_settings
 from habilis.testing import RecordingSink, ScriptedServer
 
+from .. import nursery
+
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = Path(__file__).parent / "child.py"
 
@@ -46,9 +48,7 @@ class World:
     def start(self, run: Path, question: str, kill_at: int = 0, *more: str) -> subprocess.CompletedProcess[str]:
         """Run a task in a process of its own that kills itself at its `kill_at`-th event."""
         command = [sys.executable, str(CHILD), str(run), question, str(kill_at), *more]
-        return subprocess.run(
-            command, cwd=self.home, env=self.environment(), capture_output=True, text=True, timeout=120, check=False
-        )
+        return nursery.run(command, cwd=self.home, env=self.environment(), text=True, timeout=120)
 
 
 @pytest.fixture

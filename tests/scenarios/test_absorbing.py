@@ -13,6 +13,8 @@ import pytest
 
 from habilis.tools.library import Library
 
+from .. import nursery
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -26,7 +28,7 @@ def start(home: Path, *words: str) -> subprocess.Popen[str]:
     """The program with the offline model."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
     command = [sys.executable, str(ROOT / "main.py"), *words, "--json"]
-    return subprocess.Popen(command, cwd=home, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return nursery.Program(command, cwd=home, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def ask(home: Path, *words: str) -> tuple[dict[str, Any], str]:

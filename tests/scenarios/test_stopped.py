@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from habilis.models.offline import reply
 from habilis.testing import ScriptedServer
 
+from .. import nursery
 from .conftest import ROOT, World
 
 QUESTION = "What is the average price in sales.csv?"
@@ -70,7 +71,7 @@ def gone(processes: list[psutil.Process]) -> list[psutil.Process]:
 def test_stopped_in_a_tools_call_nothing_of_the_sandbox_stays_and_the_task_goes_on(
     stuck: World, signals: tuple[signal.Signals, ...]
 ) -> None:
-    with subprocess.Popen(
+    with nursery.Program(
         main_py(stuck, QUESTION, "--json"),
         cwd=stuck.home,
         env=stuck.environment(),
@@ -91,14 +92,7 @@ def test_stopped_in_a_tools_call_nothing_of_the_sandbox_stays_and_the_task_goes_
     assert gone(family) == []
     if signals != (signal.SIGKILL,):
         assert {path.lstat().st_uid for path in (workspace, *workspace.rglob("*"))} == {os.getuid()}
-    done = subprocess.run(
-        main_py(stuck, "--resume", "--json", "--no-absorb"),
-        cwd=stuck.home,
-        env=stuck.environment(),
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        check=False,
-    )
+    done = nursery.run(main_py(stuck, "--resume", "--json", "--no-absorb"), cwd=stuck.home, env=stuck.environment())
     assert done.returncode == 0, done.stderr.decode()[-2000:]
     assert json.loads(done.stdout)["final_answer"] == "20"
     assert {path.lstat().st_uid for path in (workspace, *workspace.rglob("*"))} == {os.getuid()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import re
-import subprocess
 import sys
 import threading
 from typing import Any
@@ -16,6 +15,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from habilis.models.offline import reply
 from habilis.testing import ScriptedServer, in_plain_text
 
+from .. import nursery
 from .conftest import World
 
 THOUGHT = "First of all the numbers are added up, one after another."
@@ -32,7 +32,7 @@ def on_a_terminal(world: World, *settings: str) -> str:
     sets = [part for one in settings for part in ("--set", one)]
     command = [sys.executable, "-m", "habilis", "run", "What is 2+3*4?", "--output", str(world.home / "runs"), *sets]
     environ = {**world.environment(), "TERM": "xterm", "COLUMNS": "120", "NO_COLOR": "1"}
-    process = subprocess.Popen(command, cwd=world.home, env=environ, stdin=theirs, stdout=theirs, stderr=theirs)
+    process = nursery.Program(command, cwd=world.home, env=environ, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     said: list[bytes] = []
 

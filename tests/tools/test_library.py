@@ -21,6 +21,8 @@ from habilis.tools.contract import read_contract
 from habilis.tools.host import Description
 from habilis.tools.library import LayeredLibrary, Library, Origin
 
+from .. import nursery
+
 Source = Callable[..., str]
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {"path": {"type": "string"}}}
 
@@ -195,7 +197,7 @@ library.replace("count_rows", source, Description(name="count_rows", description
 def test_killed_between_aside_and_rename_the_tool_is_whole(library: Library, source_of: Source, die_at: int) -> None:
     old = add(library, source_of())
     better = source_of(body="    return OutputModel(result=1)")
-    ended = subprocess.run(
+    ended = nursery.run(
         [sys.executable, "-c", textwrap.dedent(KILLED), str(library.path), str(die_at)], input=better.encode()
     )
     assert ended.returncode == -signal.SIGKILL
@@ -226,10 +228,9 @@ except OSError as error:
 
 def test_a_full_disk_leaves_the_tool_whole_and_no_litter(library: Library, source_of: Source) -> None:
     old = add(library, source_of())
-    ended = subprocess.run(
+    ended = nursery.run(
         [sys.executable, "-c", DISK_FULL, str(library.path)],
         input=source_of(body="    return OutputModel(result=1)").encode(),
-        capture_output=True,
     )
     assert ended.stdout.decode().strip() == "OSError", ended.stderr.decode()
     tool = Library(library.path).get("count_rows")
@@ -244,7 +245,7 @@ def test_a_killed_build_gives_its_name_back(library: Library) -> None:
         "with Library(Path(sys.argv[1])).reserve('count_rows') as name:\n"
         "    print(name, flush=True)\n    sys.stdin.read()\n"
     )
-    with subprocess.Popen(
+    with nursery.Program(
         [sys.executable, "-c", code, str(library.path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as building:
         assert building.stdout is not None
@@ -266,7 +267,7 @@ def test_two_processes_record_side_by_side(library: Library, source_of: Source) 
         "    library.record(Invocation(call_id=f'{sys.argv[2]}{n}', tool=tool.name, version=tool.version,\n"
         "        outcome=CallOutcome(output=1, level='x'), verdict='success'), workspace=library.path)\n"
     )
-    both = [subprocess.Popen([sys.executable, "-c", code, str(library.path), who]) for who in "ab"]
+    both = [nursery.Program([sys.executable, "-c", code, str(library.path), who]) for who in "ab"]
     assert [process.wait() for process in both] == [0, 0]
     assert len(library.records("count_rows")) == 30
     counted = library.get("count_rows")

@@ -165,8 +165,7 @@ def _add_run(commands: Any) -> None:
     )
     run.add_argument("--replay", metavar="RUN", help="run again from the record of RUN, without a model")
     _absorb_option(run)
-    run.add_argument("--max-tokens", type=_count, metavar="N", help="tokens that the task may cost")
-    run.add_argument("--max-time", metavar="S", help="seconds that the task may take (also 5m, 2h)")
+    _budget_options(run, "the task")
     _output_options(run)
 
 
@@ -179,11 +178,8 @@ def _add_chat(commands: Any) -> None:
     _settings_options(chat)
     _folder_options(chat)
     _absorb_option(chat)
-    chat.add_argument("--max-tokens", type=_count, metavar="N", help="tokens that one question may cost")
-    chat.add_argument("--max-time", metavar="S", help="seconds that one question may take (also 5m, 2h)")
-    group = chat.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="each result as one line of JSON on standard output")
-    group.add_argument("--quiet", action="store_true", help="the answers and nothing else")
+    _budget_options(chat, "one question")
+    _output_options(chat, "each result as one line of JSON", "the answers")
 
 
 def _add_threads(commands: Any) -> None:
@@ -206,12 +202,8 @@ def _add_evolve(commands: Any) -> None:
     evolve = commands.add_parser(
         "evolve", help="turn a data set into a better library", description=EVOLVE_HELP, epilog=EVOLVE_EXIT_CODES
     )
-    evolve.add_argument("--dataset", metavar="D", help="file, folder, or hub:OWNER/NAME")
+    _dataset_options(evolve)
     evolve.add_argument("--run-name", metavar="N", help="name of the run (default: by the time)")
-    evolve.add_argument(
-        "--format", metavar="F", help="form of the data set, or the benchmark (default: told by itself)"
-    )
-    _fields_option(evolve)
     evolve.add_argument("--start", type=_count, default=0, metavar="K", help="leave out the first K rows")
     evolve.add_argument("--batch-size", type=_count, metavar="B", help="tasks of one step (default 16)")
     evolve.add_argument("--train-steps", type=_count, metavar="S", help="steps of the run (default: all rows)")
@@ -219,8 +211,7 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--timeout", metavar="S", help="seconds that one task may take (also 5m, 2h; default 90m)")
     evolve.add_argument("--concurrency", type=_count, metavar="C", help="tasks that run side by side (default 8)")
     evolve.add_argument("--runner", choices=RUNNERS, help="all tasks in one process, or each in its own")
-    evolve.add_argument("--max-tokens", dest="run_tokens", type=_count, metavar="N", help="tokens the run may cost")
-    evolve.add_argument("--max-time", dest="run_time", metavar="S", help="seconds the run may take (also 5m, 2h)")
+    _budget_options(evolve, "the run", "run")
     evolve.add_argument("--stop-file", metavar="F", help="end after the step under way once this file is there")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
     evolve.add_argument("--freeze", action="store_true", help="make no tools: work with those of --library")
@@ -228,9 +219,7 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
     _settings_options(evolve)
     _folder_options(evolve, library=False)
-    group = evolve.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="the outcome as one JSON document on standard output")
-    group.add_argument("--quiet", action="store_true", help="the table and nothing else")
+    _output_options(evolve, "the outcome as one JSON document", "the table")
 
 
 def _add_runs(commands: Any) -> None:
@@ -266,9 +255,7 @@ def _add_score(commands: Any) -> None:
         "score", help="say what the answers of a run are worth", description=SCORE_HELP, epilog=SCORE_EXIT_CODES
     )
     score.add_argument("run", metavar="RUN", help="name, start of a name, or folder of the run")
-    score.add_argument("--dataset", metavar="D", help="file, folder, or hub:OWNER/NAME (default: the run's own)")
-    score.add_argument("--format", metavar="F", help="form of the data set, or the benchmark (default: told by itself)")
-    _fields_option(score)
+    _dataset_options(score, " (default: the run's own)")
     score.add_argument("--scorer", choices=SCORERS, default="auto", help=", ".join(SCORERS) + " (default: auto)")
     score.add_argument(
         "--judge", action=argparse.BooleanOptionalAction, default=True, help="ask a model where a benchmark wants one"
@@ -371,7 +358,10 @@ def _settings_and_folders(parser: argparse.ArgumentParser) -> None:
     _folder_options(parser)
 
 
-def _fields_option(parser: argparse.ArgumentParser) -> None:
+def _dataset_options(parser: argparse.ArgumentParser, default: str = "") -> None:
+    parser.add_argument("--dataset", metavar="D", help=f"file, folder, or hub:OWNER/NAME{default}")
+    form = "form of the data set, or the benchmark (default: told by itself)"
+    parser.add_argument("--format", metavar="F", help=form)
     told = "id, question, answer, … by column (a.b: inside, -: none)"
     parser.add_argument("--fields", action="append", default=[], metavar="K=COL,…", help=told)
 
@@ -384,10 +374,19 @@ def _absorb_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-absorb", action="store_true", help="keep the task's tools out of the library")
 
 
-def _output_options(parser: argparse.ArgumentParser) -> None:
+def _budget_options(parser: argparse.ArgumentParser, whose: str, under: str = "max") -> None:
+    """`under`: how their names begin among the arguments."""
+    tokens, seconds = f"tokens that {whose} may cost", f"seconds that {whose} may take (also 5m, 2h)"
+    parser.add_argument("--max-tokens", dest=f"{under}_tokens", type=_count, metavar="N", help=tokens)
+    parser.add_argument("--max-time", dest=f"{under}_time", metavar="S", help=seconds)
+
+
+def _output_options(
+    parser: argparse.ArgumentParser, document: str = "the result as one JSON document", alone: str = "the answer"
+) -> None:
     group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="the result as one JSON document on standard output")
-    group.add_argument("--quiet", action="store_true", help="the answer and nothing else")
+    group.add_argument("--json", action="store_true", help=f"{document} on standard output")
+    group.add_argument("--quiet", action="store_true", help=f"{alone} and nothing else")
 
 
 def _count(text: str) -> int:

@@ -3,7 +3,6 @@ reached, and what was not recorded stays apart with the reason."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -19,39 +18,18 @@ from habilis.tools.network.fixtures import Recording
 from habilis.tools.replay import Replayer
 from habilis.tools.sandbox.probing import make, missing
 
+from ...sites import Site, serving
 from ...tools.conftest import put
 from .conftest import Stage, clusters, endings, module
 
 pytestmark = pytest.mark.sandbox
 
 
-class Site:
-    """A server of this machine that gives rates, and counts who came."""
-
-    port = 0
-    connections = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            body = b'{"rate": %d}' % len(head.split(b" ")[1])
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-            await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
-
-
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    found = Site()
-    server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
-    found.port = server.sockets[0].getsockname()[1]
-    yield found
-    server.close()
-    await server.wait_closed()
+    """A site that gives rates: the length of what is asked for."""
+    async with serving(lambda site, head: b'{"rate": %d}' % len(head.split(b" ")[1])) as found:
+        yield found
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 from habilis.tools.library import Library
 from habilis.tools.library.generations import Generations
 
+from ... import nursery
 from ...tools.conftest import put
 from ..curator.conftest import adding
 
@@ -79,6 +80,6 @@ async def test_no_torn_read_and_no_lost_write(tmp_path: Path) -> None:
 
 
 def _run(code: str, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+    return nursery.Program(
         [sys.executable, "-c", code, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

@@ -20,6 +20,7 @@ from habilis.config import LocalSettings, ModelsSettings, RoleSettings
 from habilis.core.errors import ModelUnreachable, UserError
 from habilis.models.local.serving import Server, hold, release, serve
 
+from ... import nursery
 from .gguf_files import tiny_model
 
 STAND_IN = (sys.executable, str(Path(__file__).parent / "stand_in.py"))
@@ -92,7 +93,7 @@ sys.stdin.read()
 
 def user(folder: Path) -> tuple[subprocess.Popen[str], str]:
     """A process that uses the server of `folder`, and where it found it."""
-    process = subprocess.Popen(
+    process = nursery.Program(
         [sys.executable, "-c", _USER, str(folder), *STAND_IN],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -141,7 +141,7 @@ async def test_a_call_that_is_given_up_ends_and_others_go_on(served: Any) -> Non
         assert not (served.workspace / "ended").exists()
 
 
-@pytest.mark.parametrize("end", ["input", "signal", "signal in a call"])
+@pytest.mark.parametrize("end", ["input", pytest.param("signal", marks=pytest.mark.slow), "signal in a call"])
 async def test_it_ends_cleanly_and_standard_output_is_the_protocols_alone(served: Any, end: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(SOURCE)}
     pipe = asyncio.subprocess.PIPE

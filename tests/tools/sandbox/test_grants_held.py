@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -15,6 +13,8 @@ from habilis.tools.capabilities.secrets import Secrets
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox.probing import missing
+
+from ...sites import serving
 
 pytestmark = pytest.mark.sandbox
 MakeTool = Callable[..., Runnable]
@@ -115,18 +115,8 @@ async def test_memory_and_time_are_those_of_the_grant(
 @pytest.fixture
 async def site() -> AsyncIterator[int]:
     """A web server of this machine that says `hello`; its port."""
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
-            await writer.drain()
-        writer.close()
-
-    server = await asyncio.start_server(answer, "127.0.0.1", 0)
-    yield server.sockets[0].getsockname()[1]
-    server.close()
-    await server.wait_closed()
+    async with serving(lambda *_: b"hello") as found:
+        yield found.port
 
 
 FETCH = """

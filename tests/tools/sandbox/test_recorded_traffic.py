@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+import contextlib
 import ssl
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -21,6 +21,8 @@ from habilis.tools.network.proxy import Door, Proxy
 from habilis.tools.records import RecordStore
 from habilis.tools.sandbox.probing import make
 
+from ...sites import Site, serving
+
 MakeTool = Callable[..., Runnable]
 pytestmark = [
     pytest.mark.sandbox,
@@ -36,25 +38,8 @@ return OutputModel(value=found)
 """
 
 
-class Site:
-    """A web server of this machine that says how often it was asked, and what it heard."""
-
-    def __init__(self) -> None:
-        self.connections = 0
-        self.heard = bytearray()
-        self.port = 0
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.connections += 1
-        try:
-            self.heard += await reader.readuntil(b"\r\n\r\n")
-            body = b"visit %d" % self.connections
-            writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
-            await writer.drain()
-        except (OSError, asyncio.IncompleteReadError):
-            pass
-        finally:
-            writer.close()
+def visits(site: Site, head: bytes) -> bytes:
+    return b"visit %d" % site.connections
 
 
 class Inspecting:
@@ -72,12 +57,9 @@ class Inspecting:
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    found = Site()
-    server = await asyncio.start_server(found.serve, "127.0.0.1", 0)
-    found.port = server.sockets[0].getsockname()[1]
-    yield found
-    server.close()
-    await server.wait_closed()
+    """A site that says how often it was asked."""
+    async with serving(visits) as found:
+        yield found
 
 
 @pytest.fixture
@@ -164,12 +146,11 @@ async def test_a_replay_reaches_nobody_whatever_the_tool_tries(
 async def test_https_is_recorded_where_it_may_be_looked_into_and_no_key_is_within_reach(
     level: str, tool: MakeTool, workspace: Path, store: RecordStore
 ) -> None:
-    site, known = Site(), Authority()
-    server = await asyncio.start_server(site.serve, "127.0.0.1", 0, ssl=known.context("localhost"))
-    port = server.sockets[0].getsockname()[1]
+    known = Authority()
     host = ToolHost(SandboxSettings(), sandbox=make(level), doors=Inspecting(known))
-    grant, arguments = Grant(network=(f"localhost:{port}",), any_host=True), {"path": f"https://localhost:{port}/a"}
-    try:
+    async with contextlib.aclosing(host), serving(visits, known.context("localhost")) as site:
+        url = f"https://localhost:{site.port}/a"
+        grant, arguments = Grant(network=(f"localhost:{site.port}",), any_host=True), {"path": url}
         fetch = tool(FETCH)
         live = await host.call(fetch, arguments, workspace=workspace, grant=grant, network=Recording(store.keep))
         assert live.output is not None, live
@@ -181,10 +162,6 @@ async def test_https_is_recorded_where_it_may_be_looked_into_and_no_key_is_withi
         assert found.output is not None, found
         shown = ["/run/habilis/authority.pem"] if level == "bubblewrap" else []  # elsewhere no folder of it is shown
         assert found.output["value"] == {"certificates": shown, "keys": []}
-    finally:
-        await host.aclose()
-        server.close()
-        await server.wait_closed()
 
 
 SEARCH = """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from habilis.cli.interrupting import run_to_end
 from habilis.cli.tables import table, terminal_width
@@ -13,83 +15,70 @@ from habilis.cli.words import one_line, plain
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from habilis.evolution.tending.proving import Checked, Tested
     from habilis.tools.library import Library
 
+One = TypeVar("One", "Checked", "Tested")
 _VERDICTS = {"same": "same", "differ": "differ", "unclear": "unclear", "untried": "not tried"}
 
 
 def check(args: Namespace) -> int:
     """Check tools. 1 when one is no sound tool."""
-    from habilis.evolution.tending import proving, reading
+    from habilis.evolution.tending import proving
 
-    settings, path = meant(args)
-    library = reading.opened(path)
-    names = _names(library, args.tools)
-    progress = Progress(len(names), "checked")
-    try:
-        found = run_to_end(
-            proving.check(library, names, settings, load=not args.no_load, told=lambda one: progress.step())
-        )
-    finally:
-        progress.clear()
+    found = _each(args, "checked", partial(proving.check, load=not args.no_load))
     bad = sum(not one.ok for one in found)
-    if args.json:
-        as_json(
-            {
-                "checked": len(found),
-                "bad": bad,
-                "tools": [{**one.model_dump(mode="json"), "ok": one.ok} for one in found],
-            }
-        )
-        return 1 if bad else 0
-    for one in found:
-        texts = [("bad", text) for text in one.problems]
-        texts += [("lacks", text) for text in one.missing] + [("note", text) for text in one.remarks]
-        if texts or args.tools:
-            print(plain(f"{one.name}: {'ok' if one.ok else 'not sound'}"))
-            lines([f"  {label:<6} {one_line(text, 1000)}" for label, text in texts])
-    print(f"{_tools(len(found))} checked, {bad or 'none'} not sound")
+    if not args.json:
+        for one in found:
+            texts = [("bad", text) for text in one.problems]
+            texts += [("lacks", text) for text in one.missing] + [("note", text) for text in one.remarks]
+            if texts or args.tools:
+                print(plain(f"{one.name}: {'ok' if one.ok else 'not sound'}"))
+                lines([f"  {label:<6} {one_line(text, 1000)}" for label, text in texts])
+        print(f"{_tools(len(found))} checked, {bad or 'none'} not sound")
     return 1 if bad else 0
 
 
 def test(args: Namespace) -> int:
     """Repeat recorded calls. 1 when one gives something else than it gave."""
-    from habilis.evolution.tending import proving, reading
+    from habilis.evolution.tending import proving
+
+    found = _each(args, "tested", proving.repeat)
+    if not args.json:
+        rows = [
+            (
+                one.name,
+                f"{one.passed}",
+                f"{one.failed or ''}",
+                f"{one.not_repeatable or ''}",
+                "; ".join((*one.failures, *one.remarks)),
+            )
+            for one in found
+            if args.tools or not one.ok or one.remarks
+        ]
+        if rows:
+            lines(table(("TOOL", "PASSED", "FAILED", "NEITHER", "WHAT"), rows, terminal_width()))
+        passed, failed = sum(one.passed for one in found), sum(one.failed for one in found)
+        print(f"{_tools(len(found))}, {passed:,} recorded calls repeated, {failed or 'none'} failed")
+    return 0 if all(one.ok for one in found) else 1
+
+
+def _each(args: Namespace, done: str, work: Callable[..., Coroutine[Any, Any, list[One]]]) -> list[One]:
+    """What `work` finds of each tool that is meant, told as JSON where that is wanted; `done` says what was done."""
+    from habilis.evolution.tending import reading
 
     settings, path = meant(args)
     library = reading.opened(path)
     names = _names(library, args.tools)
-    progress = Progress(len(names), "tested")
+    progress = Progress(len(names), done)
     try:
-        found = run_to_end(proving.repeat(library, names, settings, told=lambda one: progress.step()))
+        found = run_to_end(work(library, names, settings, told=lambda one: progress.step()))
     finally:
         progress.clear()
-    bad = sum(not one.ok for one in found)
     if args.json:
-        as_json(
-            {
-                "tested": len(found),
-                "bad": bad,
-                "tools": [{**one.model_dump(mode="json"), "ok": one.ok} for one in found],
-            }
-        )
-        return 1 if bad else 0
-    rows = [
-        (
-            one.name,
-            f"{one.passed}",
-            f"{one.failed or ''}",
-            f"{one.not_repeatable or ''}",
-            "; ".join((*one.failures, *one.remarks)),
-        )
-        for one in found
-        if args.tools or not one.ok or one.remarks
-    ]
-    if rows:
-        lines(table(("TOOL", "PASSED", "FAILED", "NEITHER", "WHAT"), rows, terminal_width()))
-    passed, failed = sum(one.passed for one in found), sum(one.failed for one in found)
-    print(f"{_tools(len(found))}, {passed:,} recorded calls repeated, {failed or 'none'} failed")
-    return 1 if bad else 0
+        rows = [{**one.model_dump(mode="json"), "ok": one.ok} for one in found]
+        as_json({done: len(found), "bad": sum(not one.ok for one in found), "tools": rows})
+    return found
 
 
 def dedupe(args: Namespace) -> int:

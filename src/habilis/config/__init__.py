@@ -1,0 +1,53 @@
+"""Settings: every value Habilis can be told, and where each came from.
+
+Each setting stands once, as a field with its default and its meaning, in the file of its subject; `resolving.py` says
+which value counts; `variables.py` is the only reader of the environment.
+"""
+
+from habilis.config.evolution import DatasetsSettings, EvolutionSettings, ScoringSettings
+from habilis.config.files import shipped
+from habilis.config.keys import all_keys
+from habilis.config.knowledge import KnowledgeSettings, WebSearchSettings, WebSettings
+from habilis.config.limits import LimitsSettings, MemorySettings
+from habilis.config.models import BASIC_DEFAULTS, OFFLINE_NOTICE, ROLES, LocalSettings, ModelsSettings, RoleSettings
+from habilis.config.resolving import Loaded, load_settings, load_with_origins
+from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
+from habilis.config.settings import Settings
+from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
+from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
+from habilis.config.variables import cache_dir, environment, secret
+
+__all__ = [
+    "BASIC_DEFAULTS",
+    "OFFLINE_NOTICE",
+    "ROLES",
+    "AuthSettings",
+    "CapabilitiesSettings",
+    "DatasetsSettings",
+    "EvolutionSettings",
+    "ExchangeSettings",
+    "KnowledgeSettings",
+    "LimitsSettings",
+    "Loaded",
+    "LocalSettings",
+    "McpSettings",
+    "MemorySettings",
+    "ModelsSettings",
+    "RetrievalSettings",
+    "RoleSettings",
+    "SandboxSettings",
+    "ScoringSettings",
+    "Settings",
+    "SourceSettings",
+    "ToolsSettings",
+    "WebSearchSettings",
+    "WebSettings",
+    "WriterSettings",
+    "all_keys",
+    "cache_dir",
+    "environment",
+    "load_settings",
+    "load_with_origins",
+    "secret",
+    "shipped",
+]

@@ -1,0 +1,127 @@
+"""Which model is asked in each role, and how; and how models of this machine are served."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, get_args
+
+from pydantic import Field
+
+from habilis.core.types import Frozen, Role
+
+ROLES: tuple[Role, ...] = get_args(Role)
+OFFLINE_NOTICE = "offline demonstration model"
+
+
+class RoleSettings(Frozen):
+    """One model role. A field left out is taken from `models.basic`."""
+
+    provider: Literal["auto", "openai", "anthropic", "local", "offline"] | None = Field(
+        None,
+        description="openai: any compatible server; anthropic: its Messages API; local: a GGUF file, served by us; "
+        "offline: the built-in demonstration model; auto: openai or offline, by key or URL",
+    )
+    base_url: str | None = Field(None, description="address of the API; an OpenAI-compatible one ends in /v1")
+    model: str | None = Field(
+        None,
+        description="model name; with a base_url and no name the first of GET /models is taken; for local: a GGUF "
+        "file, or OWNER/REPO:FILE of a hub",
+    )
+    api_key_env: str | None = Field(
+        None, description="name of the environment variable that holds the key (never the key itself)"
+    )
+    temperature: float | None = Field(None, ge=0, le=2, description="sampling temperature; unset: the server's default")
+    token_limit: int | None = Field(
+        None,
+        ge=256,
+        description="tokens that a request may hold, its reply too if max_tokens is set; unset: no limit",
+    )
+    max_tokens: int | None = Field(None, ge=1, description="tokens that a reply may hold; unset: the server's default")
+    max_retries: int | None = Field(
+        None, ge=0, le=20, description="further tries after 408, 409, 429, 5xx and broken connections"
+    )
+    timeout_s: float | None = Field(None, gt=0, description="seconds that one request may take")
+    verify_ssl: bool | None = Field(None, description="check the server's certificate")
+    headers: dict[str, str] | None = Field(None, description="extra HTTP headers")
+    options: dict[str, Any] | None = Field(None, description="extra fields of the request body, passed through")
+    parallel_tool_calls: bool | None = Field(None, description="passed to the server when set")
+    structured_mode: Literal["auto", "json_schema", "function_calling", "json_mode", "text"] | None = Field(
+        None,
+        description="how answers in a fixed form are asked for; auto tries in this order and remembers what worked",
+    )
+    strategy: Literal["auto", "function_call", "react_text"] | None = Field(
+        None, description="how the executor calls tools; auto: as functions, as text where the model proves unable to"
+    )
+    react_form: Literal["chat", "completion"] | None = Field(
+        None, description="how react_text asks: a conversation, or one text to go on with (/completions)"
+    )
+    stream: bool | None = Field(None, description="show the executor's replies while they come")
+    images: bool | None = Field(
+        None, description="show the executor the images of a question; unset: unless its server refuses them"
+    )
+    image_detail: Literal["low", "high", "auto"] | None = Field(None, description="how closely it looks at them")
+
+
+BASIC_DEFAULTS = RoleSettings(
+    provider="auto",
+    api_key_env="OPENAI_API_KEY",
+    max_retries=3,
+    timeout_s=120.0,
+    verify_ssl=True,
+    structured_mode="auto",
+    strategy="auto",
+    react_form="chat",
+    stream=False,
+    image_detail="low",
+)
+_ADDRESSED = ("base_url", "model", "api_key_env", "headers", "options")
+"""What belongs to one provider and is never taken over by a role with another."""
+
+
+class LocalSettings(Frozen):
+    """How models of provider `local` are found and served."""
+
+    context_tokens: int = Field(8192, ge=512, description="tokens of context, prompt and reply together")
+    parallel: int = Field(1, ge=1, le=64, description="requests worked on at once; each has the whole context")
+    threads: int | None = Field(None, ge=1, description="processor threads; unset: one per core")
+    gpu_layers: int | None = Field(
+        None, ge=0, description="layers computed by a GPU; unset: as many as fit, where the package was built for one"
+    )
+    start_timeout_s: float = Field(600.0, gt=0, description="seconds that a model may take to load")
+    check_memory: bool = Field(True, description="refuse a model that needs more memory than is free")
+    download: bool = Field(False, description="fetch a hub's model that is not on this machine yet, once")
+    hub_url: str | None = Field(None, description="address of the hub; unset: the public one of Hugging Face")
+    hub_token_env: str = Field(
+        "HF_TOKEN", description="name of the environment variable that holds the token for models that ask for one"
+    )
+
+
+class ModelsSettings(Frozen):
+    """Models by role; each role falls back to `basic`, field by field."""
+
+    basic: RoleSettings = BASIC_DEFAULTS
+    builder: RoleSettings = RoleSettings()
+    vision: RoleSettings = RoleSettings()
+    summarise: RoleSettings = RoleSettings()
+    cluster: RoleSettings = RoleSettings()
+    judge: RoleSettings = RoleSettings()
+    eval: RoleSettings = RoleSettings()
+    local: LocalSettings = LocalSettings()
+
+    def role(self, role: Role) -> RoleSettings:
+        """The settings in force for `role`: its own fields over those of `basic` over the defaults.
+
+        A role with another provider than `basic` takes neither address nor model nor key from it.
+        """
+        basic, own = (layer.model_dump(exclude_none=True) for layer in (self.basic, getattr(self, role)))
+        merged = BASIC_DEFAULTS.model_dump(exclude_none=True)
+        if api_of(own.get("provider")) not in (None, api_of(basic.get("provider") or "auto")):
+            basic = {name: value for name, value in basic.items() if name not in _ADDRESSED}
+        merged |= basic | own
+        if merged["provider"] == "anthropic" and "api_key_env" not in (basic | own):
+            merged["api_key_env"] = "ANTHROPIC_API_KEY"
+        return RoleSettings(**merged)
+
+
+def api_of(provider: str | None) -> str | None:
+    """Providers that share addresses and keys are one."""
+    return "openai" if provider in ("auto", "offline") else provider

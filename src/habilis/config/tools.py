@@ -1,0 +1,91 @@
+"""How tools are made, found, handed on and served."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from habilis.core.types import Frozen
+
+
+class ToolsSettings(Frozen):
+    """How tools are made and kept."""
+
+    build_attempts: int = Field(3, ge=1, le=10, description="attempts to write one tool")
+    enhance_attempts: int = Field(3, ge=1, le=10, description="attempts to mend one tool")
+    synthesis: bool = Field(
+        True, description="have missing tools written and failing ones mended; false: work with the tools there are"
+    )
+    on_build_failure: Literal["continue", "stop"] = Field(
+        "continue", description="stop: end the task when a tool could not be built"
+    )
+    packages: Literal["any", "listed", "none"] = Field(
+        "any", description="packages that tools may name as dependencies; listed: those of package_list"
+    )
+    package_list: tuple[str, ...] = Field((), description="names of packages; what they need themselves comes along")
+    wheelhouse: str | None = Field(None, description="folder of wheels to take packages from; no index is asked then")
+    summarise_results: bool = Field(
+        True, description="let the summarise role extract from an over-long result before it is cut"
+    )
+    only_tool: bool = Field(
+        False,
+        description="take a call of an unknown tool for the only one bound, if its arguments fit and it writes not",
+    )
+    finish_task: bool = Field(False, description="offer finish_task; a plain answer stays the primary way to end")
+    use: tuple[str, ...] | None = Field(
+        None, description="names of sources and tool_sets that tasks work with; unset: all sources"
+    )
+
+    @field_validator("package_list")
+    @classmethod
+    def _normal_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Names in the normal form of PEP 503, sorted, each once."""
+        for name in names:
+            if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
+                raise ValueError(f"{name!r} is not the name of a package; versions do not belong here")
+        return tuple(sorted({re.sub(r"[-_.]+", "-", name).lower() for name in names}))
+
+
+class WriterSettings(Frozen):
+    """Who writes tool code."""
+
+    kind: Literal["model", "codex", "command"] = Field(
+        "model", description="model: the builder role; codex: the Codex CLI; command: any program"
+    )
+    command: tuple[str, ...] = Field(
+        (), description="for kind command: program and arguments; reads the prompt on stdin, prints code"
+    )
+    timeout_s: float = Field(1200.0, gt=0, description="seconds that an external writer may take")
+
+
+class RetrievalSettings(Frozen):
+    """Which tools of the library a plan's prompt shows."""
+
+    candidates: int = Field(20, ge=0, le=100, description="tools shown to the manager")
+    vectors: str = Field(
+        "", description="word vectors beside words: wordllama (extra vectors), or a folder of weights; none if empty"
+    )
+
+
+class ExchangeSettings(Frozen):
+    """What is handed on with a library, and how it is served to other programs."""
+
+    redact: tuple[Literal["secrets", "emails", "home_paths"], ...] = Field(
+        ("secrets", "emails", "home_paths"), description="what is taken out of recorded calls when they are exported"
+    )
+    redact_patterns: tuple[str, ...] = Field((), description="regular expressions of what is taken out as well")
+    serve_calls: int = Field(8, ge=1, le=256, description="calls that 'habilis serve' runs at once; others wait")
+
+    @field_validator("redact_patterns")
+    @classmethod
+    def _expressions(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for pattern in patterns:
+            try:
+                empty = re.compile(pattern).match("") is not None
+            except re.error as error:
+                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+            if empty:
+                raise ValueError(f"{pattern!r} matches the empty text")
+        return patterns

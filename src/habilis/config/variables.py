@@ -1,0 +1,24 @@
+"""The environment. Nothing else reads it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def secret(name: str | None) -> str | None:
+    """The value of the environment variable `name`, None when unset or empty."""
+    return (os.environ.get(name) or None) if name else None
+
+
+def environment() -> dict[str, str]:
+    """A copy of the process environment, for the few programs of the user's own that we start (uv, a code writer)."""
+    return dict(os.environ)
+
+
+def cache_dir() -> Path:
+    """Folder for what can be made again: environments, token tables, probe results."""
+    base = os.environ.get("HABILIS_CACHE_DIR")
+    if base:
+        return Path(base)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "habilis"
