@@ -62,8 +62,8 @@ class Capabilities(Frozen):
     @classmethod
     def _as_stored_before(cls, data: Any) -> Any:
         """Older manifests hold whatever lists the writer gave, under any key."""
-        if isinstance(data, Mapping) and data.keys() - cls.model_fields.keys():
-            return {key: value for key, value in data.items() if key in cls.model_fields}
+        if isinstance(data, Mapping) and data.keys() - cls.__pydantic_fields__.keys():
+            return {key: value for key, value in data.items() if key in cls.__pydantic_fields__}
         return data
 
     @property
