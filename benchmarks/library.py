@@ -110,6 +110,8 @@ def plan_tokens(cards: list[ToolCard]) -> int:
     from habilis.tools.retrieval import BM25Retriever
 
     shown = BM25Retriever(cards).search(QUESTION, CANDIDATES)
+    if len(cards) <= CANDIDATES:  # as `Workshop.candidates` does: a library that fits is shown whole
+        shown += [card for card in cards if card not in shown]
     prompt = Prompts().render(
         "plan",
         conversation=[],

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 Options = Callable[[argparse.ArgumentParser], None]
 KINDS = ("folder", "package", "skills")
-IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries, exports of ours, and OpenAPI documents.
-Each passes the same gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one
-name survives as two. The sources are only read."""
+IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries, exports of ours, OpenAPI documents, and
+MCP servers behind an address (mcp:https://host/mcp, or mcp:NAME for one under sources in the settings). Each passes the
+same gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one name survives as
+two. The sources are only read."""
 IMPORT_EXIT_CODES = (
     "exit codes: 0 every tool file was taken over or is here already · 1 one was refused · 2 usage or configuration"
 )
@@ -42,7 +43,10 @@ def add_verbs(verbs: Any, options: Options) -> None:
         "import", help="take tools of others over", description=IMPORT_HELP, epilog=IMPORT_EXIT_CODES
     )
     imports.add_argument(
-        "sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, export, or OpenAPI document"
+        "sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, export, OpenAPI document, or mcp:URL"
+    )
+    imports.add_argument(
+        "--secret-env", default="", metavar="NAME", help="variable with the secret of mcp:URL, sent as a bearer token"
     )
     imports.add_argument("--dry-run", action="store_true", help="try everything, change nothing")
     export = verbs.add_parser("export", help="hand tools on", description=EXPORT_HELP)
@@ -89,7 +93,7 @@ def import_(args: Namespace) -> int:
     from habilis.tools.exchange.importing import Importer
 
     async def work(host: ToolHost) -> ImportReport:
-        importer = Importer(library, settings, host, told=_tell)
+        importer = Importer(library, settings, host, told=_tell, secret_env=args.secret_env)
         return await importer.run(args.sources, dry_run=args.dry_run)
 
     report = _with_host(settings, work)
