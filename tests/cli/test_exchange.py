@@ -90,9 +90,9 @@ def test_bad_usage_is_one_line_and_writes_nothing(words: list[str], told: str, h
 
 
 def test_an_mcp_server_that_cannot_be_imported_is_named(here: Path, capsys: Captured) -> None:
-    (here / "my.yaml").write_text("sources: {local: {mcp: {command: [some-server]}}}")
+    (here / "my.yaml").write_text("sources: {local: {mcp: {command: [a-server-that-is-not-there]}}}")
     assert main(["library", "import", "mcp:local", "-c", "my.yaml"]) == 2
-    assert "mcp:local is a program, which runs outside the sandbox" in capsys.readouterr().err
+    assert "mcp:local: a-server-that-is-not-there cannot be started" in capsys.readouterr().err
     assert main(["library", "import", "mcp:elsewhere"]) == 2
     assert "give the address of an MCP server" in capsys.readouterr().err
     assert not (here / "runs").exists()

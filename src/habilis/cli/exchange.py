@@ -74,6 +74,7 @@ def add_serve(commands: Any, options: Options) -> None:
         "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="these alone (default: all)"
     )
     serve.add_argument("--workspace", metavar="DIR", help="folder that tools work in (default: a temporary one)")
+    serve.add_argument("--sources", action="store_true", help="let clients read the tools' sources, to import them")
     serve.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
     options(serve)
 
@@ -152,6 +153,7 @@ def serve(args: Namespace) -> int:
     settings, library = _settled(args)
     from habilis.cli.run import check_file
     from habilis.tools.exchange.calling import Caller
+    from habilis.tools.exchange.redaction import Redaction
     from habilis.tools.library import Library
     from habilis.tools.taskfiles import gather
 
@@ -172,10 +174,12 @@ def serve(args: Namespace) -> int:
         if offered.get(name) is None:
             raise UserError(f"--tools {name}: there is no such tool in {library}")
 
+    sources = Redaction(settings.exchange) if args.sources else None
+
     async def work() -> None:
         caller = Caller(offered, settings, workspace=workspace, files=files, names=args.tools)
         try:
-            await run(caller, library, at_once=settings.exchange.serve_calls)
+            await run(caller, library, at_once=settings.exchange.serve_calls, sources=sources)
         finally:
             await caller.aclose()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 import types
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from habilis.tools.exchange.standalone import speaking
 from habilis.tools.host import ToolHost
 from habilis.tools.library import Library
 
+DOUBLE = Path(__file__).parents[1] / "external" / "mcp_server.py"
 PLACE = {
     "type": "object",
     "properties": {"city": {"type": "string", "minLength": 1}, "near": {"$ref": "#/$defs/Place"}},
@@ -130,14 +132,14 @@ async def test_each_tool_asks_for_its_server_and_its_secret_and_keeps_its_schema
     [
         ("mcp:somewhere", {}, "give the address of an MCP server"),
         ("mcp:http://me:pw@127.0.0.1/mcp", {}, "--secret-env"),
-        ("mcp:local", {}, "is a program, which runs outside the sandbox"),
+        ("mcp:local", {}, "cannot be started"),
         ("mcp:known", {"secret_env": "A"}, "has its own auth"),
         ("mcp:http://127.0.0.1/mcp", {"secret_env": "a-b"}, "expected the name of an environment variable"),
     ],
 )
 async def test_what_is_no_server_that_a_tool_can_reach_is_said(source: str, more: Any, message: str) -> None:
     known = SourceSettings(mcp=McpSettings(url="http://127.0.0.1:9/mcp"), auth=AuthSettings(secret_env="K"))
-    local = SourceSettings(mcp=McpSettings(command=("some-server",)))
+    local = SourceSettings(mcp=McpSettings(command=("a-server-that-is-not-there",)))
     with pytest.raises(UserError, match=message):
         await tools_of_server(source, Settings(sources={"known": known, "local": local}), **more)
 
@@ -145,6 +147,44 @@ async def test_what_is_no_server_that_a_tool_can_reach_is_said(source: str, more
 async def test_a_service_that_is_no_server_is_said_in_one_line() -> None:
     with ScriptedService(lambda seen: Said(404)) as service, pytest.raises(UserError, match="no MCP server answers"):
         await found(service)
+
+
+# ---- programs
+
+
+def program(*words: str) -> Settings:
+    """Settings with the source `local`: a server that is a program of this interpreter's."""
+    return Settings(sources={"local": SourceSettings(mcp=McpSettings(command=(sys.executable, *words)))})
+
+
+async def test_tools_of_a_program_are_refused_one_by_one_with_the_reason() -> None:
+    tools = await tools_of_server("mcp:local", program(str(DOUBLE)))
+    assert {thing.label for thing in tools} >= {"mcp:local#echo", "mcp:local#data"}
+    for thing in tools:
+        assert isinstance(thing, Unfit)
+        assert "runs outside the sandbox" in thing.reason
+
+
+@pytest.mark.sandbox
+async def test_a_library_served_with_its_sources_comes_back_the_same(exchange: Any) -> None:
+    await exchange.has(exchange.double(), "double_it")
+    await exchange.has(exchange.shout(), "shout")
+    key = "    token = 'ghp_" + 36 * "a" + "'\n    return OutputModel(result=1)"
+    await exchange.has(exchange.double("keyed", body=key), "keyed")
+    serve = ("-m", "habilis", "serve", "--library", str(exchange.ours))
+    exchange.settings = program(*serve, "--sources")
+    back = await exchange.take("mcp:local", into=exchange.home / "back")
+    assert {line.source.rpartition("#")[2]: line.ending for line in back.lines} == {
+        "double_it": "imported",
+        "keyed": "refused",
+        "shout": "imported",
+    }
+    theirs = exchange.digests(exchange.ours)
+    assert exchange.digests(exchange.home / "back") == {name: theirs[name] for name in ("double_it", "shout")}
+    again = await exchange.take("mcp:local")
+    assert [line.ending for line in again.lines] == ["same", "refused", "same"]
+    exchange.settings = program(*serve)
+    assert {line.ending for line in (await exchange.take("mcp:local")).lines} == {"refused"}
 
 
 # ---- what a call comes to

@@ -1,7 +1,8 @@
 """Tools of an MCP server as tools of a library: one module each, which speaks with the server by itself.
 
 Such a tool asks for the server's host and for the variable that holds the secret, by name, and is held like any other:
-nothing of either is granted by importing it. A server that is a program cannot be reached from inside the sandbox.
+nothing of either is granted by importing it. A server that is a program cannot be reached from inside the sandbox; only
+where it serves a library of ours with its sources, these are taken over.
 """
 
 from __future__ import annotations
@@ -15,9 +16,14 @@ from pydantic import ValidationError
 from habilis.config import AuthSettings, McpSettings, SourceSettings
 from habilis.core.errors import UserError
 from habilis.core.types import ToolSpec
+from habilis.tools.contract import MAX_SOURCE_BYTES
 from habilis.tools.exchange.composing import host_of, input_model, literal, program
 from habilis.tools.exchange.reading import Found, Unfit
+from habilis.tools.exchange.serving import META_DIGEST, META_SOURCE
+from habilis.tools.external.mcp import McpSource
+from habilis.tools.external.mcp.source import McpTool
 from habilis.tools.external.presenting import presented
+from habilis.tools.library.tool import digest_of
 from habilis.tools.names import safe_name
 
 if TYPE_CHECKING:
@@ -25,6 +31,10 @@ if TYPE_CHECKING:
 
 PREFIX = "mcp:"
 MAX_DEPTH = 8
+PROGRAM = (
+    "its server is a program, which runs outside the sandbox where no tool of a library reaches it; "
+    "under sources in the settings it serves tasks"
+)
 IMPORTS = """from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema"""
@@ -41,32 +51,44 @@ def is_server(source: str) -> bool:
 async def tools_of_server(source: str, settings: Settings, secret_env: str = "") -> list[Found | Unfit]:
     """The tools of the server as sources of tools. `secret_env` names the variable with the secret of an address.
 
-    Raises `UserError` for a server that is not there, or that tools in the sandbox cannot reach.
+    Of a library that is served with its sources these are the tools themselves. Raises `UserError` for a server that
+    is not there.
     """
-    from habilis.tools.external.mcp import McpSource
-
     said = source.removeprefix(PREFIX)
     server = _meant(said, settings, secret_env)
     assert server.mcp is not None
-    if server.mcp.url is None:
-        raise UserError(
-            f"{source} is a program, which runs outside the sandbox: the tools of a library cannot reach it; a task "
-            f"finds its tools while it stands under sources, and a server with a url can be imported"
-        )
-    opened = McpSource(said, server)
+    opened, secret, url = McpSource(said, server), _secret(server.auth), server.mcp.url
     try:
         async with asyncio.timeout(server.open_timeout_s):
-            tools = await opened.open()
+            tools = [tool for tool in await opened.open() if isinstance(tool, McpTool)]
+        found: list[Found | Unfit] = []
+        for tool in tools:
+            label = f"{source}#{tool.spec.name}"
+            if META_SOURCE in tool.meta:
+                found.append(await _handed_on(opened, tool, label))
+            elif url is not None:
+                found.append(_tool(tool.spec, url, secret, label))
+            else:
+                found.append(Unfit(label, PROGRAM, True))
     except TimeoutError:
         raise UserError(f"{source}: no answer within {server.open_timeout_s:g} s") from None
     except UserError as error:
         raise UserError(f"{source}: {error}") from None
     finally:
         await opened.aclose()
-    if not tools:
+    if not found:
         raise UserError(f"{source} has no tools")
-    secret = _secret(server.auth)
-    return [_tool(tool.spec, server.mcp.url, secret, f"{source}#{tool.spec.name}") for tool in tools]
+    return found
+
+
+async def _handed_on(server: McpSource, tool: McpTool, label: str) -> Found | Unfit:
+    """The tool of a library that is served with its sources: the very source, by its digest."""
+    source = (await server.read(str(tool.meta[META_SOURCE]))).encode("utf-8", "surrogatepass")
+    if len(source) > MAX_SOURCE_BYTES:
+        return Unfit(label, "it is longer than 1 MiB", True)
+    if digest_of(source) != tool.meta.get(META_DIGEST):
+        return Unfit(label, "its source is not what its digest says", True)
+    return Found(label, tool.spec.name, source)
 
 
 def _meant(said: str, settings: Settings, secret_env: str) -> SourceSettings:
