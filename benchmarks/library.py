@@ -1,13 +1,16 @@
 """A library of 10,000 tools in a person's hands: what each command costs, and how long a plan's prompt grows.
 
-Every command runs in a process of its own, as typed, on one generation after the other of the same library. Those that
-run tools (`check`, `test`) are given one.
+Every command runs in a process of its own, as typed, on one generation after the other of the same library, which is
+built once. Those that run tools (`check`, `test`) are given one. Seconds are of the processor, of the command and its
+children; those on the clock stand beside them.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,38 +38,60 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "doctor": ("doctor",),
     "check of one": ("check", ONE),
     "test of one": ("test", ONE),
+    "check of all, looked at only": ("check", "--no-load"),
     "dedupe of one, 5 pairs tried": ("dedupe", ONE, "--limit", "5"),
+    "dedupe of all, 5 pairs tried": ("dedupe", "--limit", "5"),
+    "verify": ("verify",),
+    "import --dry-run of one": ("import", "theirs.py", "--dry-run"),
+    "import of one": ("import", "theirs.py"),
+    "export of three": ("export", "--to", "folder", "out", "--tools", ONE, OTHER, described(11)[0]),
     "pin": ("pin", ONE),
     "retire": ("retire", OTHER, "--reason", "no need"),
     "search among those out of use too": ("search", "sum the prices of a table", "--unused"),
     "revive": ("revive", OTHER),
     "merge that is refused": ("merge", described(9)[0], described(10)[0]),
     "promote": ("promote", "mine.py"),
+    "pin --dry-run": ("pin", OTHER, "--dry-run"),
     "retire --dry-run": ("retire", OTHER, "--reason", "no need", "--dry-run"),
     "history": ("history",),
     "history of one": ("history", OTHER),
     "diff": ("diff", "1", "3"),
+    "rollback --dry-run": ("rollback", "2", "--dry-run"),
     "rollback": ("rollback", "2"),
+    "prune": ("prune", "--keep", "3"),
 }
 REFUSED = {"merge that is refused"}
 
 
 def figures(repeats: int) -> list[Figure]:
     """Seconds of each command, from the key to the prompt, and tokens of a plan's prompt by the size of the library."""
-    spent: dict[str, list[float]] = {what: [] for what in COMMANDS}
+    spent: dict[str, list[tuple[float, float]]] = {what: [] for what in COMMANDS}
     with tempfile.TemporaryDirectory(prefix="habilis-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
+        began = time.perf_counter(), time.process_time()
         (folder / "library").mkdir()
         large_library(folder / "library", schemas(folder))
+        built = time.perf_counter() - began[0], time.process_time() - began[1]
         cards = Library(folder / "library").cards()
         for number in range(repeats):
             (folder / "mine.py").write_text(source("mine", "My own sum.", ("left", "right"), -1 - number))
+            (folder / "theirs.py").write_text(source("theirs", "Their sum.", ("left", "right"), -1000 - number))
+            shutil.rmtree(folder / "out", ignore_errors=True)
             for what, words in COMMANDS.items():
                 spent[what].append(_timed(folder, words, refused=what in REFUSED))
-        (folder / "mine.py").unlink()
         if not Catalogue.of((folder / "library").resolve()).tools:
             raise RuntimeError("the library is empty")
-    found = [Figure(f"library of {len(cards):,} tools: {what}", "s", times) for what, times in spent.items()]
+    spent = {"built, published": [built], **spent}
+    found = [
+        Figure(
+            f"library of {len(cards):,} tools: {what}, on the processor",
+            "s",
+            [computed for _, computed in times],
+            "on the clock",
+            [waited for waited, _ in times],
+        )
+        for what, times in spent.items()
+    ]
     return [*found, *prompts(cards)]
 
 
@@ -85,6 +110,8 @@ def plan_tokens(cards: list[ToolCard]) -> int:
     from habilis.tools.retrieval import BM25Retriever
 
     shown = BM25Retriever(cards).search(QUESTION, CANDIDATES)
+    if len(cards) <= CANDIDATES:  # as `Workshop.candidates` does: a library that fits is shown whole
+        shown += [card for card in cards if card not in shown]
     prompt = Prompts().render(
         "plan",
         conversation=[],
@@ -101,14 +128,20 @@ def plan_tokens(cards: list[ToolCard]) -> int:
     return counter.text(prompt.system).tokens + counter.text(prompt.user).tokens
 
 
-def _timed(folder: Path, words: tuple[str, ...], *, refused: bool) -> float:
+def _timed(folder: Path, words: tuple[str, ...], *, refused: bool) -> tuple[float, float]:
+    """Seconds on the clock and of the processor."""
     command = [sys.executable, "-m", "habilis", "library", *words, "--library", str(folder / "library")]
-    began = time.perf_counter()
+    began, before = time.perf_counter(), _children()
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=dict(os.environ), check=False)
-    spent = time.perf_counter() - began
+    spent = time.perf_counter() - began, _children() - before
     if done.returncode != (1 if refused else 0):
         raise RuntimeError(f"{' '.join(words)} ended with {done.returncode}: {done.stderr[-500:]}")
     return spent
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

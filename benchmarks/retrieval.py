@@ -1,7 +1,8 @@
 """How well and how fast tools are found, beside SQLite FTS5 and plain BM25.
 
-    python benchmarks/retrieval.py FOLDER     quality, on tools and questions of your own
-    python benchmarks/retrieval.py            speed alone, on made-up tools (part of `make bench`)
+    python benchmarks/retrieval.py FOLDER              quality, on tools and questions of your own
+    python benchmarks/retrieval.py FOLDER VECTORS      the same, with other vectors (the setting retrieval.vectors)
+    python benchmarks/retrieval.py                     speed alone, on made-up tools (part of `make bench`)
 
 FOLDER holds `tools.jsonl` (id, group, source, name, description, params [{name, description}]) and `queries.jsonl`
 (id, source, query, gold: groups). LOCAL searches the query's own source, POOLED all; both are macro-averaged over the
@@ -47,10 +48,14 @@ def ours(cards: Sequence[ToolCard]) -> Search:
     return lambda query, k: [card.name for card in index.search(query, k)]
 
 
-def meaning(cards: Sequence[ToolCard]) -> Search:
-    """Ours with the word vectors of the extra `vectors`."""
-    index = BM25Retriever(cards, vectors=vectors_of("wordllama"))
-    return lambda query, k: [card.name for card in index.search(query, k)]
+def meaning(where: str) -> Callable[[Sequence[ToolCard]], Search]:
+    """Ours with vectors, those of the extra `vectors` or others."""
+
+    def made(cards: Sequence[ToolCard]) -> Search:
+        index = BM25Retriever(cards, vectors=vectors_of(where))
+        return lambda query, k: [card.name for card in index.search(query, k)]
+
+    return made
 
 
 def fts5(cards: Sequence[ToolCard]) -> Search:
@@ -92,12 +97,12 @@ def plain(cards: Sequence[ToolCard]) -> Search:
 SYSTEMS = {"Habilis": ours, "SQLite FTS5": fts5, "plain BM25": plain}
 
 
-def quality(folder: Path) -> str:
+def quality(folder: Path, vectors: str) -> str:
     """A table of LOCAL R@5, R@10, nDCG@10 and POOLED nDCG@10 on half of the queries, and what past queries add."""
     tools, queries = _rows(folder / "tools.jsonl"), _rows(folder / "queries.jsonl")
     held = [query for query in queries if _held_out(query)]
     lines = ["| queries | LOCAL R@5 | R@10 | nDCG@10 | POOLED nDCG@10 |", "| --- | --- | --- | --- | --- |"]
-    systems = {"Habilis, word vectors too": meaning, **SYSTEMS} if find_spec("wordllama") else SYSTEMS
+    systems = {"Habilis, vectors too": meaning(vectors), **SYSTEMS} if vectors else SYSTEMS
     lines += [_line(name, make, tools, held, {}) for name, make in systems.items()]
     answered: dict[str, list[str]] = defaultdict(list)
     for query in queries:
@@ -236,6 +241,7 @@ def _text(card: ToolCard) -> str:
 
 if __name__ == "__main__":
     if len(sys.argv) > 1:
-        print(quality(Path(sys.argv[1])))
+        installed = "wordllama" if find_spec("wordllama") else ""
+        print(quality(Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else installed))
     else:
         print(f"{machine()}\n\n{table(figures(1))}")

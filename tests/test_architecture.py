@@ -46,6 +46,7 @@ INSIDE_THE_SANDBOX: dict[str, set[str]] = {
     "habilis.tools.exchange.standalone.calling": {"pydantic"},
     "habilis.tools.exchange.standalone.recorded_calls": set(),
     "habilis.tools.exchange.standalone.requesting": set(),
+    "habilis.tools.exchange.standalone.speaking": set(),
     "habilis.tools.documents.guest": {"lxml", "pypdf", "trafilatura"},
 }
 """Programs that run inside the sandbox or elsewhere, with what each may import besides the standard library."""

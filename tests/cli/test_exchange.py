@@ -87,3 +87,12 @@ def test_bad_usage_is_one_line_and_writes_nothing(words: list[str], told: str, h
     assert told in said
     assert said.count("\n") == 1
     assert sorted(here.rglob("*")) == before
+
+
+def test_an_mcp_server_that_cannot_be_imported_is_named(here: Path, capsys: Captured) -> None:
+    (here / "my.yaml").write_text("sources: {local: {mcp: {command: [a-server-that-is-not-there]}}}")
+    assert main(["library", "import", "mcp:local", "-c", "my.yaml"]) == 2
+    assert "mcp:local: a-server-that-is-not-there cannot be started" in capsys.readouterr().err
+    assert main(["library", "import", "mcp:elsewhere"]) == 2
+    assert "give the address of an MCP server" in capsys.readouterr().err
+    assert not (here / "runs").exists()

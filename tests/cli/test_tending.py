@@ -276,3 +276,22 @@ def test_bash_completes_commands_options_values_and_names_of_tools(
 def test_a_library_that_a_person_tends_opens_as_before(run: Run, desk: Desk) -> None:
     run("pin", "plus")
     assert Library(desk.library).get("plus").manifest.pinned  # type: ignore[union-attr]
+
+
+def test_figures_are_the_same_from_files_and_from_the_catalogue(desk: Desk, run: Run) -> None:
+    before = json.loads(run("stats", "--json")[1])
+    assert run("pin", "plus")[0] == 0
+    after = json.loads(run("stats", "--json")[1])
+    assert (before["pinned"], after["pinned"]) == (0, 1)
+    whole = {"tools", "calls", "success", "by_effects", "by_origin", "by_model", "packages", "most_called"}
+    assert {key: after[key] for key in whole} == {key: before[key] for key in whole}
+    (desk.library.resolve() / ".catalogue.json").unlink()
+    anew = json.loads(run("stats", "--json")[1])
+    assert {key: anew[key] for key in whole} == {key: after[key] for key in whole}
+
+
+def test_a_shell_that_completes_names_does_not_wait_for_what_changes_tools(desk: Desk) -> None:
+    look = f"['library', 'list', '--names', '--library', {str(desk.library)!r}]"
+    code = f"import sys; from habilis.cli import main; main({look}); print('habilis.evolution.curator' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [*sorted(desk.now().names()), "False"]

@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 Options = Callable[[argparse.ArgumentParser], None]
 KINDS = ("folder", "package", "skills")
-IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries, exports of ours, and OpenAPI documents.
-Each passes the same gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one
-name survives as two. The sources are only read."""
+IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries, exports of ours, OpenAPI documents, and
+MCP servers behind an address (mcp:https://host/mcp, or mcp:NAME for one under sources in the settings). Each passes the
+same gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one name survives as
+two. The sources are only read."""
 IMPORT_EXIT_CODES = (
     "exit codes: 0 every tool file was taken over or is here already · 1 one was refused · 2 usage or configuration"
 )
@@ -42,7 +43,10 @@ def add_verbs(verbs: Any, options: Options) -> None:
         "import", help="take tools of others over", description=IMPORT_HELP, epilog=IMPORT_EXIT_CODES
     )
     imports.add_argument(
-        "sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, export, or OpenAPI document"
+        "sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, export, OpenAPI document, or mcp:URL"
+    )
+    imports.add_argument(
+        "--secret-env", default="", metavar="NAME", help="variable with the secret of mcp:URL, sent as a bearer token"
     )
     imports.add_argument("--dry-run", action="store_true", help="try everything, change nothing")
     export = verbs.add_parser("export", help="hand tools on", description=EXPORT_HELP)
@@ -70,6 +74,7 @@ def add_serve(commands: Any, options: Options) -> None:
         "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="these alone (default: all)"
     )
     serve.add_argument("--workspace", metavar="DIR", help="folder that tools work in (default: a temporary one)")
+    serve.add_argument("--sources", action="store_true", help="let clients read the tools' sources, to import them")
     serve.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
     options(serve)
 
@@ -89,7 +94,7 @@ def import_(args: Namespace) -> int:
     from habilis.tools.exchange.importing import Importer
 
     async def work(host: ToolHost) -> ImportReport:
-        importer = Importer(library, settings, host, told=_tell)
+        importer = Importer(library, settings, host, told=_tell, secret_env=args.secret_env)
         return await importer.run(args.sources, dry_run=args.dry_run)
 
     report = _with_host(settings, work)
@@ -148,6 +153,7 @@ def serve(args: Namespace) -> int:
     settings, library = _settled(args)
     from habilis.cli.run import check_file
     from habilis.tools.exchange.calling import Caller
+    from habilis.tools.exchange.redaction import Redaction
     from habilis.tools.library import Library
     from habilis.tools.taskfiles import gather
 
@@ -168,10 +174,12 @@ def serve(args: Namespace) -> int:
         if offered.get(name) is None:
             raise UserError(f"--tools {name}: there is no such tool in {library}")
 
+    sources = Redaction(settings.exchange) if args.sources else None
+
     async def work() -> None:
         caller = Caller(offered, settings, workspace=workspace, files=files, names=args.tools)
         try:
-            await run(caller, library, at_once=settings.exchange.serve_calls)
+            await run(caller, library, at_once=settings.exchange.serve_calls, sources=sources)
         finally:
             await caller.aclose()
 

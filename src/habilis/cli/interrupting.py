@@ -38,15 +38,18 @@ async def guarded(work: Coroutine[Any, Any, T], ask: Callable[[], None]) -> T:
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`; a request to stop ends it, and its processes, at once. Raises `KeyboardInterrupt` then."""
 
-    async def driven() -> T:
+    done: list[T] = []
+
+    async def driven() -> None:
         task = asyncio.ensure_future(work)
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) != signal.SIG_IGN:
                 loop.add_signal_handler(number, task.cancel)
-        return await task
+        done.append(await task)  # not returned: Python writes a main task's result out as text, and throws it away
 
     try:
-        return asyncio.run(driven())
+        asyncio.run(driven())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+    return done[0]

@@ -65,7 +65,9 @@ class RetrievalSettings(Frozen):
 
     candidates: int = Field(20, ge=0, le=100, description="tools shown to the manager")
     vectors: str = Field(
-        "", description="word vectors beside words: wordllama (extra vectors), or a folder of weights; none if empty"
+        "",
+        description="vectors beside words: wordllama (extra vectors), or a folder or package with weights (static "
+        "ones, or a MiniLM); none if empty",
     )
 
 

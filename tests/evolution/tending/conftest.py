@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from habilis.config import Settings, load_settings
-from habilis.evolution.tending import Tending
+from habilis.evolution.tending.tending import Tending
 from habilis.tools.library import Library
 
 from ..curator.conftest import Stage, adding, module

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from habilis.core.errors import HabilisError
-from habilis.evolution.tending import HandReport
+from habilis.evolution.tending.words import HandReport
 from habilis.tools.library import Library
 from habilis.tools.library.generations import digest
 from habilis.tools.library.outofuse import PLACES, set_aside

@@ -9,7 +9,7 @@ import pytest
 from habilis import Curator
 from habilis.core.errors import UserError
 from habilis.core.types import CallError
-from habilis.evolution.tending import Refused
+from habilis.evolution.tending.words import Refused
 from habilis.tools.library import Library
 from habilis.tools.library.generations import digest
 from habilis.tools.library.outofuse import set_aside

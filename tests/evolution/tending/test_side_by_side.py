@@ -18,7 +18,7 @@ WRITER = """
 import asyncio, sys
 from pathlib import Path
 from habilis.config import load_settings
-from habilis.evolution.tending import Tending
+from habilis.evolution.tending.tending import Tending
 
 async def main(library, mine):
     for name in mine:

@@ -17,20 +17,25 @@ VERBS = (*LOOKING, *PROVING, *CHANGING, *PRUNING)
 
 def run(args: Namespace) -> int:
     """Do what `args.verb` says; returns the exit code. Raises `UserError` for bad usage."""
-    from habilis.cli.tending import changing, looking, proving
+    found: dict[str, Callable[[Namespace], int]]
+    if args.verb in LOOKING:  # a shell waits for `list` at every key: what runs and changes tools is not even imported
+        from habilis.cli.tending import looking
 
-    found: dict[str, Callable[[Namespace], int]] = {
-        "list": looking.list_,
-        "show": looking.show,
-        "search": looking.search,
-        "history": looking.history,
-        "diff": looking.diff,
-        "stats": looking.stats,
-        "doctor": looking.doctor,
-        "check": proving.check,
-        "test": proving.test,
-        "dedupe": proving.dedupe,
-        "prune": changing.prune,
-        **dict.fromkeys(CHANGING, changing.change),
-    }
+        found = {
+            "list": looking.list_,
+            "show": looking.show,
+            "search": looking.search,
+            "history": looking.history,
+            "diff": looking.diff,
+            "stats": looking.stats,
+            "doctor": looking.doctor,
+        }
+    elif args.verb in PROVING:
+        from habilis.cli.tending import proving
+
+        found = {"check": proving.check, "test": proving.test, "dedupe": proving.dedupe}
+    else:
+        from habilis.cli.tending import changing
+
+        found = {"prune": changing.prune, **dict.fromkeys(CHANGING, changing.change)}
     return found[args.verb](args)

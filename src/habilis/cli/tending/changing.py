@@ -16,12 +16,14 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from habilis.config import Settings
-    from habilis.evolution.tending import HandReport, Tending
+    from habilis.evolution.tending.tending import Tending
+    from habilis.evolution.tending.words import HandReport
 
 
 def change(args: Namespace) -> int:
     """Make the change that `args.verb` says. 1 when its gate refuses."""
-    from habilis.evolution.tending import Refused, Tending
+    from habilis.evolution.tending.tending import Tending
+    from habilis.evolution.tending.words import Refused
 
     settings, path = meant(args)
     tending = Tending(path, settings, told=_say)
@@ -44,7 +46,7 @@ def change(args: Namespace) -> int:
 
 def prune(args: Namespace) -> int:
     """Pack old generations."""
-    from habilis.evolution.tending import Tending
+    from habilis.evolution.tending.tending import Tending
 
     settings, path = meant(args)
     tending = Tending(path, settings, told=_say)

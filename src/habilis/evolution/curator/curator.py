@@ -35,7 +35,7 @@ from habilis.tools.smith import Smith
 
 if TYPE_CHECKING:
     from habilis.config import Settings
-    from habilis.evolution.tending import Tending
+    from habilis.evolution.tending.tending import Tending
     from habilis.models.chat import Models
     from habilis.models.client import Factory
     from habilis.tools.host import ToolHost
@@ -80,7 +80,7 @@ class Curator:
     @staticmethod
     def by_hand(library: Path | str, settings: Settings | None = None, **more: Any) -> Tending:
         """The same library for a person to tend: retire, revive, merge, promote, pin, rollback (see `Tending`)."""
-        from habilis.evolution.tending import Tending
+        from habilis.evolution.tending.tending import Tending
 
         return Tending(library, settings, **more)
 

@@ -1,6 +1,4 @@
-"""A library tended by hand: looked at, proved, changed; each change is one generation, by the curator's own gates."""
+"""A library tended by hand: looked at, proved, changed; each change is one generation, by the curator's own gates.
 
-from habilis.evolution.tending.tending import Tending
-from habilis.evolution.tending.words import HandReport, Refused
-
-__all__ = ["HandReport", "Refused", "Tending"]
+`tending.Tending` changes; who only looks imports `reading`, `history` or `health`, which need not wait for the gates.
+"""

@@ -99,11 +99,14 @@ def candidates(library: Library, names: Sequence[str] = ()) -> list[tuple[Tool, 
                 key = (name, other) if name < other else (other, name)
                 found[key] = max(alike, found.get(key, 0.0))
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    pairs = ((library.get(one), library.get(other), alike) for (one, other), alike in ordered)
+    tools = {tool.name: tool for tool in library.tools()} if not names else {}
+    for pair, _ in ordered if names else ():
+        tools |= {name: tool for name in pair if name not in tools and (tool := library.get(name)) is not None}
+    signatures = {name: _signature(tool) for name, tool in tools.items()}
     return [
-        (one, other, alike)
-        for one, other, alike in pairs
-        if one is not None and other is not None and _signature(one) == _signature(other)
+        (tools[one], tools[other], alike)
+        for (one, other), alike in ordered
+        if one in tools and other in tools and signatures[one] == signatures[other]
     ]
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
 from habilis.core.types import Frozen
-from habilis.tools.library import Library
+from habilis.tools.library import Library, Tool
+from habilis.tools.library.catalogue import Catalogue
 from habilis.tools.library.generations import REPORT, Generations, generation_of
 from habilis.tools.library.outofuse import PLACES, stems
 from habilis.tools.library.places import CONVERTING, followed, is_generation
@@ -57,39 +59,41 @@ class Stats(Frozen):
 
 def stats(path: Path, library: Library) -> Stats:
     """What is in `library`, which is known by `path`."""
-    tools, broken = library.tools(), len(library.broken())
-    counts = [(tool.name, tool.counters) for tool in tools]
+    listed = Catalogue.of(library.path).tools.values()
+    tools = [one for one in listed if not one.problem]
     numbers, sizes = _generations(path), _sizes(path, library)
-    worst = [(n, c.get("failure", 0), c.get("calls", 0)) for n, c in counts if c.get("failure", 0)]
+    worst = [(one.name, one.counts[2], one.counts[0]) for one in tools if one.counts[2]]
     return Stats(
         path=str(path),
         generation=_number(path),
         generations=len(numbers),
         tools=len(tools),
-        broken=broken,
-        pinned=sum(tool.manifest.pinned for tool in tools),
-        old_names=sum(len(tool.manifest.aliases) for tool in tools),
+        broken=len(listed) - len(tools),
+        pinned=sum(one.pinned for one in tools),
+        old_names=sum(len(one.aliases) for one in tools),
         retired=len(stems(library.path, "retired")),
         quarantined=len(stems(library.path, "quarantine")),
         archived=len(stems(library.path, "archive")),
-        calls=sum(c.get("calls", 0) for _, c in counts),
-        success=sum(c.get("success", 0) for _, c in counts),
-        failure=sum(c.get("failure", 0) for _, c in counts),
-        never_called=sum(not c.get("calls", 0) for _, c in counts),
-        by_effects=_counted(tool.effects for tool in tools),
-        by_origin=_counted(tool.origin.how for tool in tools),
-        by_model=_counted(tool.origin.model for tool in tools if tool.origin.model),
-        packages=_counted(one for tool in tools for one in tool.requirements),
+        calls=sum(one.counts[0] for one in tools),
+        success=sum(one.counts[1] for one in tools),
+        failure=sum(one.counts[2] for one in tools),
+        never_called=sum(not one.counts[0] for one in tools),
+        by_effects=_counted(one.effects for one in tools),
+        by_origin=_counted(one.how for one in tools),
+        by_model=_counted(one.model for one in tools if one.model),
+        packages=_counted(package for one in tools for package in one.requirements),
         bytes=sizes[0],
         generations_bytes=sizes[1],
-        most_called=tuple(sorted(((n, c.get("calls", 0)) for n, c in counts), key=lambda r: (-r[1], r[0]))[:5]),
+        most_called=tuple(sorted(((one.name, one.counts[0]) for one in tools), key=lambda r: (-r[1], r[0]))[:5]),
         worst=tuple(sorted(worst, key=lambda row: (-row[1] / max(1, row[2]), -row[1], row[0]))[:5]),
     )
 
 
 def doctor(path: Path, library: Library) -> list[Finding]:
     """What is wrong with `library`, the worst first; nothing where it is whole."""
-    found = [*_tools(library), *_names(library), *_calls(library), *_aside(library), *_places(path, library)]
+    tools = library.tools()
+    found = [*_tools(library), *_names(library, tools), *_calls(library, tools), *_aside(library)]
+    found += _places(path, library)
     order = ("error", "warning", "note")
     return sorted(found, key=lambda one: (order.index(one.level), one.where, one.what))
 
@@ -113,11 +117,11 @@ def _tools(library: Library) -> Iterator[Finding]:
             )
 
 
-def _names(library: Library) -> Iterator[Finding]:
+def _names(library: Library, tools: Sequence[Tool]) -> Iterator[Finding]:
     """Old names that lead nowhere, or to two tools."""
     owners: dict[str, str] = {}
     files = {name.removesuffix(".py") for name in _listing(library.path) if name.endswith(".py")}
-    for tool in library.tools():
+    for tool in tools:
         for name, alias in tool.manifest.aliases.items():
             where = f"{tool.name}.json"
             if name in files:
@@ -132,9 +136,9 @@ def _names(library: Library) -> Iterator[Finding]:
             owners.setdefault(name, tool.name)
 
 
-def _calls(library: Library) -> Iterator[Finding]:
+def _calls(library: Library, tools: Sequence[Tool]) -> Iterator[Finding]:
     """Records that cannot be read, belong to nobody, or lack their files."""
-    known = {tool.name for tool in library.tools()} | set(library.aliases())
+    known = {name for tool in tools for name in (tool.name, *tool.manifest.aliases)}
     folder = library.path / "records"
     wanted: set[str] = set()
     for name in _listing(folder):
@@ -249,13 +253,15 @@ def _sizes(path: Path, library: Library) -> tuple[int, int]:
 
 def _inodes(folder: Path) -> dict[int, int]:
     found: dict[int, int] = {}
-    for where, _, files in os.walk(folder):
-        for name in files:
-            try:
-                status = os.lstat(f"{where}/{name}")
-            except OSError:
-                continue
-            found[status.st_ino] = status.st_size
+    waiting = [str(folder)]
+    while waiting:
+        with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                elif (number := entry.inode()) not in found:  # most files of a generation are those of the one before
+                    with contextlib.suppress(OSError):
+                        found[number] = entry.stat(follow_symlinks=False).st_size
     return found
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from habilis.evolution.tending.change import Change
 from habilis.evolution.words import Lineage
 from habilis.rundir import atomic_write
 from habilis.tools.library import Library
+from habilis.tools.library.catalogue import Catalogue, Listed
 from habilis.tools.library.drafting import DraftLibrary
 from habilis.tools.library.outofuse import PLACES, set_aside
 from habilis.tools.records import RecordedCall, RecordStore
@@ -22,20 +23,18 @@ def roll_back(change: Change, known: Path, generation: int) -> None:
     """Make of the draft, which is an image of generation `generation` (in `known`), the library's next one."""
     change.changed = True
     current = change.current
+    then, listed_then = Library(known), Catalogue.of(known).tools
     _keep_contents(current.path, change.folder)
-    _keep_places(change, current.path)
-    then = Library(known)
+    _keep_places(change, current.path, {(one.name, one.version) for one in listed_then.values() if not one.problem})
     reason = f"left by the rollback to generation {generation}"
-    names = change.draft.names()
     for name, listed in sorted(change.catalogue.tools.items()):
-        tool = current.entry(name)
-        if listed.problem or tool is None:
-            _keep_file(change, name, reason, there=name in names)
+        if listed.problem:
+            _keep_file(change, name, reason, there=name in listed_then)
             continue
-        back = then.get(name) if name in names else None
-        if back is not None and back.alias is None and back.version == listed.version:
-            change.draft.add_records(name, _new_calls(current, then, name))
-            change.draft.count(name)
+        back = _usable(listed_then.get(name))
+        if back is not None and back.version == listed.version:
+            if change.draft.add_records(name, _new_calls(current, then, name)):
+                change.draft.count(name)
             continue
         left = current.get(name)
         assert left is not None
@@ -44,17 +43,21 @@ def roll_back(change: Change, known: Path, generation: int) -> None:
         change.draft.keep(left.path.read_bytes(), left.manifest, "retired", reason, own)
         change.draft.add_records(name, [call for call in calls if back is not None and call.version != left.version])
         change.end(name, "retired", None, reason)
-    for name in sorted(names):
-        listed_now = change.catalogue.tools.get(name)
-        tool = then.get(name)
-        if tool is not None and (listed_now is None or listed_now.version != tool.version):
+    for name in sorted(listed_then):
+        listed_now, back = change.catalogue.tools.get(name), _usable(listed_then[name])
+        if back is None:
+            if listed_now is None:
+                change.came(f"generation {generation}:{name}@unread", name, "it was there then")
+        elif (listed_now is None or listed_now.version != back.version) and (tool := then.get(name)) is not None:
             line = Lineage(tool=f"{name}@{tool.version}", parents=tool.origin.parents, model=tool.origin.model)
             change.came(f"generation {generation}:{name}@{tool.version}", name, "it was in use then", line)
             _in_use_again(change.draft, name, tool.version)
-        elif tool is None and listed_now is None:
-            change.came(f"generation {generation}:{name}@unread", name, "it was there then")
-    _keep_loose_calls(change, names)
+    _keep_loose_calls(change, set(listed_then))
     _keep_other_files(current.path, change.folder)
+
+
+def _usable(listed: Listed | None) -> Listed | None:
+    return None if listed is None or listed.problem else listed
 
 
 def _new_calls(current: Library, then: Library, name: str) -> list[RecordedCall]:
@@ -76,9 +79,8 @@ def _keep_contents(current: Path, draft: Path) -> None:
         _link(path, target / path.name)
 
 
-def _keep_places(change: Change, current: Path) -> None:
-    """What the library keeps out of use now; what was in use then goes into the archive."""
-    used = {(name, tool.version) for name in change.draft.names() if (tool := change.draft.get(name)) is not None}
+def _keep_places(change: Change, current: Path, used: Collection[tuple[str, str]]) -> None:
+    """What the library keeps out of use now; of the tools that are `used` again (name, version) into the archive."""
     for place in PLACES:
         for path in _files(current / place):
             (change.folder / place).mkdir(exist_ok=True)

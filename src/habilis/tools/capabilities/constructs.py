@@ -85,16 +85,14 @@ def _imported(bindings: Bindings) -> Iterator[Construct]:
 
 def _unasked_network(tree: ast.Module, bindings: Bindings, capabilities: Capabilities) -> Iterator[Construct]:
     """A module that needs the network, where neither the tool nor its source says which hosts."""
-    if capabilities.network or inferred(tree).network:
+    module = next((one for one in bindings.modules if one in NETWORK_MODULES - OF_OTHER_USE), None)
+    if module is None or capabilities.network or inferred(tree).network:
         return
-    for module, line in bindings.modules.items():
-        if module in NETWORK_MODULES - OF_OTHER_USE:
-            yield Construct(
-                line=line,
-                reason=f'{module} needs the network: name the hosts in __TOOL_META__["capabilities"] = '
-                '{"network": ["api.example.org"]}, or ["*"] when they come as arguments',
-            )
-            return
+    yield Construct(
+        line=bindings.modules[module],
+        reason=f'{module} needs the network: name the hosts in __TOOL_META__["capabilities"] = '
+        '{"network": ["api.example.org"]}, or ["*"] when they come as arguments',
+    )
 
 
 def _forks_in_loops(tree: ast.Module, bindings: Bindings) -> Iterator[Construct]:

@@ -84,11 +84,13 @@ class Exporter:
 
     def _chosen(self, names: Sequence[str]) -> tuple[list[Tool], list[str]]:
         """The tools to hand on, and a line for each that is not."""
-        tools = {tool.name: tool for tool in self._library.tools()}
-        for name in names:
-            if name not in tools:
+        wanted = []
+        for name in dict.fromkeys(names):
+            tool = self._library.entry(name)
+            if not isinstance(tool, Tool):
                 raise UserError(f"there is no tool {name} in {self._library.path}")
-        wanted = [tools[name] for name in dict.fromkeys(names)] if names else list(tools.values())
+            wanted.append(tool)
+        wanted = wanted or self._library.tools()
         left_out = [] if names else [f"{b.file} is left out: {b.reason}" for b in self._library.broken()]
         kept = []
         for tool in wanted:

@@ -32,6 +32,7 @@ from habilis.tools.exchange.known import Known, unknown
 from habilis.tools.exchange.operations import is_document, tools_of
 from habilis.tools.exchange.proving import Prover
 from habilis.tools.exchange.reading import Found, Unfit, look_through
+from habilis.tools.exchange.servers import is_server, tools_of_server
 from habilis.tools.exchange.words import Ending, ImportLine, ImportReport
 from habilis.tools.gate import Gate, Passed, Rejected, Wanted
 from habilis.tools.library import LayeredLibrary, Library, Tool
@@ -51,8 +52,8 @@ AT_ONCE = 2
 
 
 class Importer:
-    """Imports into the library at `library`. `told` hears whom it waits for. Raises `UserError` for a library that
-    cannot be published to."""
+    """Imports into the library at `library`. `told` hears whom it waits for; `secret_env` names the variable with the
+    secret of an MCP server that is given by address. Raises `UserError` for a library that cannot be published to."""
 
     def __init__(
         self,
@@ -62,23 +63,25 @@ class Importer:
         *,
         told: Callable[[str], None] | None = None,
         wait_s: float | None = None,
+        secret_env: str = "",
     ) -> None:
         if (library.parent / "task.json").exists():
             raise UserError(f"{library} holds the tools of one task, which stay as they are; copy it to build on it")
         self._generations, self._host, self._told, self._wait_s = Generations(library), host, told, wait_s
-        self._settings = settings
+        self._settings, self._secret_env = settings, secret_env
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
 
     async def run(self, sources: Sequence[Path | str], *, dry_run: bool = False) -> ImportReport:
         """Import all that `sources` hold as one new generation; none where nothing is new. `dry_run`: only say it.
 
-        A source is a file or folder, or the path or address of an OpenAPI document.
+        A source is a file or folder, the path or address of an OpenAPI document, or an MCP server (`mcp:`, then its
+        address or its name in the settings).
 
         Raises `UserError` for a source that is not there and for a library that another writer does not let go of,
         OSError when the disk refuses, and `NotConserved` or `DraftBroken` when the account does not hold; the library
         is as it was then.
         """
-        things = [thing for source in sources for thing in await _looked_through(source)]
+        things = [thing for source in sources for thing in await self._looked_through(source)]
         async with self._turn(dry_run), self._staging(dry_run) as staging:
             work = _Import(self._generations, self._host, self._settings, self._grants, staging)
             lines = await work.decide(things)
@@ -97,6 +100,13 @@ class Importer:
             tools=len(tool_files(library)),
             dry_run=dry_run,
         )
+
+    async def _looked_through(self, source: Path | str) -> list[Found | Unfit]:
+        if is_server(str(source)):
+            return await tools_of_server(str(source), self._settings, self._secret_env)
+        if is_document(str(source)):
+            return await tools_of(str(source))
+        return await asyncio.to_thread(look_through, Path(source))
 
     @contextlib.asynccontextmanager
     async def _turn(self, dry_run: bool) -> AsyncIterator[None]:
@@ -316,9 +326,3 @@ class _Import:
             "model": origin.model,
             "replays": sum(len(calls) for calls in tried.proven.values()),
         }
-
-
-async def _looked_through(source: Path | str) -> list[Found | Unfit]:
-    if is_document(str(source)):
-        return await tools_of(str(source))
-    return await asyncio.to_thread(look_through, Path(source))

@@ -6,20 +6,12 @@ nothing of either is granted by importing it.
 
 from __future__ import annotations
 
-import ast
-import keyword
-import pprint
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from habilis.core.errors import UserError
-from habilis.core.parsing import syntax_tree
-from habilis.tools.aliases import required
-from habilis.tools.exchange import standalone
-from habilis.tools.exchange.package import type_of
+from habilis.tools.exchange.composing import host_of, input_model, literal, program
 from habilis.tools.exchange.reading import Found, Unfit
 from habilis.tools.external.openapi.document import Document, read_document
 from habilis.tools.external.openapi.operations import Operation, operations
@@ -31,7 +23,6 @@ OUTPUT = """class OutputModel(BaseModel):
     status: int | None = None
     data: Any = None
     error: str | None = None"""
-_PORTS = {"http": 80, "https": 443}
 
 
 def is_document(source: str) -> bool:
@@ -58,7 +49,7 @@ def _tool(document: Document, operation: Operation, label: str) -> Found | Unfit
         return Unfit(label, "it gives no content", True)
     name = safe_name(operation.name)
     secret = _secret(document, operation)
-    notes = f"asks for {_host(operation.url)}" + (f" and the variable {secret['env']}" if secret else "")
+    notes = f"asks for {host_of(operation.url)}" + (f" and the variable {secret['env']}" if secret else "")
     return Found(label, name, source_of(operation, name, secret).encode("utf-8"), notes=(notes,))
 
 
@@ -69,7 +60,7 @@ def source_of(operation: Operation, name: str, secret: Mapping[str, str] | None)
         "description": operation.description,
         "dependencies": [],
         "effects": operation.effects,
-        "capabilities": {"network": [_host(operation.url)], **({"env": [secret["env"]]} if secret else {})},
+        "capabilities": {"network": [host_of(operation.url)], **({"env": [secret["env"]]} if secret else {})},
     }
     about = {
         "method": operation.method.upper(),
@@ -91,9 +82,9 @@ def source_of(operation: Operation, name: str, secret: Mapping[str, str] | None)
     parts = [
         repr(f"{operation.method.upper()} {operation.url}, as a tool. Made from an OpenAPI document."),
         "from typing import Any, Literal\n\nfrom pydantic import BaseModel, ConfigDict, Field",
-        f"__TOOL_META__ = {_literal(meta)}",
-        f"OPERATION: Any = {_literal(about)}",
-        _input(operation),
+        f"__TOOL_META__ = {literal(meta)}",
+        f"OPERATION: Any = {literal(about)}",
+        input_model(operation.schema),
         OUTPUT,
         _program(get=operation.method == "get"),
         "def run(input: InputModel) -> OutputModel:\n"
@@ -103,52 +94,11 @@ def source_of(operation: Operation, name: str, secret: Mapping[str, str] | None)
     return "\n\n\n".join(parts) + "\n"
 
 
-def _input(operation: Operation) -> str:
-    """The input model: a field per argument, under its own name as an alias where that is no identifier."""
-    fields, must = operation.schema.get("properties") or {}, required(operation.schema)
-    lines = ['    model_config = ConfigDict(extra="forbid", populate_by_name=True)', ""]
-    used: set[str] = set()
-    for name, schema in fields.items():
-        plain = re.sub(r"\W", "_", name, flags=re.ASCII).strip("_") or "field"
-        odd = keyword.iskeyword(plain) or plain[0].isdigit() or plain.startswith("model_") or hasattr(dict, plain)
-        odd = odd or plain in ("schema", "json", "dict", "copy", "construct", "validate", "Any", "Literal", "Field")
-        plain = f"field_{plain}" if odd else plain
-        while plain in used:
-            plain += "_"
-        used.add(plain)
-        kind = type_of(schema, {})
-        options = [] if name in must else ["default=None"]
-        options += [f"alias={name!r}"] if name != plain else []
-        about = schema.get("description") if isinstance(schema, dict) else None
-        options += [f"description={' '.join(about.split())!r}"] if isinstance(about, str) else []
-        kind = kind if name in must or kind == "Any" or kind.endswith("None") else f"{kind} | None"
-        lines.append(f"    {plain}: {kind} = Field({', '.join(options)})")
-    return "class InputModel(BaseModel):\n" + "\n".join(lines).rstrip()
-
-
 def _program(*, get: bool) -> str:
     """What makes the request. One that only asks holds nothing that sends, so that its effects show in the source."""
-    text = Path(standalone.__file__).with_name("requesting.py").read_text(encoding="utf-8")
-    whole = ""
-    for node in syntax_tree(text).body[2:]:  # behind the docstring and the import from __future__
-        if isinstance(node, ast.FunctionDef) and node.name in (("sent", "perform") if get else ("asked", "perform")):
-            continue
-        apart = "\n\n\n" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else "\n"
-        whole += apart + (ast.get_source_segment(text, node) or "")
     call = "asked(url, headers)" if get else 'sent(operation["method"], url, headers, body)'
     head = "def perform(operation: Any, url: str, headers: dict[str, str], body: bytes | None) -> tuple[int, bytes]:"
-    return f"{whole.strip()}\n\n\n{head}\n    return {call}"
-
-
-def _literal(value: Any) -> str:
-    return pprint.pformat(value, width=100, sort_dicts=False)
-
-
-def _host(url: str) -> str:
-    """The host of an address as a need: with its port where that is not the usual one."""
-    parts = urlsplit(url)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname or ""
-    return host if parts.port in (None, _PORTS.get(parts.scheme)) else f"{host}:{parts.port}"
+    return f"{program('requesting.py', ('sent' if get else 'asked', 'perform'))}\n\n\n{head}\n    return {call}"
 
 
 def _schemes(document: Document) -> dict[str, dict[str, str]]:

@@ -27,19 +27,23 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel.server import Server
 
     from habilis.tools.exchange.calling import Caller
+    from habilis.tools.exchange.redaction import Redaction
 
 log = logging.getLogger(__name__)
 PAGE = 200
 """Tools in one reply to a client that asks for the list; it asks for the next page with the cursor of this one."""
 LOOK_S = 0.5
 """Seconds between two looks at whether the library has changed."""
+SOURCES, META_SOURCE, META_DIGEST = "habilis://tools/", "habilis/source", "habilis/digest"
+"""Where clients read sources, and under which keys of a tool's `_meta` they find that, and the source's SHA-256."""
 
 
 class Service:
     """What is served: the tools of one generation at a time, by the names that clients take."""
 
-    def __init__(self, caller: Caller, path: Path, *, at_once: int) -> None:
-        self._caller, self._path = caller, path
+    def __init__(self, caller: Caller, path: Path, *, at_once: int, sources: Redaction | None = None) -> None:
+        """With `sources`, clients may read the source of each tool that holds nothing that looks like a secret."""
+        self._caller, self._path, self._sources = caller, path, sources
         self._room = asyncio.Semaphore(at_once)
         self._sessions: set[Any] = set()
         self._stamp: object = None
@@ -75,6 +79,7 @@ class Service:
             version=__version__,
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
+            on_read_resource=self.read_source if self._sources else None,
             on_subscriptions_listen=ListenHandler(self._bus),
         )
 
@@ -105,7 +110,30 @@ class Service:
         start = int(cursor) if cursor and cursor.isascii() and cursor.isdigit() else 0
         rows = list(self._tools.items())[start : start + PAGE]
         more = str(start + PAGE) if start + PAGE < len(self._tools) else None
-        return types.ListToolsResult(tools=[_shown(name, tool) for name, tool in rows], next_cursor=more)
+        listed = [_shown(name, tool, source=self._source(tool) is not None) for name, tool in rows]
+        return types.ListToolsResult(tools=listed, next_cursor=more)
+
+    async def read_source(self, ctx: Any, params: Any) -> types.ReadResourceResult:
+        """The source of one tool, byte for byte, so that it can be imported as what it is."""
+        import mcp_types as types
+        from mcp.shared.exceptions import MCPError
+
+        tool = self._tools.get(str(params.uri).removeprefix(SOURCES))
+        text = self._source(tool) if tool is not None else None
+        if text is None:
+            raise MCPError(types.INVALID_PARAMS, f"there is no source at {params.uri}")
+        content = types.TextResourceContents(uri=params.uri, mime_type="text/x-python", text=text)
+        return types.ReadResourceResult(contents=[content])
+
+    def _source(self, tool: Tool) -> str | None:
+        """What is handed on of a tool's source; None for what is not."""
+        if self._sources is None:
+            return None
+        try:
+            text = tool.source()
+        except (OSError, UnicodeDecodeError):
+            return None
+        return None if self._sources.secrets_in(text) else text
 
     async def call_tool(self, ctx: Any, params: Any) -> types.CallToolResult:
         """One call. What goes wrong with it is a result that says so, never an error of the protocol."""
@@ -141,13 +169,13 @@ class Service:
         return self._fits[key]
 
 
-async def serve(caller: Caller, path: Path, *, at_once: int) -> None:
+async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction | None = None) -> None:
     """Serve the library at `path` until the input ends or a signal asks for the end. Calls that run are ended then."""
     from mcp.server.lowlevel.server import NotificationOptions
     from mcp.server.stdio import stdio_server
 
     await caller.start()
-    service = Service(caller, path, at_once=at_once)
+    service = Service(caller, path, at_once=at_once, sources=sources)
     server = service.server()
     options = server.create_initialization_options(NotificationOptions(tools_changed=True))
     with taken() as (source, target):
@@ -192,7 +220,7 @@ async def _whole(call: asyncio.Task[CallOutcome]) -> CallOutcome:
         raise
 
 
-def _shown(name: str, tool: Tool) -> types.Tool:
+def _shown(name: str, tool: Tool, *, source: bool) -> types.Tool:
     import mcp_types as types
 
     effects = tool.effects
@@ -206,6 +234,7 @@ def _shown(name: str, tool: Tool) -> types.Tool:
             idempotent_hint=effects == "pure",
             open_world_hint=bool(tool.manifest.capabilities.network),
         ),
+        _meta={META_SOURCE: f"{SOURCES}{name}", META_DIGEST: tool.manifest.digest} if source else None,
     )
 
 

@@ -40,6 +40,8 @@ class Listed:
     how: str = ""
     pinned: bool = False
     counts: tuple[int, int, int] = (0, 0, 0)
+    model: str = ""
+    requirements: tuple[str, ...] = ()
     problem: str = ""
 
 
@@ -57,8 +59,10 @@ class Catalogue:
         with _uncollected():
             before = known._rows if known is not None else _read(folder)
             library = Library(folder)
-            rows = {}
-            for name in tool_files(folder):
+            rows, names = {}, tool_files(folder)
+            if len(names) - len(before) > KEPT_FROM:
+                library.tools()  # of a plain folder with many tools, what was remembered need not be read either
+            for name in names:
                 stamp = _stamp(folder, name)
                 row = before.get(name)
                 rows[name] = row if row is not None and row.stamp == stamp else _made(library, name, stamp)
@@ -119,6 +123,8 @@ class _Row:
             one.how,
             one.pinned,
             one.counts,
+            one.model,
+            one.requirements,
         ]
 
 
@@ -157,6 +163,8 @@ def _unpacked(
     how: str,
     pinned: bool,
     counts: list[int],
+    model: str,
+    requirements: list[str],
 ) -> _Row:
     card = ToolCard.model_construct(
         name=name,
@@ -166,7 +174,8 @@ def _unpacked(
         answered=tuple(answered),
     )
     calls, success, failure = counts
-    listed = Listed(name, card, version, tuple(aliases), our_suffix, effects, how, pinned, (calls, success, failure))
+    counted, packages = (calls, success, failure), tuple(requirements)
+    listed = Listed(name, card, version, tuple(aliases), our_suffix, effects, how, pinned, counted, model, packages)
     return _Row(tuple(stamp), listed)
 
 
@@ -177,12 +186,21 @@ def _made(library: Library, name: str, stamp: tuple[int, ...]) -> _Row:
         return _Row(stamp, Listed(name, ToolCard(name=name, description=""), problem=problem))
     aliases = tuple(sorted(tool.manifest.aliases))
     calls, success, failure = (tool.counters.get(kind, 0) for kind in ("calls", "success", "failure"))
-    origin, pinned = tool.origin, tool.manifest.pinned
-    counts = (calls, success, failure)
-    return _Row(
-        stamp,
-        Listed(name, tool.card, tool.version, aliases, origin.our_suffix, tool.effects, origin.how, pinned, counts),
+    origin = tool.origin
+    listed = Listed(
+        name,
+        tool.card,
+        tool.version,
+        aliases,
+        origin.our_suffix,
+        tool.effects,
+        origin.how,
+        tool.manifest.pinned,
+        (calls, success, failure),
+        origin.model,
+        tool.requirements,
     )
+    return _Row(stamp, listed)
 
 
 def tool_files(folder: Path) -> list[str]:

@@ -210,7 +210,7 @@ class Generations:
         target = self.folder / "packed" / f"{number:04d}.tar.gz"
         target.parent.mkdir(exist_ok=True)
         aside = target.with_name(f".{target.name}.tmp")
-        with tarfile.open(aside, "w:gz") as packed:
+        with tarfile.open(aside, "w:gz", compresslevel=6) as packed:
             packed.add(self.path(number), arcname=f"{number:04d}")
         sync(aside)
         aside.replace(target)

@@ -14,7 +14,7 @@ from habilis.tools.library.places import is_generation, writer_lock
 from habilis.tools.library.tool import Origin, Tool
 from habilis.tools.records import RecordedCall
 from habilis.tools.retrieval import BM25Retriever
-from habilis.tools.retrieval.vectors import Vectors
+from habilis.tools.retrieval.vectors import Meaning
 
 if TYPE_CHECKING:
     from habilis.tools.host import Description, ToolHost
@@ -26,7 +26,7 @@ class LayeredLibrary:
     `public` is None where there is none.
     """
 
-    def __init__(self, private: Library, public: Library | None = None, *, vectors: Vectors | None = None) -> None:
+    def __init__(self, private: Library, public: Library | None = None, *, vectors: Meaning | None = None) -> None:
         """`vectors` find tools by what is meant too, beside the words."""
         self.private = private
         self.public = public

@@ -21,7 +21,7 @@ from habilis.core.types import ToolCard
 from habilis.tools.retrieval.formula import Field, impacts_of, rarity
 from habilis.tools.retrieval.saved import Columns, Header, read, write
 from habilis.tools.retrieval.thesaurus import neighbours
-from habilis.tools.retrieval.vectors import ALIKE, Likeness, Vectors
+from habilis.tools.retrieval.vectors import ALIKE, Likeness, Meaning
 from habilis.tools.retrieval.words import faint_terms, parts, terms
 
 if TYPE_CHECKING:
@@ -73,9 +73,10 @@ class Why:
 class BM25Retriever:
     """An index over tool cards that can be added to and taken from. Implements the `Retriever` port."""
 
-    def __init__(self, cards: Iterable[ToolCard] = (), *, vectors: Vectors | None = None) -> None:
+    def __init__(self, cards: Iterable[ToolCard] = (), *, vectors: Meaning | None = None) -> None:
         """With `vectors`, what a card means counts beside the words that it shares with a query."""
         self._likeness = Likeness(vectors) if vectors else None
+        self._state = 0
         self._clear()
         for card in cards:
             self.add(card)
@@ -102,6 +103,7 @@ class BM25Retriever:
         if self._cards.get(card.name) == card:
             return
         self.remove(card.name)
+        self._state += 1
         place = len(self._names)
         self._names.append(card.name)
         self._places[card.name], self._cards[card.name] = place, card
@@ -116,13 +118,14 @@ class BM25Retriever:
         card = self._cards.pop(name, None)
         if card is None:
             return
+        self._state += 1
         self._dead.add(self._places.pop(name))
         for term in _impacts(card):
             self._count(term, -1)
         if len(self._dead) > 100 + len(self._cards):
             self._compact()
 
-    def use(self, vectors: Vectors | None, kept: Path | None = None) -> None:
+    def use(self, vectors: Meaning | None, kept: Path | None = None) -> None:
         """Search with `vectors` from now on, or without; `kept` is a folder that remembers those of known cards."""
         if vectors is None or self._likeness is None or self._likeness.vectors is not vectors:
             self._likeness = Likeness(vectors, kept) if vectors else None
@@ -195,7 +198,8 @@ class BM25Retriever:
         """Scores by place, without what a tool's name adds."""
         scores = self._scores(asked, query)
         if self._likeness:
-            scores += ALIKE * _share_of_highest(self._likeness.scores(query, self._names, self._cards, self._dead))
+            alike = self._likeness.scores(query, self._names, self._cards, self._dead, self._state)
+            scores += ALIKE * _share_of_highest(alike)
         return scores
 
     def _scores(self, asked: frozenset[str], query: str) -> Floats:
@@ -271,6 +275,7 @@ class BM25Retriever:
 
     def _clear(self) -> None:
         """An empty index."""
+        self._state += 1
         self._cards: dict[str, ToolCard] = {}
         self._places: dict[str, int] = {}
         self._names: list[str] = []

@@ -1,7 +1,8 @@
-"""Static word vectors beside the words themselves: a text is the mean of the vectors of its pieces.
+"""Vectors beside the words themselves: of static words, a text being the mean of its pieces, or of whole sentences.
 
 Nothing is fetched. Weights come with a package that is installed (`wordllama`, MIT) or from a folder with a
-`*.safetensors` file of one matrix (tokens × dimensions, as model2vec and wordllama write it) and its `tokenizer.json`.
+`*.safetensors` file of one matrix (tokens × dimensions, as model2vec and wordllama write it) and its `tokenizer.json`;
+or with those of a small BERT, MiniLM say, which `sentences.py` computes.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import UserError
 from habilis.core.types import ToolCard
 from habilis.rundir import atomic_write
+from habilis.tools.retrieval.sentences import Encoder, is_encoder
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +36,7 @@ KEPT_FROM = 200
 _KINDS = {"F16": "float16", "F32": "float32"}
 _FILE = "vectors.bin"
 _MAX_HEADER = 10 << 20
+_BROKEN = (OSError, ValueError, KeyError, AttributeError, TypeError, struct.error)
 Cut = Callable[[Sequence[str]], list[list[int]]]
 """Texts as rows of the matrix."""
 
@@ -46,22 +49,28 @@ class Vectors:
         self._matrix, self._cut, self.mark = matrix, cut, mark
 
     @classmethod
-    def open(cls, where: str) -> Vectors:
-        """The vectors of the package `wordllama`, or in the folder `where`. Raises `UserError` when there are none."""
-        weights, pieces = _package() if where == PACKAGE else _folder(Path(where).expanduser())
+    def open(cls, where: str) -> Meaning:
+        """What `where` means: `wordllama`, a folder of weights, or an installed package that holds such a folder.
+
+        Raises `UserError` when there are none.
+        """
+        weights, pieces = _package() if where == PACKAGE else _folder(_place(where))
         try:
             from tokenizers import Tokenizer
         except ModuleNotFoundError:
             raise UserError("retrieval.vectors needs the package tokenizers: pip install 'habilis[vectors]'") from None
         tokenizer: Any = Tokenizer.from_file(str(pieces))
+        status = weights.stat()
+        mark = f"{weights.name} {status.st_size} {status.st_mtime_ns}"
+        if is_encoder(weights.parent):
+            return Encoder.open(weights.parent, read_tensors(weights), tokenizer, mark)
         tokenizer.no_padding()
         tokenizer.no_truncation()
 
         def cut(texts: Sequence[str]) -> list[list[int]]:
             return [one.ids for one in tokenizer.encode_batch(list(texts), add_special_tokens=False)]
 
-        status = weights.stat()
-        return cls(read_matrix(weights), cut, f"{weights.name} {status.st_size} {status.st_mtime_ns}")
+        return cls(read_matrix(weights), cut, mark)
 
     def of(self, texts: Sequence[str]) -> Matrix:
         """One row for each text; a text without a known piece is all zeros."""
@@ -76,8 +85,12 @@ class Vectors:
         return found
 
 
+Meaning = Vectors | Encoder
+"""What turns texts into vectors."""
+
+
 @lru_cache(maxsize=4)
-def vectors_of(where: str) -> Vectors | None:
+def vectors_of(where: str) -> Meaning | None:
     """What the setting `retrieval.vectors` means, read once; None where it is empty. Raises `UserError`."""
     return Vectors.open(where) if where else None
 
@@ -85,19 +98,24 @@ def vectors_of(where: str) -> Vectors | None:
 class Likeness:
     """How like a query the cards of an index are. A card's vector is made once; `kept` is a folder for many of them."""
 
-    def __init__(self, vectors: Vectors, kept: Path | None = None) -> None:
+    def __init__(self, vectors: Meaning, kept: Path | None = None) -> None:
         self.vectors, self._kept = vectors, kept
         self._rows: dict[str, Matrix] = _read(kept, vectors.mark) if kept else {}
-        self._known: tuple[list[str], Matrix] | None = None
+        self._known: tuple[int, Matrix] | None = None
 
-    def scores(self, query: str, names: Sequence[str], cards: Mapping[str, ToolCard], dead: Collection[int]) -> Floats:
-        """The cosine of the query and each card, by place, 0 at least; cards at the places `dead` have none."""
+    def scores(
+        self, query: str, names: Sequence[str], cards: Mapping[str, ToolCard], dead: Collection[int], state: int
+    ) -> Floats:
+        """The cosine of the query and each card, by place, 0 at least; cards at the places `dead` have none.
+
+        `state` differs whenever the cards do.
+        """
         import numpy as np
 
-        texts = [_text(cards[name]) if name in cards else "" for name in names]
-        self._learn(texts)
-        if self._known is None or self._known[0] != texts:
-            self._known = (texts, np.stack([self._rows[text] for text in texts]))
+        if self._known is None or self._known[0] != state:
+            texts = [_text(cards[name]) if name in cards else "" for name in names]
+            self._learn(texts)
+            self._known = (state, np.stack([self._rows[text] for text in texts]))
         found: Floats = np.maximum(self._known[1] @ self.vectors.of([query])[0], 0.0).astype(np.float64)
         found[list(dead)] = 0.0
         return found
@@ -146,18 +164,39 @@ def read_matrix(path: Path) -> Matrix:
 
     Raises `UserError` for anything else.
     """
+    try:
+        raw = path.read_bytes()
+        (told,) = [tensor for tensor in _header(raw).values() if len(tensor.get("shape", ())) == 2]
+        return _numbers(raw, told)
+    except _BROKEN as error:
+        raise UserError(f"{path} holds no matrix of word vectors: {error}") from None
+
+
+def read_tensors(path: Path) -> dict[str, Matrix]:
+    """All tensors of floating numbers in a safetensors file, by name. Raises `UserError` for anything else."""
     import numpy as np
 
     try:
         raw = path.read_bytes()
-        (length,) = struct.unpack("<Q", raw[:8])
-        header = json.loads(raw[8 : 8 + min(length, _MAX_HEADER)])
-        (told,) = [tensor for name, tensor in header.items() if len(tensor.get("shape", ())) == 2]
-        begin, end = told["data_offsets"]
-        numbers = np.frombuffer(raw[8 + length + begin : 8 + length + end], _KINDS[told["dtype"]])
-        return numbers.reshape(told["shape"])
-    except (OSError, ValueError, KeyError, AttributeError, TypeError, struct.error) as error:
-        raise UserError(f"{path} holds no matrix of word vectors: {error}") from None
+        told = {name: tensor for name, tensor in _header(raw).items() if tensor.get("dtype") in _KINDS}
+        return {name: _numbers(raw, tensor).astype(np.float32, copy=False) for name, tensor in told.items()}
+    except _BROKEN as error:
+        raise UserError(f"{path} holds no weights: {error}") from None
+
+
+def _header(raw: bytes) -> dict[str, Any]:
+    """What a safetensors file says of its tensors, by name."""
+    (length,) = struct.unpack("<Q", raw[:8])
+    header: dict[str, Any] = json.loads(raw[8 : 8 + min(length, _MAX_HEADER)])
+    return header
+
+
+def _numbers(raw: bytes, told: Mapping[str, Any]) -> Matrix:
+    import numpy as np
+
+    (length,) = struct.unpack("<Q", raw[:8])
+    begin, end = told["data_offsets"]
+    return np.frombuffer(raw[8 + length + begin : 8 + length + end], _KINDS[told["dtype"]]).reshape(told["shape"])
 
 
 def _package() -> tuple[Path, Path]:
@@ -166,6 +205,15 @@ def _package() -> tuple[Path, Path]:
         raise UserError(f"retrieval.vectors: {PACKAGE} is not installed: pip install 'habilis[vectors]'")
     root = Path(found.submodule_search_locations[0])
     return _one(root / "weights", "*.safetensors"), _one(root / "tokenizers", "*.json")
+
+
+def _place(where: str) -> Path:
+    """The folder `where`, or that of weights inside an installed package of this name."""
+    path = Path(where).expanduser()
+    found = find_spec(where) if where.isidentifier() and not path.exists() else None
+    for root in found.submodule_search_locations or () if found is not None else ():
+        path = next((one.parent for one in sorted(Path(root).rglob("*.safetensors"))), Path(root))
+    return path
 
 
 def _folder(root: Path) -> tuple[Path, Path]:

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +51,20 @@ class McpSource:
             client = await self._connected()
         listed = await self._listed(client)
         version = client.server_info.version if client.server_info else ""
-        return [McpTool(self, tool.name, _spec(tool), self._effects(tool), _digest(version, tool)) for tool in listed]
+        return [
+            McpTool(self, tool.name, _spec(tool), self._effects(tool), _digest(version, tool), dict(tool.meta or {}))
+            for tool in listed
+        ]
+
+    async def read(self, uri: str) -> str:
+        """The text at an address of the server's own. Raises `UserError`."""
+        try:
+            async with asyncio.timeout(self._settings.timeout_s), self._turn:
+                found = await (await self._connected()).read_resource(uri)
+        except Exception as error:  # see `call`
+            told = one_line(self._cleaned(str(error) or type(error).__name__), 300)
+            raise UserError(f"the MCP server does not give {one_line(uri, 200)}: {told}") from None
+        return "".join(getattr(part, "text", "") for part in found.contents)
 
     async def aclose(self) -> None:
         """Disconnect and end the server, once nobody has it open any more."""
@@ -173,6 +186,7 @@ class McpTool:
     spec: ToolSpec
     effects: Effects
     version: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
 
     def missing(self) -> tuple[str, ...]:
         return ()
