@@ -5,14 +5,18 @@ Imported lazily: it brings langchain_openai with it, which takes a second.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
+from openai import APIStatusError
+from pydantic import Field
 
-from habilis.models.failures import BadReply
+from habilis.models.failures import BadReply, sort_out
+from habilis.models.quirks import REFUSING, Quirks
 from habilis.models.replies import from_body
 from habilis.models.streaming import streamed
 
@@ -22,11 +26,14 @@ class CompatibleChat(ChatOpenAI):
 
     Why: LangChain's reading raises for arguments that are JSON but no object, drops reasoning, and sends requests with
     a response format through a helper that raises for cut replies. `official`: the server is OpenAI's own, which
-    wants `max_completion_tokens`; every other knows `max_tokens`. Two keywords beyond LangChain's: `say` streams the
-    reply and is told its text as it comes; `completion` sends the last message as a text to go on with.
+    wants `max_completion_tokens`; every other knows `max_tokens`. What either takes otherwise is found out by its
+    refusals, kept in `quirks`, and told to `tell`. Two keywords beyond LangChain's: `say` streams the reply and is told
+    its text as it comes; `completion` sends the last message as a text to go on with.
     """
 
     official: bool = True
+    quirks: Quirks = Field(default_factory=Quirks)
+    tell: Callable[[str], None] = Field(default=lambda _: None)
 
     async def _agenerate(
         self,
@@ -47,12 +54,28 @@ class CompatibleChat(ChatOpenAI):
         if completion:
             path, payload["prompt"] = "/completions", str(messages[-1].content)
             del payload["messages"]
+        if say is not None:
+            payload |= {"stream": True, "stream_options": {"include_usage": True}}
         try:
-            if say is not None:
-                body: Any = await streamed(self.root_async_client, path, payload, say)
-            else:
-                body = await self.root_async_client.post(path, cast_to=object, body=payload)
+            body = await self._answered(path, payload, say)
         except ValueError as error:
             raise BadReply(f"the server's reply is not JSON: {error}") from None
         message: AIMessage = from_body(body)
         return ChatResult(generations=[ChatGeneration(message=message)])
+
+    async def _answered(self, path: str, payload: dict[str, Any], say: Callable[[str], None] | None) -> Any:
+        """The body of the reply to `payload`, in the form that this server takes."""
+        while True:
+            sent = self.quirks.applied(payload)
+            try:
+                if say is not None:
+                    return await streamed(self.root_async_client, path, sent, say)
+                return await self.root_async_client.post(path, cast_to=object, body=sent)
+            except APIStatusError as error:
+                if error.status_code not in REFUSING:
+                    raise
+                refusal = sort_out(error).text
+                learnt = self.quirks.learn(refusal, sent)
+                if not learnt:
+                    raise
+                self.tell(f"The server does not take {learnt} ({refusal}): it is asked without.")

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 Strategy = Literal["function_call", "react_text"]
 ROLE: Role = "basic"
 _NOTE = "strategy"
+_NO_FUNCTIONS = r"tool|function|requested parameters|\broles?\b"
+"""What servers say of requests with functions, or with calls and results, that they cannot take."""
 _PROBE_TOOL = ToolSpec(
     name="calculate_expression",
     description="Calculates an arithmetic expression with + - * / ** %, parentheses, sqrt() and cbrt().",
@@ -133,7 +135,7 @@ class Strategies:
         from habilis.models.textcalls import read_text
 
         say = self._teller(position, lambda: Narrator(labelled=False))
-        topics = ["tool|function"] if specs and self._models.settings(ROLE).strategy == "auto" else []
+        topics = [_NO_FUNCTIONS] if specs and self._models.settings(ROLE).strategy == "auto" else []
         topics += [COMPLAINT] if shows_images(messages) else []
         about = "|".join(topics) or None
         try:

@@ -1,0 +1,113 @@
+"""What one server takes otherwise than the rest: found out by its refusals, remembered while the process lives.
+
+No list of names: a request goes out in the usual form, and what the server says it does not take is left out, or said
+in the way that it names. Only words of our own are touched, never what a user put into `options`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+Body = dict[str, Any]
+
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""Two names for the tokens that a reply may hold; newer models of OpenAI know the second alone."""
+SPARED = ("temperature", "parallel_tool_calls", "stream_options")
+"""What a request can do without."""
+REFUSING = frozenset({400, 422, 500, 501})
+"""Statuses of refusals; some servers report what a chat template does not take as a fault of their own."""
+_NOT_TAKEN = re.compile(
+    r"unsupported|not (?:be )?support|unknown|unrecogni[sz]ed|not (?:permitted|allowed)|extra.(?:inputs|forbidden)|"
+    r"unexpected|deprecated|only\b.*\bsupported",
+    re.IGNORECASE,
+)
+_TURNS = re.compile(r"roles? must alternate", re.IGNORECASE)
+_ROLES = re.compile(r"(?:system|developer) messages?|\broles?\b", re.IGNORECASE)
+
+
+class Quirks:
+    """Those of one server and model."""
+
+    def __init__(self) -> None:
+        self._left_out: set[str] = set()
+        self._in_turns = False
+        self._no_system = False
+
+    def applied(self, body: Body) -> Body:
+        """`body` as this server takes it."""
+        made = {name: value for name, value in body.items() if name not in self._left_out}
+        for name in LIMITS:
+            other = LIMITS[1 - LIMITS.index(name)]
+            if name in body and name in self._left_out and other not in self._left_out:
+                made[other] = body[name]
+        if "messages" in made and self._no_system:
+            made["messages"] = in_turns(without_system(made["messages"]))
+        elif "messages" in made and self._in_turns:
+            made["messages"] = in_turns(made["messages"])
+        return made
+
+    def learn(self, refusal: str, sent: Body) -> str:
+        """What of `sent` a refusal was about, if it can be asked for otherwise, for people; else nothing."""
+        messages = sent.get("messages") or ()
+        if _TURNS.search(refusal) and in_turns(messages) != list(messages):
+            self._in_turns = True
+            return "two messages of one side in a row"
+        if not _NOT_TAKEN.search(refusal) and not _TURNS.search(refusal):
+            return ""
+        for name in (*LIMITS, *SPARED):
+            if name in sent and re.search(rf"\b{name}\b", refusal):
+                self._left_out.add(name)
+                return name
+        if without_system(messages) != list(messages) and (_ROLES.search(refusal) or _TURNS.search(refusal)):
+            self._no_system = True
+            return "a system prompt"
+        return ""
+
+
+class KnownQuirks:
+    """What was learnt of all servers, by address and model."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], Quirks] = {}
+
+    def of(self, where: str, model: str) -> Quirks:
+        """The quirks of a model, to be learnt and applied."""
+        return self._known.setdefault((where, model), Quirks())
+
+
+PROCESS_QUIRKS = KnownQuirks()
+"""What this process has learnt; servers do not change their minds between two tasks."""
+
+
+def without_system(messages: Sequence[Body]) -> list[Body]:
+    """`messages` of a body with what the system says as the beginning of what the user does."""
+    said = [message["content"] for message in messages if message["role"] in ("system", "developer")]
+    if not said:
+        return list(messages)
+    rest = [message for message in messages if message["role"] not in ("system", "developer")]
+    return [{"role": "user", "content": content} for content in said] + rest
+
+
+def in_turns(messages: Sequence[Body]) -> list[Body]:
+    """`messages` of a body with neighbours of one side made one; calls and results stay apart."""
+    made: list[Body] = []
+    for message in messages:
+        last = made[-1] if made else None
+        alike = last is not None and last["role"] == message["role"] and message["role"] in ("user", "assistant")
+        if last is not None and alike and not last.get("tool_calls") and not message.get("tool_calls"):
+            made[-1] = {**last, "content": _joined(last.get("content") or "", message.get("content") or "")}
+        else:
+            made.append(message)
+    return made
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if isinstance(one, str) and isinstance(other, str):
+        return f"{one}\n\n{other}".strip()
+    return [*_blocks(one), *_blocks(other)]
+
+
+def _blocks(content: Any) -> list[Any]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
