@@ -326,6 +326,32 @@ async def test_what_a_server_has_not_built_is_asked_for_otherwise(bench: Bench, 
     assert bench.sink.of("model_retry") == []
 
 
+# --- DeepSeek, Kimi, Qwen while they think
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The `reasoning_content` in the thinking mode must be passed back to the API.",
+        "Missing `reasoning_content` field in the assistant message at message index 2.",
+        "thinking is enabled but reasoning_content is missing in assistant tool call message at index 2",
+    ],
+)
+async def test_a_model_that_wants_its_thoughts_back_gets_them(bench: Bench, serve: Serve, text: str) -> None:
+    def answer(body: Body) -> Any:
+        replies = [message for message in body["messages"] if message["role"] == "assistant"]
+        return said("7") if all(reply.get("reasoning_content") for reply in replies) else refused(text)
+
+    server = serve(answer)
+    thought = AIMessage("", tool_calls=CALLED, additional_kwargs={"reasoning_content": "I look."})
+    history = [*ASK, thought, ToolMessage("seen", tool_call_id="a"), AIMessage("Not yet."), HumanMessage("And now?")]
+    for _ in range(2):
+        assert (await bench.models().chat("basic", history, tools=SPECS, purpose="p")).content == "7"
+        (bench.folder / "tape.jsonl").unlink()
+    thoughts = [[message.get("reasoning_content") for message in body["messages"]] for body in server.bodies]
+    assert thoughts == [[None] * 6, *[[None, None, "I look.", None, " ", None]] * 2]
+
+
 # --- OpenAI
 
 

@@ -16,7 +16,7 @@ from openai import APIStatusError
 from pydantic import Field
 
 from habilis.models.failures import BadReply, sort_out
-from habilis.models.quirks import REFUSING, Quirks
+from habilis.models.quirks import REFUSING, THOUGHTS, Quirks
 from habilis.models.replies import from_body
 from habilis.models.streaming import streamed
 
@@ -47,6 +47,9 @@ class CompatibleChat(ChatOpenAI):
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
         payload = self._get_request_payload(messages, stop=stop, **kwargs)
         payload.pop("stream", None)
+        for said, row in zip(messages, payload["messages"], strict=False):
+            if row["role"] == "assistant":
+                row[THOUGHTS] = said.additional_kwargs.get(THOUGHTS) or " "  # an empty one counts as none
         if not self.official and "max_completion_tokens" in payload:
             payload["max_tokens"] = payload.pop("max_completion_tokens")
         payload.update(payload.pop("extra_body", None) or {})

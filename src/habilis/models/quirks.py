@@ -16,12 +16,16 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 """Two names for the tokens that a reply may hold; newer models of OpenAI know the second alone."""
 SPARED = ("temperature", "parallel_tool_calls", "stream_options")
 """What a request can do without."""
+THOUGHTS = "reasoning_content"
 REFUSING = frozenset({400, 422, 500, 501})
 """Statuses of refusals; some servers report what a chat template does not take as a fault of their own."""
 _NOT_TAKEN = re.compile(
     r"unsupported|not (?:be )?support|unknown|unrecogni[sz]ed|not (?:permitted|allowed)|extra.(?:inputs|forbidden)|"
     r"unexpected|deprecated|only\b.*\bsupported",
     re.IGNORECASE,
+)
+_THOUGHTS = re.compile(
+    r"reasoning_content\b.*\b(?:passed back|missing|required)|missing\W+reasoning_content", re.IGNORECASE
 )
 _TURNS = re.compile(r"roles? must alternate", re.IGNORECASE)
 _ROLES = re.compile(r"(?:system|developer) messages?|\broles?\b", re.IGNORECASE)
@@ -34,23 +38,32 @@ class Quirks:
         self._left_out: set[str] = set()
         self._in_turns = False
         self._no_system = False
+        self._thoughts = False
 
     def applied(self, body: Body) -> Body:
-        """`body` as this server takes it."""
+        """`body` as this server takes it. Replies bring their `reasoning_content` along; few servers want it back."""
         made = {name: value for name, value in body.items() if name not in self._left_out}
         for name in LIMITS:
             other = LIMITS[1 - LIMITS.index(name)]
             if name in body and name in self._left_out and other not in self._left_out:
                 made[other] = body[name]
-        if "messages" in made and self._no_system:
-            made["messages"] = in_turns(without_system(made["messages"]))
-        elif "messages" in made and self._in_turns:
-            made["messages"] = in_turns(made["messages"])
+        if "messages" in made:
+            made["messages"] = self._messages(made["messages"])
         return made
+
+    def _messages(self, messages: Sequence[Body]) -> list[Body]:
+        if not self._thoughts:
+            messages = [{name: row[name] for name in row if name != THOUGHTS} for row in messages]
+        if self._no_system:
+            messages = without_system(messages)
+        return in_turns(messages) if self._in_turns or self._no_system else list(messages)
 
     def learn(self, refusal: str, sent: Body) -> str:
         """What of `sent` a refusal was about, if it can be asked for otherwise, for people; else nothing."""
         messages = sent.get("messages") or ()
+        if _THOUGHTS.search(refusal) and not self._thoughts:
+            self._thoughts = True
+            return "replies without their reasoning"
         if _TURNS.search(refusal) and in_turns(messages) != list(messages):
             self._in_turns = True
             return "two messages of one side in a row"
