@@ -15,8 +15,8 @@ from langchain_openai import ChatOpenAI
 from openai import APIStatusError
 from pydantic import Field
 
-from habilis.models.failures import BadReply, sort_out
-from habilis.models.quirks import REFUSING, THOUGHTS, Quirks
+from habilis.models.failures import BadReply
+from habilis.models.quirks import THOUGHTS, Quirks, answered
 from habilis.models.replies import from_body
 from habilis.models.streaming import streamed
 
@@ -59,26 +59,15 @@ class CompatibleChat(ChatOpenAI):
             del payload["messages"]
         if say is not None:
             payload |= {"stream": True, "stream_options": {"include_usage": True}}
+
+        async def send(sent: dict[str, Any]) -> Any:
+            if say is not None:
+                return await streamed(self.root_async_client, path, sent, say)
+            return await self.root_async_client.post(path, cast_to=object, body=sent)
+
         try:
-            body = await self._answered(path, payload, say)
+            body = await answered(payload, send, self.quirks, self.tell, APIStatusError)
         except ValueError as error:
             raise BadReply(f"the server's reply is not JSON: {error}") from None
         message: AIMessage = from_body(body)
         return ChatResult(generations=[ChatGeneration(message=message)])
-
-    async def _answered(self, path: str, payload: dict[str, Any], say: Callable[[str], None] | None) -> Any:
-        """The body of the reply to `payload`, in the form that this server takes."""
-        while True:
-            sent = self.quirks.applied(payload)
-            try:
-                if say is not None:
-                    return await streamed(self.root_async_client, path, sent, say)
-                return await self.root_async_client.post(path, cast_to=object, body=sent)
-            except APIStatusError as error:
-                if error.status_code not in REFUSING:
-                    raise
-                refusal = sort_out(error).text
-                learnt = self.quirks.learn(refusal, sent)
-                if not learnt:
-                    raise
-                self.tell(f"The server does not take {learnt} ({refusal}): it is asked without.")

@@ -104,14 +104,11 @@ def chat_model(
     What its server takes otherwise than others is learnt in `quirks`, and told to `tell`.
     """
     key = key or secret(settings.api_key_env) or NO_KEY
-    if settings.provider == "anthropic":
-        return _anthropic(settings, name, http, key)
-    return _compatible(settings, name, http, key, quirks, tell)
+    made = _anthropic if settings.provider == "anthropic" else _compatible
+    return made(settings, name, http, key, quirks=quirks.of(address(settings), name), tell=tell)
 
 
-def _compatible(
-    settings: RoleSettings, name: str, http: Any, key: str, quirks: KnownQuirks, tell: Callable[[str], None]
-) -> BaseChatModel:
+def _compatible(settings: RoleSettings, name: str, http: Any, key: str, **learning: Any) -> BaseChatModel:
     from habilis.models.compatible import CompatibleChat
 
     base_url = address(settings)
@@ -130,15 +127,14 @@ def _compatible(
         default_headers=settings.headers,
         extra_body=settings.options,
         official=is_official(base_url),
-        quirks=quirks.of(base_url, name),
-        tell=tell,
+        **learning,
         use_responses_api=None if is_official(base_url) else False,
         streaming=False,
         **_set(temperature=settings.temperature, max_tokens=settings.max_tokens),
     )
 
 
-def _anthropic(settings: RoleSettings, name: str, http: Any, key: str) -> BaseChatModel:
+def _anthropic(settings: RoleSettings, name: str, http: Any, key: str, **learning: Any) -> BaseChatModel:
     from habilis.models.anthropic import AnthropicChat
 
     return AnthropicChat(
@@ -150,6 +146,7 @@ def _anthropic(settings: RoleSettings, name: str, http: Any, key: str) -> BaseCh
         default_headers=settings.headers,
         http=http,
         options=settings.options or {},
+        **learning,
         **_set(temperature=settings.temperature, max_tokens=settings.max_tokens),
     )
 

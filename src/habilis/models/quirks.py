@@ -7,8 +7,10 @@ in the way that it names. Only words of our own are touched, never what a user p
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
+
+from habilis.models.failures import sort_out
 
 Body = dict[str, Any]
 
@@ -92,6 +94,26 @@ class KnownQuirks:
 
 PROCESS_QUIRKS = KnownQuirks()
 """What this process has learnt; servers do not change their minds between two tasks."""
+
+
+async def answered(
+    body: Body,
+    send: Callable[[Body], Awaitable[Any]],
+    quirks: Quirks,
+    tell: Callable[[str], None],
+    refusals: type[Exception],
+) -> Any:
+    """What `send` gives for `body` in the form that the server takes. `refusals` are what its client raises."""
+    while True:
+        sent = quirks.applied(body)
+        try:
+            return await send(sent)
+        except refusals as error:
+            failure = sort_out(error)
+            learnt = quirks.learn(failure.text, sent) if failure.status in REFUSING else ""
+            if not learnt:
+                raise
+            tell(f"The server does not take {learnt} ({failure.text}): it is asked without.")
 
 
 def without_system(messages: Sequence[Body]) -> list[Body]:
