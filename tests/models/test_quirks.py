@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -350,6 +351,45 @@ async def test_a_model_that_wants_its_thoughts_back_gets_them(bench: Bench, serv
         (bench.folder / "tape.jsonl").unlink()
     thoughts = [[message.get("reasoning_content") for message in body["messages"]] for body in server.bodies]
     assert thoughts == [[None] * 6, *[[None, None, "I look.", None, " ", None]] * 2]
+
+
+# --- Mistral, Groq
+
+
+async def test_ids_of_calls_are_written_as_a_server_wants_them(bench: Bench, serve: Serve) -> None:
+    def answer(body: Body) -> Any:
+        ids = [row["tool_call_id"] for row in body["messages"] if "tool_call_id" in row]
+        ids += [one["id"] for row in body["messages"] for one in row.get("tool_calls", ())]
+        wrong = next((one for one in ids if not re.fullmatch("[a-zA-Z0-9]{9}", one)), None)
+        text = f"Tool call id was {wrong} but must be a-z, A-Z, 0-9, with a length of 9."
+        return refused(text, type="invalid_request_message_order") if wrong else said("7")
+
+    server = serve(answer)
+    two = AIMessage("", tool_calls=[{**CALLED[0], "id": "c1_1"}, {**CALLED[0], "id": "c1_2"}])
+    history = [*ASK, two, ToolMessage("one", tool_call_id="c1_1"), ToolMessage("two", tool_call_id="c1_2")]
+    assert (await bench.models().chat("basic", history, tools=SPECS, purpose="p")).content == "7"
+    asked, *given = [row for row in server.bodies[-1]["messages"] if row["role"] in ("assistant", "tool")]
+    ids = [one["id"] for one in asked["tool_calls"]]
+    assert [row["tool_call_id"] for row in given] == ids
+    assert len(set(ids)) == 2
+    assert len(server.bodies) == 2
+
+
+async def test_a_call_that_a_model_failed_to_write_is_asked_for_again(bench: Bench, serve: Serve) -> None:
+    failed = refused(
+        "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details.",
+        code="tool_use_failed",
+        failed_generation="<function=search{",
+    )
+    serve(in_turn(failed, said(None, tool_calls=[call("search", '{"query": "x"}', id="a")])))
+    assert (await step(bench)).message.tool_calls == CALLED
+    assert len(bench.sink.of("model_retry")) == 1
+
+
+async def test_a_model_that_always_fails_to_write_calls_is_asked_in_plain_text(bench: Bench, serve: Serve) -> None:
+    failed = refused("Failed to call a function.", code="tool_use_failed")
+    serve(lambda body: failed if body.get("tools") else REACTED)
+    assert names_and_args((await step(bench)).message) == [("search", {"query": "x"})]
 
 
 # --- OpenAI

@@ -22,7 +22,7 @@ from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, ModelRe
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
-from habilis.models.failures import Failure, advice, backoff_s, expected, sort_out
+from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
 from habilis.models.offline import MODEL_NAME
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.models.tape import AGENTS, Entry, Request, Slot, Tape
@@ -292,7 +292,7 @@ class Models:
             self.budget.check(self.usage + spent.total)
             if failure.what == "refused" and exchange.goes_on_after(failure.text):
                 raise RequestRefused(failure.text, exchange.mode)
-            own_fault = failure.status is not None and failure.status >= 500
+            own_fault = failure.what == "retry" and failure.status is not None and failure.status not in RETRIED
             if own_fault and attempt > retries and exchange.about and exchange.goes_on_after(failure.text):
                 raise RequestRefused(failure.text, exchange.mode)  # its own reply that a server cannot read, say
             if failure.what == "filtered":

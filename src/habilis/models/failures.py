@@ -111,7 +111,7 @@ def _by_status(status: int, text: str, error: Exception) -> Failure:
         return Failure("definitive", said, status)
     if status == 501 or (status >= 500 and _OWN_FAULT.search(text)) or (status == 404 and _OTHER_ROUTE.search(text)):
         return Failure("refused", said, status)
-    if status in RETRIED or status >= 500:
+    if status in RETRIED or status >= 500 or code == "tool_use_failed":  # the model's slip, says the service
         return Failure("retry", said, status, retry_after(_headers(error)))
     if status in (400, 422) and code != "context_length_exceeded" and not _TOO_LONG.search(text):
         return Failure("refused", said, status)

@@ -6,6 +6,7 @@ in the way that it names. Only words of our own are touched, never what a user p
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -29,6 +30,7 @@ _NOT_TAKEN = re.compile(
 _THOUGHTS = re.compile(
     r"reasoning_content\b.*\b(?:passed back|missing|required)|missing\W+reasoning_content", re.IGNORECASE
 )
+_SHORT_IDS = re.compile(r"call.ids?\b.*length of 9", re.IGNORECASE)
 _TURNS = re.compile(r"roles? must alternate", re.IGNORECASE)
 _ROLES = re.compile(r"(?:system|developer) messages?|\broles?\b", re.IGNORECASE)
 
@@ -41,6 +43,7 @@ class Quirks:
         self._in_turns = False
         self._no_system = False
         self._thoughts = False
+        self._short_ids = False
 
     def applied(self, body: Body) -> Body:
         """`body` as this server takes it. Replies bring their `reasoning_content` along; few servers want it back."""
@@ -56,6 +59,8 @@ class Quirks:
     def _messages(self, messages: Sequence[Body]) -> list[Body]:
         if not self._thoughts:
             messages = [{name: row[name] for name in row if name != THOUGHTS} for row in messages]
+        if self._short_ids:
+            messages = [with_short_ids(row) for row in messages]
         if self._no_system:
             messages = without_system(messages)
         return in_turns(messages) if self._in_turns or self._no_system else list(messages)
@@ -66,6 +71,9 @@ class Quirks:
         if _THOUGHTS.search(refusal) and not self._thoughts:
             self._thoughts = True
             return "replies without their reasoning"
+        if _SHORT_IDS.search(refusal) and not self._short_ids:
+            self._short_ids = True
+            return "ids of calls in this form"
         if _TURNS.search(refusal) and in_turns(messages) != list(messages):
             self._in_turns = True
             return "two messages of one side in a row"
@@ -114,6 +122,22 @@ async def answered(
             if not learnt:
                 raise
             tell(f"The server does not take {learnt} ({failure.text}): it is asked without.")
+
+
+def with_short_ids(message: Body) -> Body:
+    """`message` of a body with ids of calls of nine letters and digits, the same for the same id everywhere."""
+    made = dict(message)
+    if "tool_call_id" in made:
+        made["tool_call_id"] = _short(made["tool_call_id"])
+    if made.get("tool_calls"):
+        made["tool_calls"] = [{**call, "id": _short(call["id"])} for call in made["tool_calls"]]
+    return made
+
+
+def _short(call_id: str) -> str:
+    if re.fullmatch(r"[a-zA-Z0-9]{9}", call_id):
+        return call_id
+    return hashlib.blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=5).hexdigest()[:9]
 
 
 def without_system(messages: Sequence[Body]) -> list[Body]:
