@@ -476,3 +476,12 @@ async def test_a_template_that_knows_no_results_of_tools_gets_them_as_text(bench
     reply = await asking.step([*ASK, *done], SPECS, purpose="step", position=1)
     assert reply.message.content == "7"
     assert "Observation: x is 7" in str(server.bodies[-1]["messages"])
+
+
+async def test_a_stop_word_is_refused_once_and_not_once_a_task(bench: Bench, serve: Serve) -> None:
+    text = "Unsupported parameter: 'stop' is not supported with this model."
+    server = serve(lambda body: refused(text, param="stop") if body.get("stop") else REACTED)
+    for _ in range(2):
+        assert names_and_args((await step(bench, strategy="react_text")).message) == [("search", {"query": "x"})]
+        (bench.folder / "tape.jsonl").unlink()
+    assert ["stop" in body for body in server.bodies] == [True, False, False]

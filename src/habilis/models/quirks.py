@@ -17,7 +17,7 @@ Body = dict[str, Any]
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """Two names for the tokens that a reply may hold; newer models of OpenAI know the second alone."""
-SPARED = ("temperature", "parallel_tool_calls", "stream_options")
+SPARED = ("temperature", "parallel_tool_calls", "stream_options", "stop")
 """What a request can do without."""
 THOUGHTS = "reasoning_content"
 REFUSING = frozenset({400, 422, 500, 501})
