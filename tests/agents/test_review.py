@@ -99,11 +99,17 @@ async def test_an_answer_that_stays_invented_never_stands_for_what_was_found(sta
         ("19.0 million people", True),
         ("", True),
         ("New York, United States", False),
+        ("in New York, 8 million", True),
         ("大阪市", True),
     ],
 )
 def test_only_the_obvious_is_doubted(answer: str, stands: bool) -> None:
     assert stands_on(answer, ["OSAKA has 19013000", "which city?"]) is stands
+
+
+def test_a_number_cannot_come_of_findings_without_any() -> None:
+    assert not stands_on("15.2 cm", ["The task requires finding the average of a column.", "What is the average?"])
+    assert stands_on("15.2 cm", ["It is 0.152 m."])
 
 
 async def test_a_judge_that_talks_rubbish_never_accepts(stage: Stage) -> None:

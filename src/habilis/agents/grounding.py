@@ -10,12 +10,13 @@ _DIGIT = re.compile(r"\d")
 
 
 def stands_on(answer: str, texts: Iterable[str]) -> bool:
-    """Whether anything of `answer` stands in `texts`: false only for several words, none of which is in any of them.
+    """Whether anything of `answer` stands in `texts`.
 
-    Of a number or a single word nothing can be said: it may be rounded, converted, translated, a yes or a no.
+    False only for a number where the texts hold none at all, and for several words, none of which is in any of them.
+    Else nothing can be said: a number may be rounded or converted, a single word translated, a yes or a no.
     """
-    words = set(_WORD.findall(answer.casefold()))
-    if len(words) < 2 or _DIGIT.search(answer):
-        return True
     whole = "\n".join(texts).casefold()
-    return any(word in whole for word in words)
+    if _DIGIT.search(answer):
+        return _DIGIT.search(whole) is not None
+    words = set(_WORD.findall(answer.casefold()))
+    return len(words) < 2 or any(word in whole for word in words)
