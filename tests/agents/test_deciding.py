@@ -9,6 +9,7 @@ from langchain_core.messages import AIMessage
 
 from habilis.core.errors import UserError
 from habilis.core.types import Decision
+from habilis.tools.external.langchain import LangChainTools
 
 from .conftest import Reply, Stage, call, calling, tool_source
 
@@ -114,6 +115,59 @@ async def test_without_tools_given_the_librarys_are_offered(stage: Stage) -> Non
     decision, asked = await decide(stage, calling(call("double", {"x": 4}, "a")), question="Double 4.")
     assert decision.calls[0].name == "double"
     assert [tool["function"]["name"] for tool in asked[0][1]] == ["double"]
+
+
+class Counted:
+    """A source of one function that notes when it is opened and closed."""
+
+    def __init__(self) -> None:
+        self.opened = self.closed = 0
+
+    async def open(self) -> Any:
+        self.opened += 1
+        return await LangChainTools([triple]).open()
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def triple(x: int) -> int:
+    """Triples a number."""
+    raise AssertionError("nothing is run while it is only decided")
+
+
+async def test_tools_of_sources_are_offered_beside_the_librarys_and_kept_for_the_conversation(stage: Stage) -> None:
+    stage.add("double", tool_source("double", "return OutputModel(result=input.x * 2)", description="Doubles x."))
+    source, both = Counted(), calling(call("api_triple", {"x": 4}, "a"), call("double", {"x": 4}, "b"))
+    offered: list[set[str]] = []
+
+    def play(messages: list[Any], tools: list[Any], form: Any) -> Reply:
+        offered.append({tool["function"]["name"] for tool in tools})
+        return both if len(offered) == 1 else AIMessage("12 and 8.")
+
+    team = stage.team(play, sources={"api": source})
+    first = await team.decide("Triple 4 and double it.", base=stage.root, run_dir=stage.root / "run")
+    assert [one.name for one in first.calls] == ["api_triple", "double"]
+    second = await team.decide(run_dir=stage.root / "run", results={"a": 12, "b": 8})
+    assert second.answer == "12 and 8."
+    assert offered == [{"api_triple", "double"}] * 2
+    assert (source.opened, source.closed) == (1, 1), "the conversation keeps what it began with"
+
+
+async def test_wrong_calls_of_a_sources_tool_are_corrected_too(stage: Stage) -> None:
+    replies = iter([calling(call("triple", {"y": 4}, "a")), calling(call("triple", {"x": 4}, "b"))])
+    team = stage.team(lambda *_: next(replies), sources=[LangChainTools([triple])])
+    decision = await team.decide("Triple 4.", base=stage.root)
+    assert [(one.id, one.arguments) for one in decision.calls] == [("b", {"x": 4})]
+
+
+async def test_a_folder_where_the_first_step_failed_is_no_dead_end(stage: Stage) -> None:
+    with pytest.raises(UserError, match="there is no tool to decide for"):
+        await decide(stage, question="Add.", run_dir=stage.root / "run")
+    decision, _ = await decide(stage, AIMessage("2."), question="Add.", tools=[ADD], run_dir=stage.root / "run")
+    assert decision.answer == "2."
+    with pytest.raises(UserError, match="holds a task already"):
+        await decide(stage, question="Add.", tools=[ADD], run_dir=stage.root / "run")
 
 
 @pytest.mark.parametrize(

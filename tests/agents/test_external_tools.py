@@ -117,6 +117,36 @@ async def test_sources_are_closed_when_the_task_is_cancelled_or_out_of_time(stag
     assert (late.status, source.closed) == ("budget", 2)
 
 
+class Held:
+    """A tool that holds something, and lets it go in its own way."""
+
+    def __init__(self, let_go: Any) -> None:
+        self.__name__, self.cleanup = "look_up", let_go
+
+    def __call__(self, word: str) -> str:
+        """Looks up a word."""
+        raise RuntimeError("the shelf is empty")
+
+
+@pytest.mark.parametrize("reply", [call("look_up", {"word": "x"}), call("look_up", {"no": 1})])
+async def test_what_a_tool_holds_is_let_go_whatever_became_of_its_calls(stage: Stage, reply: dict[str, Any]) -> None:
+    gone: list[str] = []
+
+    async def later() -> None:
+        gone.append("later")
+
+    def fails() -> None:
+        gone.append("fails")
+        raise OSError("no such lock")
+
+    given = [Held(fails), Held(later), Held(lambda: gone.append("at once"))]
+    script = Script([calling(reply), "It is not there."], plan("look_up"))
+    sources = [LangChainTools([one]) for one in given[1:]] + [LangChainTools(given[:1])]
+    result = await stage.play(script, sources=sources)
+    assert result.status == "answered"
+    assert sorted(gone) == ["at once", "fails", "later"]
+
+
 def counting_graph(tokens: int = 100) -> Any:
     said = AIMessage("four", usage_metadata={"input_tokens": tokens, "output_tokens": 0, "total_tokens": tokens})
     model = ScriptedModel(script=lambda *_: said)

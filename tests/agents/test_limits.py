@@ -49,6 +49,14 @@ async def test_a_failed_build_ends_the_task_where_settings_say_so(stage: Stage) 
     assert "add could not be built" in (result.error or "")
 
 
+async def test_guidance_to_a_tool_that_could_not_be_built_says_so(stage: Stage) -> None:
+    plan = {**_plan("add"), "tool_usage_guidance": "Call add with 1."}
+    script = Script(["Done: 1."], plans=[plan], codes=["no code at all"])
+    await stage.play(script)
+    told = str(script.of("steps")[0][0][-1].content)
+    assert "Call add with 1.\nadd could not be built: there is no such tool now." in told
+
+
 async def test_the_same_call_of_a_tool_that_reads_is_run_again_with_a_warning(stage: Stage) -> None:
     body = "n = len(open('log', 'a+').readlines())\nreturn OutputModel(result=n)"
     stage.add("look", tool_source("look", body, effects="writes"))

@@ -76,6 +76,36 @@ async def test_the_last_round_as_text_has_no_tools_and_its_answer_counts(stage: 
     assert "There are no tools now" in str(script.of("steps")[-1][0][0].content)
 
 
+ACT = 'Thought: The task requires doubling.\nAction: double\nAction Input: {"x": 21}'
+CALL = '{"name": "double", "arguments": {"x": 21}}'
+
+
+@pytest.mark.parametrize(
+    ("strategy", "act", "answer"),
+    [("react_text", ACT, "Final Answer: It is 42."), ("function_call", CALL, "It is 42.")],
+)
+async def test_a_call_where_none_is_left_is_told_and_its_thought_is_no_answer(
+    stage: Stage, strategy: str, act: str, answer: str
+) -> None:
+    stage.add("double", DOUBLE)
+    script = Script([act, act, answer], PLAN)
+    result = await stage.play(script, f"models.basic.strategy={strategy}", "limits.max_rounds=1")
+    assert result.status == "answered"
+    assert "no tool calls are left" in str(script.of("steps")[-1][0][-1].content)
+    assert "<answer>\nIt is 42.\n" in str(script.of("reviews")[0][0][-1].content)
+
+
+@pytest.mark.parametrize(("strategy", "act"), [("react_text", ACT), ("function_call", CALL)])
+async def test_a_model_that_only_calls_is_out_of_rounds_and_not_believed(stage: Stage, strategy: str, act: str) -> None:
+    stage.add("double", DOUBLE)
+    script = Script([act], PLAN, summaries=["Nothing was concluded."])
+    limits = ["limits.max_rounds=1", "limits.max_attempts=1"]
+    result = await stage.play(script, f"models.basic.strategy={strategy}", *limits)
+    assert result.status == "gave_up"
+    assert script.of("reviews") == []
+    assert "without an answer" in (result.error or "")
+
+
 async def test_an_unknown_tool_is_taken_for_the_only_one_where_settings_allow(stage: Stage) -> None:
     stage.add("double", DOUBLE)
     script = Script([calling(call("twofold", {"x": 21})), "It is 42."], PLAN)

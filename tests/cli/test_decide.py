@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from langchain_core.messages import AIMessage
 
 from habilis.cli import main
+from habilis.testing import ScriptedServer
 
 TOOL = {
     "type": "function",
@@ -47,6 +51,45 @@ def test_calls_are_printed_run_elsewhere_and_answered_by_id(home: Path, capsys: 
     assert "14" in second["answer"]
 
 
+API = {
+    "openapi": "3.1.0",
+    "servers": [{"url": "http://127.0.0.1:9"}],
+    "paths": {"/weather": {"get": {"operationId": "read_weather", "summary": "Reads the weather"}}},
+}
+MCP_SERVER = Path(__file__).parents[1] / "tools" / "external" / "mcp_server.py"
+
+
+def offering(home: Path) -> list[str]:
+    """Settings with an API and an MCP server."""
+    (home / "api.json").write_text(json.dumps(API), encoding="utf-8")
+    sources = {"api": {"openapi": "api.json"}, "files": {"mcp": {"command": [sys.executable, str(MCP_SERVER)]}}}
+    settings = {"sources": sources, "tool_sets": {"some": ["api", "files.echo"]}}
+    (home / "mine.yaml").write_text(yaml.safe_dump(settings), encoding="utf-8")
+    return ["-c", "mine.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("names", "offered"),
+    [
+        (["--tools", "api"], {"api_read_weather"}),
+        (["--tools", "some"], {"api_read_weather", "files_echo"}),
+        (["--tools", "tools.json"], {"calculate_expression"}),
+    ],
+)
+def test_tools_of_sources_are_offered_by_name(
+    names: list[str], offered: set[str], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = sorted(offered)[0]
+    args = {"expression": "1"} if name == "calculate_expression" else {}
+    reply = AIMessage("", tool_calls=[{"name": name, "args": args, "id": "a"}])
+    with ScriptedServer(lambda *_: reply) as server:
+        asked = ["--set", f"models.basic.base_url={server.base_url}", "--set", "models.basic.model=m"]
+        code, step, _ = run(capsys, "--decide", *offering(home), *names, *asked, "How is the weather?")
+        assert (code, [one["name"] for one in step["calls"]]) == (0, [name])
+        sent = server.requests[-1].body["tools"]
+    assert {tool["function"]["name"] for tool in sent} == offered
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -54,6 +97,8 @@ def test_calls_are_printed_run_elsewhere_and_answered_by_id(home: Path, capsys: 
         (["--decide", "q", "--tools", "no.json"], "--tools no.json: No such file"),
         (["--decide", "q", "--results", "tools.json"], "expected an object of results"),
         (["--decide", "q"], "there is no tool to decide for"),
+        (["--decide", "q", "--tools", "weather"], "there is no source or tool set weather"),
+        (["--decide", "--run-dir", "r", "--tools", "weather"], "belongs to the first step"),
         (["--results", "tools.json", "q"], "--results belongs to --decide"),
         (["--decide", "--schema", "tools.json", "q"], "--decide knows neither"),
         (["--schema", "tools.json", "q"], "a JSON schema is an object"),

@@ -19,7 +19,7 @@ from habilis.models.chat import Models
 from habilis.models.replies import THINKING_BLOCKS
 from habilis.models.strategies import Strategies
 from habilis.prompts import Prompts
-from habilis.testing import Fault, FaultKind
+from habilis.testing import Fault, FaultKind, SeenRequest
 from habilis.testing.messages_api import events_of
 
 pytest.importorskip("langchain_anthropic", reason="the extra anthropic is not installed")
@@ -42,6 +42,21 @@ class Review(BaseModel):
 def models(bench: Any, **role: Any) -> Models:
     made: Models = bench.models(provider="anthropic", base_url=bench.server.anthropic_url, **role)
     return made
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_temperature_that_a_model_no_longer_takes_is_left_out_and_remembered(bench: Any, stream: bool) -> None:
+    def deprecated(seen: SeenRequest) -> Fault | None:
+        text = "`temperature` is deprecated for this model."
+        return Fault("bad_request", text=text) if "temperature" in seen.body else None
+
+    server = bench.serve(lambda *_: AIMessage("4"), faults=deprecated)
+    for _ in range(2):
+        asked = models(bench, temperature=0.5, stream=stream)
+        assert (await asked.chat("basic", ASK, purpose="p", say=lambda: lambda _: None)).content == "4"
+        (bench.folder / "tape.jsonl").unlink()
+    assert ["temperature" in seen.body for seen in server.requests] == [True, False, False]
+    assert "temperature" in bench.sink.of("notice")[0].text
 
 
 def adding(messages: list[BaseMessage], tools: list[dict[str, Any]], form: Any) -> AIMessage:

@@ -87,6 +87,21 @@ def test_strict_only_where_the_schema_can_say_so() -> None:
     assert strict_schema(schema_of(Tree)) is None
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"oneOf": [{"type": "string"}, {"type": "integer"}]},
+        {"type": "object", "properties": {}, "additionalProperties": False, "minProperties": 1},
+        {"type": "object", "properties": {}, "additionalProperties": False, "patternProperties": {"^a": {}}},
+        {"type": "array", "items": {"allOf": [{"type": "string"}]}},
+        {"type": "string", "not": {"const": "x"}},
+    ],
+)
+def test_what_strict_mode_refuses_is_not_sent_as_strict(odd: dict[str, Any]) -> None:
+    schema = {"type": "object", "properties": {"value": odd}, "required": ["value"], "additionalProperties": False}
+    assert strict_schema(schema) is None
+
+
 @given(st.text() | st.text(alphabet='{}[]",: `\njson1'))
 def test_no_text_breaks_the_reader(text: str) -> None:
     assert all(isinstance(value, dict) for value in json_in(text))

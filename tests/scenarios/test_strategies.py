@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from habilis import Team, load_settings
 from habilis.core.types import TaskResult
 from habilis.models.offline import reply
-from habilis.testing import RecordingSink, ScriptedServer, in_plain_text
+from habilis.testing import Fault, RecordingSink, ScriptedServer, SeenRequest, in_plain_text
 
 from .conftest import World
 
@@ -96,6 +98,23 @@ async def test_anthropic_gets_its_thinking_back_through_a_whole_task(world: Worl
     assert (found.status, found.final_answer) == ("answered", "20")
     assert any("signed-" in json.dumps(seen.body) for seen in server.requests)
     assert {seen.status for seen in server.requests} == {200}
+
+
+async def test_a_server_that_wants_thoughts_back_gets_its_own_through_a_whole_task(world: World) -> None:
+    def thinking(*asked: Any) -> AIMessage:
+        said = reply(*asked)
+        return said.model_copy(update={"additional_kwargs": {"reasoning_content": f"I think, {len(asked[0])}."}})
+
+    def without_thoughts(seen: SeenRequest) -> Fault | None:
+        rows = [row for row in seen.body["messages"] if row["role"] == "assistant"]
+        text = "The `reasoning_content` in the thinking mode must be passed back to the API."
+        return Fault("bad_request", text=text) if any(not row.get("reasoning_content") for row in rows) else None
+
+    with ScriptedServer(thinking, faults=without_thoughts) as server:
+        found = await solve(world, server, "thoughts", TASKS[1])
+    assert (found.status, found.final_answer) == ("answered", "20")
+    assert [seen.status for seen in server.requests].count(400) == 1
+    assert any("I think, 2." in json.dumps(seen.body["messages"]) for seen in server.requests)
 
 
 async def test_a_task_asked_as_text_resumes_and_replays_without_paying_twice(world: World) -> None:

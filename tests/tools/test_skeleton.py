@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 
 from habilis.core.types import ToolRequest
 from habilis.tools.contract import read_contract
-from habilis.tools.skeleton import completed, skeleton, undeclared
+from habilis.tools.skeleton import completed, skeleton, undeclared, with_imports
 
 FILES = [{"named": "sales.csv", "begins": 'day,"price"\n1,2', "is_dir": False}]
 REQUEST = ToolRequest(
@@ -107,3 +107,37 @@ def test_a_package_out_of_nowhere_is_named_before_the_tool_is_tried(work: str, p
 def test_what_is_no_tool_is_for_others_to_refuse() -> None:
     assert undeclared("import pandas\n") == ""
     assert undeclared("def (") == ""
+
+
+@pytest.mark.parametrize(
+    ("work", "added"),
+    [
+        ("    return json.loads(csv.reader)\n", "import csv\nimport json\n"),
+        ("    return datetime.strptime(x, '%Y')\n", "from datetime import datetime\n"),
+        ("    return datetime.date(2024, 1, 1)\n", "import datetime\n"),
+        ("    return os.path.join(x)\n", "import os\n"),
+    ],
+)
+def test_a_module_of_pythons_own_that_was_not_imported_is(work: str, added: str) -> None:
+    whole = with_imports(f'"""Does."""\nfrom __future__ import annotations\ndef run(x):\n{work}')
+    assert whole == f'"""Does."""\nfrom __future__ import annotations\n{added}def run(x):\n{work}'
+    compile(whole, "tool", "exec")
+    assert with_imports(whole) == whole
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import json\ndef run(x):\n    return json.loads(x)\n",
+        "import os.path\ndef run(x):\n    return os.sep\n",
+        "import datetime as dt\ndef run(time):\n    return time.hour + dt.MINYEAR\n",
+        "def run(x):\n    for queue in x:\n        queue.get()\n",
+        "def run(x):\n    with x as select:\n        return [token.text for token in select.all]\n",
+        "def run(x):\n    match x:\n        case [calendar]:\n            return calendar.days\n",
+        "from things import *\ndef run(x):\n    return code.value\n",
+        "def run(x):\n    return frame.mean()\n",
+        "def run(",
+    ],
+)
+def test_what_a_name_may_mean_otherwise_is_not_guessed(source: str) -> None:
+    assert with_imports(source) == source

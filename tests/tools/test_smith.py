@@ -13,7 +13,7 @@ import pytest
 from habilis.core.errors import BudgetReached, ModelUnreachable, WriterFailed
 from habilis.core.types import CallError, ToolRequest
 from habilis.tools.library import Tool
-from habilis.tools.smith import BuildFailure, EnhanceFailure
+from habilis.tools.smith import SAME_AGAIN, BuildFailure, EnhanceFailure
 
 Source = Callable[..., str]
 EXAMPLE = "'examples': [{'arguments': {'path': 'a.csv'}, 'files': {'a.csv': 'x\\n1\\n'}}]"
@@ -92,6 +92,22 @@ async def test_the_next_attempt_sees_the_code_that_failed(shop: Any, source_of: 
     shop.writer.replies = [source_of(body="    raise KeyError('price')"), source_of()]
     await build(shop)
     assert "raise KeyError('price')" in shop.writer.asked[1]
+
+
+async def test_a_version_that_failed_is_not_tried_again_and_its_writer_is_told(shop: Any, source_of: Source) -> None:
+    bad = source_of(meta=EXAMPLE, body="    raise KeyError('price')")
+    shop.writer.replies = [bad, bad, source_of()]
+    assert isinstance(await build(shop), Tool)
+    assert reasons(shop)[1] == f"{SAME_AGAIN} {reasons(shop)[0]}"
+    assert SAME_AGAIN in shop.writer.asked[2]
+    assert len(shop.host.ran) == 2
+
+
+async def test_a_module_that_was_forgotten_to_be_imported_costs_no_attempt(shop: Any, source_of: Source) -> None:
+    shop.writer.replies = [source_of(body="    return OutputModel(result=len(json.dumps([1, 2])))")]
+    tool = await build(shop)
+    assert "import json\n" in tool.source()
+    assert shop.kinds() == ["tool_build_started", "tool_built"]
 
 
 async def test_after_the_last_attempt_the_build_is_given_up_and_nothing_is_left(shop: Any) -> None:
@@ -285,7 +301,7 @@ async def test_unchanged_code_is_refused_without_a_replay(mending: Mending) -> N
     same = mending.code(CSV)
     failure = await mending.enhance(same, same + "\n\n", same)
     assert isinstance(failure, EnhanceFailure)
-    assert reasons(mending.shop) == ["The code is unchanged."] * 3
+    assert [reason.endswith("The code is unchanged.") for reason in reasons(mending.shop)] == [True] * 3
     assert len(mending.shop.host.ran) == ran
 
 

@@ -38,7 +38,7 @@ async def corrected_step(
             asked += [step.message, HumanMessage(step.doubt)]
             continue
         if not specs:
-            return CheckedCalls((), (), AIMessage(step.message.content)), step.doubt
+            return CheckedCalls((), (), AIMessage("" if step.acted else step.message.content)), step.doubt
         checked = check_calls(with_unique_ids(step.message, prefix, taken), specs, only=only)
         for name in checked.taken_for:
             shop.emit(Notice(level="warning", text=f"There is no tool {name!r}: the call was taken for {only}."))

@@ -67,6 +67,16 @@ def specs_of(tools: Sequence[ToolSpec | Mapping[str, Any]]) -> list[ToolSpec]:
     return found
 
 
+async def nearest_specs(shop: Workshop) -> list[ToolSpec]:
+    """The tools of the library and of all sources that fit the task best. Raises `UserError` if a source must be there
+    and is not."""
+    await shop.library.describe_missing(shop.host)
+    await shop.open_external()
+    limit = shop.settings.limits.max_bound_tools
+    cards = shop.candidates(shop.task.question, limit)
+    return [tool.spec for card in cards if (tool := shop.tool(card.name)) is not None][:limit]
+
+
 async def decide(shop: Workshop, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec]) -> Decision:
     """The next step of `messages`. Every outcome but a `UserError` is a `Decision`."""
     pending = pending_calls(messages)
@@ -74,7 +84,7 @@ async def decide(shop: Workshop, messages: Sequence[BaseMessage], specs: Sequenc
         error = f"no result yet for {', '.join(pending)}"
         return Decision(status="unanswered", pending=tuple(pending), error=error, conversation=_written(messages))
     if not specs:
-        raise UserError("there is no tool to decide for: give --tools, or a library that holds some")
+        raise UserError("there is no tool to decide for: give --tools, or a library or a source that holds some")
     turn = 1 + sum(message.type == "ai" for message in messages)
     asked = [SystemMessage(shop.system_prompt), *messages]
     taken = {call_id for message in messages for call_id in call_ids(message)}

@@ -104,12 +104,18 @@ def _opening(state: TaskState, shop: Workshop) -> list[BaseMessage]:
         question=shop.task.question,
         files=shop.files_view,
         missing=shop.task.missing,
-        guidance=plan.guidance,
+        guidance="\n".join([plan.guidance, *_not_there(state)]).strip(),
     )
     messages: list[BaseMessage] = [HumanMessage(prompt.user), *state["messages"][1:]]
     if state["report"]:
         messages.append(HumanMessage(shop.prompts.render("retry", failure_report=state["report"]).user))
     return messages
+
+
+def _not_there(state: TaskState) -> list[str]:
+    """What guidance may speak of and could not be built, a line each."""
+    failed = [text.partition(":")[0] for text in state.get("build_failures", [])]
+    return [f"{text}: there is no such tool now." for text in failed if text.endswith(" could not be built")]
 
 
 @cache

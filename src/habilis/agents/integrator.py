@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
+from habilis.agents.grounding import stands_on
 from habilis.agents.remembering import exchanges
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
+from habilis.core.events import Notice
 from habilis.core.types import Answer, JsonSchema
 from habilis.models.answers import answer_text, answer_type
+from habilis.prompts import Rendered
 from habilis.tools.results import cut_text
 from habilis.tools.workshop import Workshop
 
 NO_RESULT = "No result was found."
+INVENTED = (
+    "Nothing of this stands in <findings>. Answer from them alone; where they lack what is asked, say what they hold."
+)
 CITED = ("knowledge", "web")
 """Sources of tools whose results name what to cite."""
 MOST_SOURCES = 40
@@ -43,14 +50,28 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
     sources = sources_of(state, shop)
     told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
     prompt = shop.prompts.render("answer", **told, sources=sources)
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    known = [findings, shop.task.question, *map(str, told["conversation"])]
     try:
-        reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer")
+        reply = await _from_what_is_known(prompt, known, shop)
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")
     return Command(update={"answer": Answer(**reply.model_dump()).model_dump()}, goto="__end__")
+
+
+async def _from_what_is_known(prompt: Rendered, known: Sequence[str], shop: Workshop) -> AnswerReply:
+    """The answer. One of which nothing is `known` is asked for again, then the findings, known first, are given."""
+    messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer")
+    if stands_on(reply.final_answer, known):
+        return reply
+    messages += [AIMessage(reply.model_dump_json()), HumanMessage(INVENTED)]
+    reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer from findings")
+    if stands_on(reply.final_answer, known):
+        return reply
+    shop.emit(Notice(level="warning", text="The findings are given as they are: the answer made of them was invented."))
+    return AnswerReply(final_answer=known[0][:8_000])
 
 
 async def _by_schema(schema: JsonSchema, findings: str, shop: Workshop) -> Command[Literal["__end__"]]:

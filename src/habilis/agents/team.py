@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.agents.deciding import decide, opening, specs_of, with_results
+from habilis.agents.deciding import decide, nearest_specs, opening, specs_of, with_results
 from habilis.agents.drive import Asker, drive
 from habilis.agents.furnishing import Clients, furnished
 from habilis.agents.outcome import make_result, set_aside_unproven
@@ -154,8 +154,8 @@ class Team:
 
         The step begins a conversation about `question`, or goes on with `conversation` (messages of OpenAI's or
         Anthropic's API), or with that of `run_dir`. `results` are what earlier calls gave, by call id. `tools` are
-        function schemas; without any the nearest of the library are taken. Raises `UserError` for what a person must
-        mend first.
+        function schemas; without any the nearest of the library and of the sources are taken, and kept with `run_dir`.
+        Raises `UserError` for what a person must mend first.
         """
         if run_dir is not None and question is None:
             folder = only_task(RunDir.open(run_dir), None)
@@ -170,14 +170,13 @@ class Team:
             task = asked if isinstance(asked, Task) else task_of(asked, files, base or Path.cwd(), None)
             run = RunDir.at(run_dir) if run_dir else RunDir.create(Path(self.settings.runs_dir), None, task.question)
             folder = run.task(task.id)
-            if folder.load_task() is not None:
+            stored = folder.load_task()
+            if stored is not None and (folder.load_decision() is not None or not stored[1].get("decide")):
                 raise UserError(f"{folder.path} holds a task already; go on with it, or take another --run-dir")
         if not task.question.strip():
             raise UserError("the question is empty")
         specs = specs_of(tools)
         with folder.lock():
-            extra = {"decide": True, "library": str(self.library), "tools": [spec.model_dump() for spec in specs]}
-            folder.save_task(task, extra)
             return await self._decide(task, folder, messages, specs, results or {})
 
     async def _decide(
@@ -191,11 +190,9 @@ class Team:
         sink = JsonlSink(folder.events)
         shop = self._workshop(task, folder, self.library, Events([sink, *self._sinks]), None)
         try:
-            if not specs:
-                await shop.library.describe_missing(shop.host)
-                names = [card.name for card in shop.candidates(task.question, self.settings.limits.max_bound_tools)]
-                found = [tool.spec for name in names if (tool := shop.library.get(name)) is not None]
-                specs = found[: self.settings.limits.max_bound_tools]
+            specs = specs or await nearest_specs(shop)
+            extra = {"decide": True, "library": str(self.library), "tools": [spec.model_dump() for spec in specs]}
+            folder.save_task(task, extra)
             asked = with_results(messages or [opening(shop)], results)
             decision = await decide(shop, asked, specs)
             decision = decision.model_copy(

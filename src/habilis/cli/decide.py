@@ -23,7 +23,10 @@ def decide(args: Namespace, loaded: Loaded, question: str | None, make_team: Cal
     """
     if args.replay or args.schema:
         raise UserError("--decide knows neither --replay nor --schema: there is no answer of a task")
-    tools = _read(args.tools, "--tools", list) or []
+    given = args.tools is not None and is_functions(args.tools)
+    if args.tools is not None and not given and question is None:
+        raise UserError("--tools NAMES belongs to the first step: the conversation keeps the tools that it began with")
+    tools = _read(args.tools if given else None, "--tools", list) or []
     results = _read(args.results, "--results", dict) or {}
     library = Path(args.library).absolute() if args.library else None
     team = make_team(loaded.settings, library=library)
@@ -37,6 +40,11 @@ def decide(args: Namespace, loaded: Loaded, question: str | None, make_team: Cal
     if decision.status == "calls" or decision.status == "unanswered":
         return 0 if decision.status == "calls" else 1
     return EXIT_CODES[decision.status]
+
+
+def is_functions(said: str) -> bool:
+    """Whether what --tools says is a file of function schemas; else it is names of sources and tool sets."""
+    return said == "-" or said.endswith(".json") or "/" in said or Path(said).is_file()
 
 
 def _read(name: str | None, option: str, kind: type) -> Any:

@@ -150,8 +150,8 @@ def _add_run(commands: Any) -> None:
     run.add_argument(
         "--tools",
         metavar="NAMES",
-        help="sources and tool sets of the settings to work with, comma-separated; with --decide: file of function "
-        "schemas (JSON) in place of the library's tools",
+        help="sources and tool sets of the settings to work with, comma-separated; with --decide also a file of "
+        "function schemas (JSON), in place of all other tools",
     )
     run.add_argument("--results", metavar="FILE", help="with --decide: results by call id (JSON); - reads stdin")
     run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is given as JSON")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.cli.asking import TerminalAsker
 from habilis.cli.console import ConsoleSink, SinkHandler, make_console
+from habilis.cli.decide import decide, is_functions
 from habilis.cli.granting import TerminalGranter, at_terminal
 from habilis.cli.interrupting import guarded
 from habilis.cli.outcome import report
@@ -45,8 +46,6 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     if args.thread is not None and (args.run_dir or args.task_id or args.replay or args.decide):
         raise UserError("--thread asks a new question: leave --run-dir, --task-id, --replay and --decide out")
     if args.decide:
-        from habilis.cli.decide import decide
-
         goes_on = args.run_dir and args.question is None
         return decide(args, loaded, None if goes_on else str(question_of(args, None)), team_factory or _team())
     if args.results:
@@ -155,7 +154,7 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
     overrides += args.set
     if getattr(args, "output", None):
         overrides.append(f"runs_dir={args.output}")
-    if isinstance(names := getattr(args, "tools", None), str) and not getattr(args, "decide", False):
+    if isinstance(names := getattr(args, "tools", None), str) and not (args.decide and is_functions(names)):
         overrides.append(f"tools.use={json.dumps([name.strip() for name in names.split(',') if name.strip()])}")
     if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
         overrides.append(f"knowledge.folders={json.dumps([str(Path(name).absolute()) for name in args.knowledge])}")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from anthropic import AsyncAnthropic, AsyncStream
+from anthropic import APIStatusError, AsyncAnthropic, AsyncStream
 from langchain_anthropic import ChatAnthropic, convert_to_anthropic_tool
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
@@ -21,6 +21,7 @@ from pydantic import Field
 
 from habilis.models.failures import STATUS_OF, BadReply, ServerSaid
 from habilis.models.forms import strict_schema
+from habilis.models.quirks import Quirks, answered
 from habilis.models.replies import THINKING_BLOCKS, from_body
 
 PATH = "/v1/messages"
@@ -46,6 +47,8 @@ class AnthropicChat(ChatAnthropic):
     """The connection, of the kind that the client library wants."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Extra fields of the body."""
+    quirks: Quirks = Field(default_factory=Quirks)
+    tell: Callable[[str], None] = Field(default=lambda _: None)
 
     @cached_property
     def _async_client(self) -> AsyncAnthropic:
@@ -65,11 +68,14 @@ class AnthropicChat(ChatAnthropic):
         payload = self._payload(messages, stop, kwargs)
         betas = payload.pop("betas", None)
         options: Any = {"headers": {"anthropic-beta": ",".join(betas)}} if betas else {}
-        try:
+
+        async def send(sent: Body) -> Any:
             if say is not None:
-                body: Any = await self._streamed(payload, options, say)
-            else:
-                body = await self._async_client.post(PATH, cast_to=object, body=payload, options=options)
+                return await self._streamed(sent, options, say)
+            return await self._async_client.post(PATH, cast_to=object, body=sent, options=options)
+
+        try:
+            body = await answered(payload, send, self.quirks, self.tell, APIStatusError)
         except ValueError as error:
             raise BadReply(f"the server's reply is not JSON: {error}") from None
         return ChatResult(generations=[ChatGeneration(message=read_message(body))])

@@ -22,8 +22,9 @@ from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, ModelRe
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
-from habilis.models.failures import Failure, advice, backoff_s, expected, sort_out
+from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
 from habilis.models.offline import MODEL_NAME
+from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.models.tape import AGENTS, Entry, Request, Slot, Tape
 from habilis.models.tokens import TokenCount, TokenCounter
 from habilis.models.usage import Budget, Ledger
@@ -58,8 +59,8 @@ class Models:
         modes: Modes | None = None,
         folder: Path | None = None,
     ) -> None:
-        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers;
-        `folder` is where servers of local models are noted (`Clients`).
+        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers, and
+        quirks; `folder` is where servers of local models are noted (`Clients`).
 
         Raises `UserError` if the settings name no model.
         """
@@ -69,7 +70,8 @@ class Models:
         self._sleep = sleep
         self._clock = clock
         self._modes = modes
-        self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder)
+        quirks = modes.quirks if modes else PROCESS_QUIRKS
+        self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder, quirks=quirks)
         self._ledger = Ledger()
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
@@ -290,6 +292,9 @@ class Models:
             self.budget.check(self.usage + spent.total)
             if failure.what == "refused" and exchange.goes_on_after(failure.text):
                 raise RequestRefused(failure.text, exchange.mode)
+            own_fault = failure.what == "retry" and failure.status is not None and failure.status not in RETRIED
+            if own_fault and attempt > retries and exchange.about and exchange.goes_on_after(failure.text):
+                raise RequestRefused(failure.text, exchange.mode)  # its own reply that a server cannot read, say
             if failure.what == "filtered":
                 raise ModelReplyUnusable(f"{client.name}: the provider's content filter refused: {failure.text}")
             if failure.what != "retry" or attempt > retries:

@@ -15,6 +15,7 @@ from habilis.models.exchange import Wire
 from habilis.models.offline import MODEL_NAME
 from habilis.models.providers import address, chat_model, check_extra, connection, is_official, list_models
 from habilis.models.providers import plays_offline as plays_offline
+from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -95,10 +96,13 @@ class Clients:
         factory: Factory | None = None,
         *,
         folder: Path | None = None,
+        quirks: KnownQuirks = PROCESS_QUIRKS,
     ) -> None:
-        """`folder`: where a model server of ours is noted and keeps its log, shared by all that name the same."""
+        """`folder`: where a model server of ours is noted and keeps its log, shared by all that name the same;
+        `quirks` remembers what servers take otherwise than others."""
         self._settings = settings
         self._folder = folder
+        self._quirks = quirks
         self._notice = notice
         self._factory = factory
         self._lock = asyncio.Lock()
@@ -192,7 +196,8 @@ class Clients:
             self._notice(f"No model is named for {where}: using the first that it lists, {name}.")
         http = connection(settings)
         self._closers.append(http.aclose)
-        return Client(chat_model(settings, name, http), name, where, settings, compatible=True)
+        model = chat_model(settings, name, http, quirks=self._quirks, tell=self._notice)
+        return Client(model, name, where, settings, compatible=True)
 
     async def _served(self, settings: RoleSettings) -> Client:
         """A client of a server that we start for the model in a file."""
@@ -202,5 +207,5 @@ class Clients:
         reached = settings.model_copy(update={"provider": "openai", "base_url": server.url, "api_key_env": None})
         http = connection(reached)
         self._closers.append(http.aclose)
-        model = chat_model(reached, server.name, http, server.key)
+        model = chat_model(reached, server.name, http, server.key, quirks=self._quirks, tell=self._notice)
         return Client(model, server.name, f"local:{settings.model}", settings, compatible=True, log=str(server.log))

@@ -5,14 +5,18 @@ Imported lazily: it brings langchain_openai with it, which takes a second.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForLLMRun
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_openai import ChatOpenAI
+from openai import APIStatusError
+from pydantic import Field
 
 from habilis.models.failures import BadReply
+from habilis.models.quirks import THOUGHTS, Quirks, answered
 from habilis.models.replies import from_body
 from habilis.models.streaming import streamed
 
@@ -22,11 +26,14 @@ class CompatibleChat(ChatOpenAI):
 
     Why: LangChain's reading raises for arguments that are JSON but no object, drops reasoning, and sends requests with
     a response format through a helper that raises for cut replies. `official`: the server is OpenAI's own, which
-    wants `max_completion_tokens`; every other knows `max_tokens`. Two keywords beyond LangChain's: `say` streams the
-    reply and is told its text as it comes; `completion` sends the last message as a text to go on with.
+    wants `max_completion_tokens`; every other knows `max_tokens`. What either takes otherwise is found out by its
+    refusals, kept in `quirks`, and told to `tell`. Two keywords beyond LangChain's: `say` streams the reply and is told
+    its text as it comes; `completion` sends the last message as a text to go on with.
     """
 
     official: bool = True
+    quirks: Quirks = Field(default_factory=Quirks)
+    tell: Callable[[str], None] = Field(default=lambda _: None)
 
     async def _agenerate(
         self,
@@ -40,6 +47,9 @@ class CompatibleChat(ChatOpenAI):
             return await super()._agenerate(messages, stop, run_manager, **kwargs)
         payload = self._get_request_payload(messages, stop=stop, **kwargs)
         payload.pop("stream", None)
+        for said, row in zip(messages, payload["messages"], strict=False):
+            if row["role"] == "assistant":
+                row[THOUGHTS] = said.additional_kwargs.get(THOUGHTS) or " "  # an empty one counts as none
         if not self.official and "max_completion_tokens" in payload:
             payload["max_tokens"] = payload.pop("max_completion_tokens")
         payload.update(payload.pop("extra_body", None) or {})
@@ -47,11 +57,16 @@ class CompatibleChat(ChatOpenAI):
         if completion:
             path, payload["prompt"] = "/completions", str(messages[-1].content)
             del payload["messages"]
-        try:
+        if say is not None:
+            payload |= {"stream": True, "stream_options": {"include_usage": True}}
+
+        async def send(sent: dict[str, Any]) -> Any:
             if say is not None:
-                body: Any = await streamed(self.root_async_client, path, payload, say)
-            else:
-                body = await self.root_async_client.post(path, cast_to=object, body=payload)
+                return await streamed(self.root_async_client, path, sent, say)
+            return await self.root_async_client.post(path, cast_to=object, body=sent)
+
+        try:
+            body = await answered(payload, send, self.quirks, self.tell, APIStatusError)
         except ValueError as error:
             raise BadReply(f"the server's reply is not JSON: {error}") from None
         message: AIMessage = from_body(body)

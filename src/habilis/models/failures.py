@@ -16,6 +16,12 @@ from typing import Any, Literal
 
 RETRIED = frozenset({408, 409, 425, 429})
 _TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too many tokens", re.IGNORECASE)
+_OTHER_ROUTE = re.compile(r"no endpoints? found that|no providers? (?:that|which)? ?support", re.IGNORECASE)
+"""What a service with many providers says, with a 404, when none of them takes a request of this form."""
+_OWN_FAULT = re.compile(
+    r"unsupported param|not (?:be )?support|not implemented|requires? --|grammar|roles? must alternate", re.IGNORECASE
+)
+"""What servers say, with a 5xx, of requests that they will never take in this form."""
 STATUS_OF = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -103,7 +109,9 @@ def _by_status(status: int, text: str, error: Exception) -> Failure:
         return Failure("filtered", said, status)
     if status == 429 and "insufficient_quota" in (code, str(getattr(error, "type", ""))):
         return Failure("definitive", said, status)
-    if status in RETRIED or status >= 500:
+    if status == 501 or (status >= 500 and _OWN_FAULT.search(text)) or (status == 404 and _OTHER_ROUTE.search(text)):
+        return Failure("refused", said, status)
+    if status in RETRIED or status >= 500 or code == "tool_use_failed":  # the model's slip, says the service
         return Failure("retry", said, status, retry_after(_headers(error)))
     if status in (400, 422) and code != "context_length_exceeded" and not _TOO_LONG.search(text):
         return Failure("refused", said, status)
@@ -119,6 +127,8 @@ def advice(failure: Failure, role: str, key_env: str | None, has_key: bool) -> s
         return f"check models.{role}.model and models.{role}.base_url"
     if _TOO_LONG.search(text) and failure.what == "definitive":
         return f"the request is longer than the model's context: set models.{role}.token_limit"
+    if status == 402:
+        return "the account has no credit left"
     if status == 429:
         return "the account has no credit left" if failure.what == "definitive" else "try again later"
     if status is not None and status >= 500:

@@ -27,7 +27,25 @@ GRAMMAR_LIMIT = 1_900
 MAX_ITEMS = 64
 """Items of a list that its type does not bound."""
 _FENCED = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n(.*?)```", re.DOTALL)
-_NOT_STRICT = ("maxLength", "minLength", "maxItems", "minItems", "pattern", "format", "default", "uniqueItems")
+_NOT_STRICT = frozenset(
+    {
+        "maxLength",
+        "minLength",
+        "maxItems",
+        "minItems",
+        "pattern",
+        "format",
+        "default",
+        "uniqueItems",
+        "title",
+        "examples",
+    }
+)
+"""What strict mode does not take and an answer can be read without; its text says what it can of it."""
+_STRICT = frozenset(
+    {"type", "properties", "required", "additionalProperties", "items", "anyOf", "enum", "const", "description"}
+    | {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"}
+)
 
 
 class FormProblem(ValueError):
@@ -98,7 +116,7 @@ def tightened(schema: Schema) -> Schema:
 
 
 def strict_schema(schema: Schema) -> Schema | None:
-    """`schema` as OpenAI's strict mode wants it, None where it cannot be said so (free-form objects).
+    """`schema` as OpenAI's strict mode wants it, None where it cannot be said so (free-form objects, `oneOf`).
 
     All properties are required, bounds move into descriptions
     (https://platform.openai.com/docs/guides/structured-outputs, "Supported schemas").
@@ -109,6 +127,8 @@ def strict_schema(schema: Schema) -> Schema | None:
     if kind == "object" and ("properties" not in schema or schema.get("additionalProperties") is not False):
         return None
     made = {key: value for key, value in schema.items() if key not in _NOT_STRICT}
+    if not _STRICT.issuperset(made):
+        return None
     if kind == "string" and "maxLength" in schema:
         made["description"] = f"{schema.get('description', '')} (at most {schema['maxLength']} characters)".strip()
     for name in ("items", "anyOf", "properties"):

@@ -10,7 +10,7 @@ import asyncio
 import importlib.util
 import ipaddress
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -21,6 +21,8 @@ from habilis.models.failures import advice, expected, sort_out
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
+
+    from habilis.models.quirks import KnownQuirks
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -88,13 +90,25 @@ def connection(settings: RoleSettings) -> Any:
     return kind(verify=_verify(where, settings), trust_env=not is_loopback(where), timeout=settings.timeout_s)
 
 
-def chat_model(settings: RoleSettings, name: str, http: Any, key: str | None = None) -> BaseChatModel:
-    """The chat model `name` of the provider of `settings`, over the connection `http`; `key` in place of theirs."""
+def chat_model(
+    settings: RoleSettings,
+    name: str,
+    http: Any,
+    key: str | None = None,
+    *,
+    quirks: KnownQuirks,
+    tell: Callable[[str], None],
+) -> BaseChatModel:
+    """The chat model `name` of the provider of `settings`, over the connection `http`; `key` in place of theirs.
+
+    What its server takes otherwise than others is learnt in `quirks`, and told to `tell`.
+    """
+    key = key or secret(settings.api_key_env) or NO_KEY
     made = _anthropic if settings.provider == "anthropic" else _compatible
-    return made(settings, name, http, key or secret(settings.api_key_env) or NO_KEY)
+    return made(settings, name, http, key, quirks=quirks.of(address(settings), name), tell=tell)
 
 
-def _compatible(settings: RoleSettings, name: str, http: Any, key: str) -> BaseChatModel:
+def _compatible(settings: RoleSettings, name: str, http: Any, key: str, **learning: Any) -> BaseChatModel:
     from habilis.models.compatible import CompatibleChat
 
     base_url = address(settings)
@@ -113,13 +127,14 @@ def _compatible(settings: RoleSettings, name: str, http: Any, key: str) -> BaseC
         default_headers=settings.headers,
         extra_body=settings.options,
         official=is_official(base_url),
+        **learning,
         use_responses_api=None if is_official(base_url) else False,
         streaming=False,
         **_set(temperature=settings.temperature, max_tokens=settings.max_tokens),
     )
 
 
-def _anthropic(settings: RoleSettings, name: str, http: Any, key: str) -> BaseChatModel:
+def _anthropic(settings: RoleSettings, name: str, http: Any, key: str, **learning: Any) -> BaseChatModel:
     from habilis.models.anthropic import AnthropicChat
 
     return AnthropicChat(
@@ -131,6 +146,7 @@ def _anthropic(settings: RoleSettings, name: str, http: Any, key: str) -> BaseCh
         default_headers=settings.headers,
         http=http,
         options=settings.options or {},
+        **learning,
         **_set(temperature=settings.temperature, max_tokens=settings.max_tokens),
     )
 

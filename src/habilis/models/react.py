@@ -24,7 +24,7 @@ from habilis.models.textcalls import read_text
 
 STOP = "\nObservation"
 """Where the server is to end a reply: what would follow is for the tools to say."""
-CONTINUE = "Go on."
+CONTINUE = 'Go on from the last observation: "Final Answer:" if it holds what is asked, else the next action.'
 UNREAD = "unread"
 """Key of `additional_kwargs` of a reply that could not be read, which is sent back as it came."""
 FINAL = "final answer"

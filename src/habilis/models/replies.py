@@ -29,10 +29,13 @@ def from_body(body: Any) -> AIMessage:
     """The reply in the body of a chat completion. Raises `BadReply` for another shape, `ServerSaid` for an error."""
     if not isinstance(body, dict):
         raise BadReply(f"the server sent {type(body).__name__} in place of a chat completion: {_short(body)}")
-    if body.get("error"):
-        raise ServerSaid(*_said(body["error"]))
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
+    error = body.get("error") or (choice.get("error") if isinstance(choice, dict) else None)
+    if error:
+        raise error_said(error)
+    if isinstance(choice, dict) and choice.get("finish_reason") == "error":
+        raise BadReply("the server broke off in the middle of its reply")
     message = choice.get("message") if isinstance(choice, dict) else None
     if isinstance(choice, dict) and message is None and isinstance(choice.get("text"), str):
         message = {"content": choice["text"]}  # of a completion without chat
@@ -166,12 +169,13 @@ def _usage_metadata(usage: Any) -> Any:
     return {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
 
 
-def _said(error: Any) -> tuple[int | None, str]:
+def error_said(error: Any) -> ServerSaid:
+    """The error that a server reports in the body of a reply."""
     if isinstance(error, dict):
         code = error.get("code")
         status = int(code) if isinstance(code, int | str) and str(code).isdigit() else None
-        return status, str(error.get("message") or error)
-    return None, str(error)
+        return ServerSaid(status, str(error.get("message") or error))
+    return ServerSaid(None, str(error))
 
 
 def _short(value: Any) -> str:

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 Strategy = Literal["function_call", "react_text"]
 ROLE: Role = "basic"
 _NOTE = "strategy"
+_NO_FUNCTIONS = r"tool|function|requested parameters|\broles?\b"
+"""What servers say of requests with functions, or with calls and results, that they cannot take."""
+NOT_NOW = "Nothing was run: no tool calls are left. Give your answer now, from what the tools have returned."
+_NO_TOOL = ToolSpec(name="no_tool", description="", parameters={"type": "object", "properties": {}})
+"""So that a call is known by its shape, where none can be known by its name."""
 _PROBE_TOOL = ToolSpec(
     name="calculate_expression",
     description="Calculates an arithmetic expression with + - * / ** %, parentheses, sqrt() and cbrt().",
@@ -53,11 +58,13 @@ log = logging.getLogger(__name__)
 class Step:
     """One reply. `message` holds its calls, not checked yet, or the answer as its text.
 
-    With a `doubt` the reply is neither: the doubt says why, and is for the model to read.
+    With a `doubt` the reply is neither: the doubt says why, and is for the model to read. `acted`: it makes a call
+    where no tools are left, so that its text is no answer either.
     """
 
     message: AIMessage
     doubt: str = ""
+    acted: bool = False
 
 
 class Strategies:
@@ -133,7 +140,7 @@ class Strategies:
         from habilis.models.textcalls import read_text
 
         say = self._teller(position, lambda: Narrator(labelled=False))
-        topics = ["tool|function"] if specs and self._models.settings(ROLE).strategy == "auto" else []
+        topics = [_NO_FUNCTIONS] if specs and self._models.settings(ROLE).strategy == "auto" else []
         topics += [COMPLAINT] if shows_images(messages) else []
         about = "|".join(topics) or None
         try:
@@ -144,7 +151,9 @@ class Strategies:
             raise
         if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply) or _is_cut(reply):
             return Step(reply)
-        written = read_text(str(reply.content), specs)
+        written = read_text(str(reply.content), specs or [_NO_TOOL])
+        if not specs and (written.calls or written.doubt):
+            return Step(reply, NOT_NOW, acted=True)
         if written.doubt:
             return Step(reply, written.doubt)
         if not written.calls:
@@ -194,7 +203,10 @@ class Strategies:
         if is_empty_reply(reply) or reply.tool_calls or reply.invalid_tool_calls:
             return Step(reply)  # some servers make calls of what the text says
         text, kept = str(reply.content), reply.response_metadata
-        parsed = parse_react(text, specs)
+        parsed = parse_react(text, specs or [_NO_TOOL])
+        if parsed.name and not specs:
+            said = AIMessage(text, response_metadata=kept, additional_kwargs={UNREAD: True})
+            return Step(said, f'{NOT_NOW} Write "Final Answer:" and behind it what you found.', acted=True)
         if parsed.doubt:
             said = AIMessage(text, response_metadata=kept, additional_kwargs={UNREAD: True})
             return Step(said, "" if _is_cut(reply) else parsed.doubt)

@@ -5,10 +5,13 @@ Protocol: server-sent events of chat completions (https://platform.openai.com/do
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
+from habilis.models.arguments import strict_arguments
 from habilis.models.failures import BadReply
+from habilis.models.replies import error_said
 
 Body = dict[str, Any]
 
@@ -16,23 +19,22 @@ Body = dict[str, Any]
 async def streamed(client: Any, path: str, payload: Body, say: Callable[[str], None]) -> Body:
     """The body of the reply to `payload`; `say` is told its text as it comes.
 
-    Raises `BadReply` for a stream that ends before its end, and what the client raises.
+    Raises `BadReply` for a stream that ends before its end or is none, `ServerSaid` for an error in the middle of it,
+    and what the client raises.
     """
-    from openai import AsyncStream, BadRequestError
+    from openai import APIConnectionError, APIError, APIStatusError, AsyncStream
 
-    options = {"cast_to": object, "stream": True, "stream_cls": AsyncStream[object]}
-    body = {**payload, "stream": True}
-    try:
-        stream = await client.post(path, body={**body, "stream_options": {"include_usage": True}}, **options)
-    except BadRequestError as error:
-        if "stream_options" not in str(error):
-            raise
-        stream = await client.post(path, body=body, **options)
     whole = StreamedBody()
-    async for chunk in stream:
-        text = whole.add(chunk)
-        if text:
-            say(text)
+    stream = await client.post(path, body=payload, cast_to=object, stream=True, stream_cls=AsyncStream[object])
+    try:
+        async for chunk in stream:
+            text = whole.add(chunk)
+            if text:
+                say(text)
+    except (APIStatusError, APIConnectionError):
+        raise
+    except APIError as error:
+        raise error_said(error.body) from None
     return whole.body()
 
 
@@ -53,29 +55,48 @@ class StreamedBody:
         self._head |= {key: chunk[key] for key in ("model", "usage", "error") if chunk.get(key)}
         choices = chunk.get("choices") or []
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        self._head |= {"error": choice["error"]} if choice.get("error") else {}
         self._finish = choice.get("finish_reason") or self._finish
         delta = choice.get("delta") or {}
+        if not isinstance(delta, dict):
+            raise BadReply(f"the server streamed {type(delta).__name__} in place of a piece of a reply")
         for name in ("reasoning_content", "reasoning", "refusal"):
             if isinstance(delta.get(name), str):
                 self._message[name] = self._message.get(name, "") + delta[name]
-        for part in delta.get("tool_calls") or ():
+        parts = delta.get("tool_calls") or ()
+        for part in parts if isinstance(parts, list | tuple) else [parts]:
             self._call(part)
+        if isinstance(delta.get("function_call"), dict):  # how calls were sent before there could be several
+            self._call({"index": 0, "function": delta["function_call"]})
         said = delta.get("content", choice.get("text"))
         text = said if isinstance(said, str) else ""
         self._message["content"] += text
         return text
 
-    def _call(self, part: Body) -> None:
-        """A piece of a call. Where a server gives no place, an id begins a new call."""
-        index = part.get("index")
+    def _call(self, part: Any) -> None:
+        """A piece of a call. Where a server gives no place, or the same to all, an id or a name begins a new one."""
+        function = part.get("function") or {} if isinstance(part, dict) else None
+        if not isinstance(function, dict):
+            raise BadReply("the server streamed a tool call without a function")
+        index, given = part.get("index"), function.get("arguments")
         key = index if index is not None else part.get("id") or max(len(self._calls) - 1, 0)
-        if key not in self._places:
-            self._places[key] = len(self._calls)
+        place = self._places.get(key)
+        if place is None or self._begins_anew(self._calls[place], part.get("id"), function.get("name")):
+            place = self._places[key] = len(self._calls)
             self._calls.append({"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
-        call, function = self._calls[self._places[key]], part.get("function") or {}
+        call = self._calls[place]
         call["id"] = call["id"] or part.get("id")
         call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
-        call["function"]["arguments"] += function.get("arguments") or ""
+        text = given if isinstance(given, str) or given is None else json.dumps(given, ensure_ascii=False)
+        call["function"]["arguments"] += text or ""
+
+    def _begins_anew(self, call: Body, part_id: Any, name: Any) -> bool:
+        """Whether a piece with this id and name is no part of `call`, at whose place it came."""
+        if not name or not call["function"]["name"]:
+            return False
+        if part_id and call["id"]:
+            return bool(part_id != call["id"])
+        return bool(call["function"]["arguments"]) and strict_arguments(call["function"]["arguments"]) is not None
 
     def body(self) -> Body:
         """The whole. Raises `BadReply` if the stream never said that it was at its end."""

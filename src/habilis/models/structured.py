@@ -20,6 +20,7 @@ from habilis.models.client import Client
 from habilis.models.exchange import Exchange, RequestRefused, Wire
 from habilis.models.forms import FormProblem, read_form, schema_of, strict_schema, tightened
 from habilis.models.history import repair_history
+from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
 from habilis.models.tape import Request
 from habilis.models.wire import request_part
 
@@ -36,9 +37,10 @@ CORRECTIONS = 2
 
 
 class Modes:
-    """Which mode worked, by server and model."""
+    """Which mode worked, by server and model; beside it the `quirks` that came up on the way."""
 
-    def __init__(self) -> None:
+    def __init__(self, quirks: KnownQuirks | None = None) -> None:
+        self.quirks = quirks or KnownQuirks()
         self._worked: dict[tuple[str, str], Mode] = {}
 
     def first(self, client: Client) -> Mode:
@@ -49,7 +51,7 @@ class Modes:
         self._worked[(client.where, client.name)] = mode
 
 
-PROCESS_MODES = Modes()
+PROCESS_MODES = Modes(PROCESS_QUIRKS)
 """What this process has learnt; servers do not change their minds between two tasks."""
 
 
@@ -226,6 +228,9 @@ def _said(reply: AIMessage) -> Any:
         return reply.tool_calls[0]["args"]
     if reply.invalid_tool_calls:
         return reply.invalid_tool_calls[0]["args"] or ""
+    thought = str(reply.additional_kwargs.get("reasoning_content") or "").strip()
+    if not reply.content and thought[:1] + thought[-1:] == "{}":
+        return thought  # a server that takes all that a thinking model says in a form for its thinking
     return reply.content
 
 

@@ -7,6 +7,7 @@ The request settles the head, so nothing is guessed.
 from __future__ import annotations
 
 import ast
+import datetime
 import json
 import sys
 import textwrap
@@ -22,6 +23,7 @@ from habilis.tools.contract import META, ContractError, read_contract
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict", "array": "list"}
 _ALWAYS_THERE = frozenset({"pydantic", "pydantic_core", "typing_extensions", "annotated_types"})
 _IMPORT = "from pydantic import BaseModel"
+_TWO_MEANINGS = "datetime"
 
 
 def skeleton(request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -65,6 +67,63 @@ def completed(source: str, request: ToolRequest, files: Sequence[Mapping[str, An
     lines = source.splitlines(keepends=True)
     head = "\n\n".join([_IMPORT, *lacking])
     return f"{''.join(lines[:after])}{head}\n\n\n{''.join(lines[after:])}"
+
+
+def with_imports(source: str) -> str:
+    """`source` with an import for each module of the standard library that it uses and never names otherwise.
+
+    `json.load(file)` in a module that binds no `json` anywhere can only fail, and can only mean one thing.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = syntax_tree(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return source
+    named = _named(tree)
+    unbound = _used(tree) - named if "*" not in named else set()
+    lacking = [f"import {name}\n" for name in sorted(unbound & sys.stdlib_module_names - {_TWO_MEANINGS})]
+    if _TWO_MEANINGS in unbound:
+        lacking.append(_import_of_datetime(tree))
+    if not lacking:
+        return source
+    after = max((node.end_lineno or 0 for node in tree.body if _stays_first(node)), default=0)
+    lines = source.splitlines(keepends=True)
+    return "".join([*lines[:after], *lacking, *lines[after:]])
+
+
+def _used(tree: ast.Module) -> set[str]:
+    """Names of which an attribute is taken."""
+    return {
+        node.value.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and isinstance(node.ctx, ast.Load)
+    }
+
+
+def _named(tree: ast.Module) -> set[str]:
+    """Names that are bound anywhere in a module, in whatever way."""
+    named: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            named.add(node.id)
+        elif isinstance(node, ast.arg):
+            named.add(node.arg)
+        elif isinstance(node, ast.alias):
+            named.add(node.asname or node.name.partition(".")[0])
+        elif isinstance(name := getattr(node, "name", None), str):  # functions, classes, errors, patterns
+            named.add(name)
+    return named
+
+
+def _import_of_datetime(tree: ast.Module) -> str:
+    """The module, or the class in it that bears its name, by what is taken of it."""
+    taken = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == _TWO_MEANINGS
+    }
+    return "import datetime\n" if taken & set(dir(datetime)) else "from datetime import datetime\n"
 
 
 def undeclared(source: str) -> str:

@@ -40,7 +40,7 @@ from habilis.tools.names import safe_name
 from habilis.tools.records import RecordedCall
 from habilis.tools.replay import Replayer, compact, distinct
 from habilis.tools.reviving import revived
-from habilis.tools.skeleton import as_asked, skeleton
+from habilis.tools.skeleton import as_asked, skeleton, with_imports
 from habilis.tools.writers import extract_code
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 MAX_FED_BACK_CHARS = 20_000
 BEGINS_LINES, BEGINS_CHARS = 5, 600
 SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
+SAME_AGAIN = "This is the version that failed before, letter by letter. It still fails; change what the reason names."
 
 Purpose = Literal["build", "enhance", "merge"]
 Failed = TypeVar("Failed")
@@ -324,15 +325,19 @@ class Smith:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
         self._host.start_trials(self._library.private.aside_root())
         reason = failure = ""
+        refused: dict[str, str] = {}
         for attempt in range(1, job.attempts + 1):
             source = ""
             prompt = job.prompt(failure)
             try:
                 source = extract_code(await self._writer.write(prompt.system, prompt.user))
-                source = job.whole(source)
+                source = with_imports(job.whole(source))
+                if source in refused:
+                    raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
                 return _Made(attempt, await self._gate.check(source, job.wanted))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)
+                refused.setdefault(source, reason)
                 self._emit(ToolRejected(tool=job.wanted.name, purpose=job.purpose, attempt=attempt, reason=reason))
                 failure = _fed_back(reason, source)
         return f"{job.attempts} attempts failed; the last one: {reason}"
