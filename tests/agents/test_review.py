@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from habilis import Team
-from habilis.agents.grounding import stands_on
+from habilis.agents.grounding import doubt
 from habilis.core.errors import BudgetReached, ModelUnreachable
 
 from .conftest import Script, Stage, call, calling, tool_source
@@ -90,6 +90,12 @@ async def test_an_answer_that_stays_invented_never_stands_for_what_was_found(sta
     assert "invented" in stage.sink.of("notice")[-1].text
 
 
+async def test_a_number_that_the_findings_write_as_a_word_may_be_given_in_digits(stage: Stage) -> None:
+    script = Script(["There are five of them."], answers=[{"final_answer": "5"}])
+    result = await stage.play(script, question="How many are there?")
+    assert (result.status, result.final_answer) == ("answered", "5")
+
+
 @pytest.mark.parametrize(
     ("answer", "stands"),
     [
@@ -104,12 +110,17 @@ async def test_an_answer_that_stays_invented_never_stands_for_what_was_found(sta
     ],
 )
 def test_only_the_obvious_is_doubted(answer: str, stands: bool) -> None:
-    assert stands_on(answer, ["OSAKA has 19013000", "which city?"]) is stands
+    assert (doubt(answer, ["OSAKA has 19013000", "which city?"]) == "") is stands
 
 
 def test_a_number_cannot_come_of_findings_without_any() -> None:
-    assert not stands_on("15.2 cm", ["The task requires finding the average of a column.", "What is the average?"])
-    assert stands_on("15.2 cm", ["It is 0.152 m."])
+    assert doubt("15.2 cm", ["The task requires finding the average of a column.", "What is the average?"]) == "number"
+    assert doubt("15.2 cm", ["It is 0.152 m."]) == ""
+
+
+def test_an_answer_in_another_script_may_be_a_translation() -> None:
+    assert doubt("New York, United States", ["最大的城市是纽约。", "Which city is the largest?"]) == ""
+    assert doubt("Нью Йорк Сити", ["Osaka has the most people."]) == ""
 
 
 async def test_a_judge_that_talks_rubbish_never_accepts(stage: Stage) -> None:

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from habilis.agents.grounding import stands_on
+from habilis.agents.grounding import doubt
 from habilis.agents.remembering import exchanges
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
@@ -61,15 +61,20 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
 
 
 async def _from_what_is_known(prompt: Rendered, known: Sequence[str], shop: Workshop) -> AnswerReply:
-    """The answer. One of which nothing is `known` is asked for again, then the findings, known first, are given."""
+    """The answer. One of which nothing is `known` is asked for again, then the findings, known first, are given.
+
+    A number that is given again as it was stands: findings may hold it as a word.
+    """
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer")
-    if stands_on(reply.final_answer, known):
+    doubted = doubt(reply.final_answer, known)
+    if not doubted:
         return reply
     messages += [AIMessage(reply.model_dump_json()), HumanMessage(INVENTED)]
-    reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer from findings")
-    if stands_on(reply.final_answer, known):
-        return reply
+    again = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer from findings")
+    insists = doubted == "number" and again.final_answer.strip() == reply.final_answer.strip()
+    if insists or not doubt(again.final_answer, known):
+        return again
     shop.emit(Notice(level="warning", text="The findings are given as they are: the answer made of them was invented."))
     return AnswerReply(final_answer=known[0][:8_000])
 
