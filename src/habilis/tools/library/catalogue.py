@@ -7,11 +7,9 @@ file can be deleted at any time: it is made again.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +18,7 @@ from habilis.core.types import FORMAT, Effects, ToolCard
 from habilis.rundir import atomic_write
 from habilis.tools.library.folder import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Library
 from habilis.tools.library.imaging import image
+from habilis.tools.library.reading import without_collecting
 from habilis.tools.library.tool import Tool
 from habilis.tools.retrieval import BM25Retriever
 
@@ -56,7 +55,7 @@ class Catalogue:
     @classmethod
     def of(cls, folder: Path, known: Catalogue | None = None) -> Catalogue:
         """The catalogue of `folder` as its files are now; what `known` (or its own file) tells truly is not read."""
-        with _uncollected():
+        with without_collecting():
             before = known._rows if known is not None else _read(folder)
             library = Library(folder)
             rows, names = {}, tool_files(folder)
@@ -126,19 +125,6 @@ class _Row:
             one.model,
             one.requirements,
         ]
-
-
-@contextlib.contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without garbage collection: a hundred thousand objects are made that all stay, and each look through them, and
-    through all that the process holds besides, would find nothing."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _read(folder: Path) -> dict[str, _Row]:

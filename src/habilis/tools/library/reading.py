@@ -51,7 +51,7 @@ class Reader:
         many = len(files) > KEPT_FROM
         if many and self._remembered is None:
             self._remembered = Remembered(self._folder)
-        with _without_collecting() if many else contextlib.nullcontext():
+        with without_collecting() if many else contextlib.nullcontext():
             entries = [self.entry(file) for file in files]
         if len(self._seen) > len(files):
             self._seen = {file: self._seen[file] for file in files if file in self._seen}
@@ -151,7 +151,7 @@ class Reader:
 
 
 @contextlib.contextmanager
-def _without_collecting() -> Iterator[None]:
+def without_collecting() -> Iterator[None]:
     """No search for garbage meanwhile: among ten thousand tools that live on it would find none, and take as long."""
     was_on = gc.isenabled()
     gc.disable()
