@@ -200,7 +200,7 @@ async def weight(repeats: int) -> list[Figure]:
         loaded = weight_mb()
     return [
         Figure("memory of a server that waits, MiB", "", [idle]),
-        Figure("… with its last tools loaded for their next calls", "", [loaded]),
+        Figure("… with its last tool loaded for the next call", "", [loaded]),
     ]
 
 

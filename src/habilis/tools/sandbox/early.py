@@ -16,7 +16,8 @@ from habilis.tools.sandbox.pipes import Ears
 
 LOAD_S, KEEP_S, PATIENCE_S = 10.0, 60.0, 2.0
 """How long a tool may take to load, how long it is kept, and how long a call waits for one that is being loaded."""
-MOST = 2
+MOST = 1
+"""Tools that are kept loaded. Each takes memory, as does the process that waits for the first call of any other."""
 AT_ONCE = 32
 """For how many calls at once a seed's limit of processes is made; all that are split off from it inherit it."""
 

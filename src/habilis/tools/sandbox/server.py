@@ -40,8 +40,6 @@ MESSAGE_BYTES, MOST_DESCRIPTORS = 256, 8
 BASE = 9  # descriptors up to here are put in order in a call
 SWEEP_S = 1.0
 SPARE, QUIET_MS = 1, 2
-ENOUGH_SEEDS = 2
-"""So many loaded tools wait that no process need wait for any other: each of them takes memory."""
 SPROUT_MS = 1_000
 """How long a seed may take to make a process: longer, and its tool has meddled with it."""
 
@@ -75,7 +73,7 @@ class Server:
     def serve(self) -> None:
         """Until the host lets go. A fork costs more than a call, so some are made ahead, when nothing else is to do."""
         while True:
-            wanted = len(self.spare) < self.spares and not self.soiled and self.seeds() < ENOUGH_SEEDS
+            wanted = len(self.spare) < self.spares and not self.soiled
             ready = {found for found, _ in self.poll.poll(QUIET_MS if wanted else None)}
             if wanted and not ready:
                 self.spare.append(self.fork(rehearsed=True))
@@ -89,9 +87,6 @@ class Server:
                     self.end(number)
             if control and not self.hear():
                 return
-
-    def seeds(self) -> int:
-        return sum(process.waits for process in self.running.values())
 
     def hear(self) -> bool:
         """Take one message; False at the end."""
