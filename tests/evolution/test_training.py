@@ -18,6 +18,8 @@ from .conftest import World, processes_below
 from .doubles import QUESTIONS
 
 PATIENCE_S = 60.0
+BENCHMARK = Path(__file__).parents[2] / "examples" / "benchmark" / "tasks.jsonl"
+BENCHMARK_AS_SHIPPED = ["evolution.batch_size=8", "evolution.merge_policy=model"]
 
 
 async def test_a_run_answers_its_rows_and_its_library_grows_step_by_step(world: World) -> None:
@@ -305,6 +307,29 @@ async def test_killed_at_each_point_of_the_journal_a_run_comes_to_the_very_same_
         assert _same_but_for_time(training.steps) == _same_but_for_time(whole.steps)
         one, other = (world.runs / run / "generations" / "0001" for run in ("whole", name))
         assert digest(one) == digest(other), place
+
+
+@pytest.mark.slow
+async def test_the_shipped_benchmark_killed_again_and_again_comes_to_the_very_same_library(world: World) -> None:
+    orders = {"dataset": str(BENCHMARK), "settings": [*ONE_BY_ONE, *BENCHMARK_AS_SHIPPED]}
+    code, out, errors = await finished(world.start(**orders, name="whole", kill_point=[0, ""]))
+    assert (code, out.split()[0]) == (0, "done"), errors
+    calls = world.server.finished
+    kills: list[dict[str, Any]] = [{"kill_point": [step, place]} for step, place in enumerate(get_args(Point), 1)]
+    kills += [{"kill_at": at, "kill_point": [0, ""]} for at in (40, 170)]  # in the middle of tasks
+    on_its_way = 0
+    for number, kill in enumerate(kills):
+        code, _, errors = await finished(world.start(**orders, **kill, name="killed", resume=number > 0))
+        assert code == -9, errors
+        on_its_way = world.server.finished - calls - world.replies_on_tapes("killed")
+        assert 0 <= on_its_way <= number + 1, f"{kill}: a kill costs no more than the reply that was on its way"
+    code, out, errors = await finished(world.start(**orders, name="killed", kill_point=[0, ""], resume=True))
+    assert (code, out.split()[0]) == (0, "done"), errors
+    assert world.server.finished - calls == calls + on_its_way, "no finished call was made again"
+    assert world.answers("killed") == world.answers("whole")
+    assert len(world.answers("killed")) == 72
+    one, other = ((world.runs / run / "library").resolve() for run in ("whole", "killed"))
+    assert (one.name, digest(one)) == (other.name, digest(other))
 
 
 def _same_but_for_time(steps: Any) -> list[Any]:

@@ -1,8 +1,8 @@
 """A process that trains, and may kill itself with SIGKILL. Its one argument holds orders as JSON:
 
-name, rows, settings, resume; `kill_at`: at the n-th event of a task or a step; `kill_absorbing`: [step, when], with
-`before` or `after` for when; `kill_point`: [step, point of the journal], with the real curator; `file_limit`: no file
-may grow beyond so many bytes, as on a full disk. Prints how the run ended.
+name, rows (ids) or dataset (a file), settings, resume; `kill_at`: at the n-th event of a task or a step;
+`kill_absorbing`: [step, when], with `before` or `after` for when; `kill_point`: [step, point of the journal], with the
+real curator; `file_limit`: no file may grow beyond so many bytes, as on a full disk. Prints how the run ended.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from doubles import Gatherer, rows_of
 
 from habilis import Evolution, load_settings
 from habilis.config import Settings
+from habilis.evolution import datasets
 from habilis.evolution.journal import Journal
 from habilis.evolution.shelf import Absorbed, Shelf
 from habilis.evolution.words import Finished
@@ -100,7 +101,9 @@ def main() -> None:
     if orders.get("resume"):
         training = asyncio.run(evolution.resume(Path("runs") / name))
     else:
-        training = evolution.run_sync(rows_of(*orders.get("rows", [])), name=name, base=Path.cwd())
+        dataset = orders.get("dataset")
+        rows = datasets.load(dataset) if dataset else rows_of(*orders.get("rows", []))
+        training = evolution.run_sync(rows, name=name, base=Path(dataset).parent if dataset else Path.cwd())
     print(training.stopped, killer.seen)
 
 
