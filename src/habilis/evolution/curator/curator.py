@@ -175,7 +175,9 @@ class _Step:
             quarantined, late = await self._collected(collected)
         except BaseException:
             asking.cancel()
-            await asyncio.wait([asking])
+            await asyncio.gather(
+                asking, return_exceptions=True
+            )  # one failure is told; that of the other is the same disk
             raise
         found = await asking
         for name in late:
