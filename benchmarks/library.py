@@ -119,6 +119,7 @@ def plan_tokens(cards: list[ToolCard]) -> int:
         files=[],
         missing=(),
         candidates=shown,
+        tried=[],
         failure_report="",
         build_failures="",
         capabilities="",

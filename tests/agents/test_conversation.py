@@ -174,7 +174,7 @@ async def test_files_of_earlier_turns_need_not_be_read_again(stage: Stage) -> No
 
 async def test_a_turn_without_an_answer_is_told_and_takes_nothing_along(stage: Stage) -> None:
     script = Script(
-        steps=["I do not know"],
+        steps=["Perhaps", "Perhaps", "It is so"],
         reviews=[{"status": "RETRY", "reason": "no conclusion"}] * 2 + [{"status": "FINISH", "reason": "fine"}],
         answers=answers("one", "two"),
     )

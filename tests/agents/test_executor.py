@@ -181,9 +181,10 @@ async def test_rounds_in_which_all_fails_end_with_one_answer_without_tools(stage
     stage.add("boom", tool_source("boom", "raise ValueError('no')"))
     steps = [calling(call("boom", {"x": n}, f"c{n}")) for n in range(3)]
     script = Script([*steps, "All calls failed."], ({"required_tool_names": ["boom"]},))
-    await stage.play(script, "limits.max_enhancements=0")
+    result = await stage.play(script, "limits.max_enhancements=0", "limits.max_attempts=1")
     assert len(script.of("steps")) == 4
     assert script.of("steps")[-1][1] == []
+    assert (result.status, result.review and result.review.by) == ("gave_up", "no call succeeded")
     assert stage.sink.of("execution_ended")[0].stop == "failing"
 
 

@@ -39,6 +39,7 @@ def tokens(library: list[ToolCard]) -> int:
         files=[],
         missing=(),
         candidates=found,
+        tried=[],
         failure_report="",
         build_failures="",
         capabilities="",

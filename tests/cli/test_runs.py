@@ -98,7 +98,7 @@ def test_show_tells_what_happened_with_one_thought_per_round(capsys: Captured) -
         "built    mean (attempts: 2, trial call: passed)",
         "call     mean(a=1)",
         "thought  1: compute\n         mean(a=1) → 2.5\nthought  2 (no reply):",
-        "review   accepted: fine",
+        "review   accepted by judge: fine",
         "answer   2.5",
         "usage    basic: 3 model calls, 1,000 tokens",
     ):

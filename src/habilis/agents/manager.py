@@ -6,31 +6,35 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
+from habilis.agents import rules
 from habilis.agents.planning import as_plan, plan_form, without_builds
 from habilis.agents.remembering import exchanges
-from habilis.agents.state import TaskState
+from habilis.agents.rules import Evidence
+from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
-from habilis.core.types import Plan, Review, Task, ToolCard
+from habilis.core.types import Plan, Review, ToolCard, ToolSpec
 from habilis.prompts import Rendered
+from habilis.tools.presets import ASK_USER
 from habilis.tools.workshop import Workshop
 
 SHOWN_CALLS, SHOWN_CHARS = 30, 400
 USED_BEFORE = 5
 """Tools of earlier turns that a plan is shown in any case, the last used."""
-UNREAD = "no tool call succeeded, so the answer cannot rest on the files; read them with a tool, or have one built"
 STUCK = "the last attempt made no call and gave the answer that was refused before"
 
 
 class ReviewReply(BaseModel):
-    status: Literal["FINISH", "RETRY"]
+    """The reason stands first: a model that says why before it decides contradicts itself less."""
+
     reason: str = Field(max_length=600)
+    status: Literal["FINISH", "RETRY"]
 
 
 @step
@@ -41,13 +45,14 @@ async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Liter
         return await _plan(state, shop, report="")
     review = await _review(state, shop)
     shop.emit(Reviewed(attempt=state["attempt"], review=review))
+    update: TaskState = {"accepted": review.accepted, "review": review.model_dump()}
     if review.accepted:
-        return Command(update={"accepted": True}, goto="integrator")
-    if state["attempt"] >= shop.settings.limits.max_attempts:
-        return Command(update={"accepted": False, "report": review.reason}, goto="integrator")
-    if _stuck(state):
+        return Command(update=update, goto="integrator")
+    stuck = _stuck(state)
+    if stuck:
         shop.emit(Notice(level="warning", text=f"Giving up: {STUCK}."))
-        return Command(update={"accepted": False, "report": review.reason}, goto="integrator")
+    if stuck or state["attempt"] >= shop.settings.limits.max_attempts:
+        return Command(update={**update, "report": review.reason}, goto="integrator")
     return await _plan(state, shop, report=review.reason)
 
 
@@ -59,14 +64,15 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
             "out_of_rounds": "the round limit was reached without an answer",
             "empty_replies": "the model gave only empty replies",
         }.get(state.get("stop", ""), "no answer was given")
-        return Review(accepted=False, reason=reason)
-    if _brought_files(shop.task) and not any(raw["verdict"] == "success" for raw in state["calls"]):
-        return Review(accepted=False, reason=UNREAD)
+        return Review(accepted=False, reason=reason, by="no answer")
+    if refused := rules.refusal(evidence_of(text, state, shop)):
+        return Review(accepted=False, reason=refused.reason, by=refused.rule)
     prompt = shop.prompts.render(
         "review",
         conversation=exchanges(shop.task),
         question=shop.task.question,
         answer=text,
+        tools=_used(state.get("calls", []), shop),
         invocations=_digest(state.get("calls", [])),
     )
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
@@ -74,13 +80,33 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
         reply = await shop.models.structured(prompt.role, messages, ReviewReply, purpose="review")
     except ModelReplyUnusable as error:
         return Review(accepted=False, reason=f"the review gave no usable verdict ({error})")
+    if reply.status == "FINISH" and rules.speaks_against(reply.reason):
+        return Review(accepted=False, reason=reply.reason, by="the judge's own reason")
     return Review(accepted=reply.status == "FINISH", reason=reply.reason)
 
 
-def _brought_files(task: Task) -> bool:
-    """Whether the question brought files of its own; those of earlier turns were read then, or need not be now."""
-    before = set(task.earlier.files) if task.earlier else set()
-    return any(file.path not in before for file in task.files)
+def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:
+    """What `answer` is held against: the log of calls, the files that this question brought, what the user said."""
+    task, calls = shop.task, [unpacked(raw, shop.tape) for raw in state.get("calls", [])]
+    before = set(task.earlier.files) if task.earlier else set()  # read then, or need not be now
+    said = [str(m.content) for m in state.get("messages", []) if isinstance(m, ToolMessage) and m.name == ASK_USER]
+    return Evidence(
+        answer=answer,
+        question=task.question,
+        calls=calls,
+        attempt=state["attempt"],
+        files=[file for file in task.files if file.path not in before],
+        known=[*said, *(f"{turn['question']}\n{turn['answer']}" for turn in exchanges(task))],
+        unseen=frozenset(name for name in {call.tool for call in calls} if _reads_unseen(name, shop)),
+    )
+
+
+def _reads_unseen(name: str, shop: Workshop) -> bool:
+    """Whether no record tells which files a call of tool `name` opened."""
+    if shop.presets.has(name) or shop.external.get(name) is not None:
+        return True
+    tool = shop.library.get(name)
+    return tool is not None and bool(tool.requirements)
 
 
 def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
@@ -95,6 +121,12 @@ def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     ]
 
 
+def _used(calls: Sequence[dict[str, Any]], shop: Workshop) -> list[ToolSpec]:
+    """What each tool behind the answer does: a judge that sees results alone takes an average for a maximum."""
+    names = dict.fromkeys(raw["tool"] for raw in calls[-SHOWN_CALLS:])
+    return [tool.spec for name in names if (tool := shop.tool(name)) is not None]
+
+
 def _stuck(state: TaskState) -> bool:
     """Whether another attempt has nothing new to stand on: same answer as before, no tool called in between."""
     called = any(raw["attempt"] == state["attempt"] for raw in state.get("calls", []))
@@ -103,7 +135,8 @@ def _stuck(state: TaskState) -> bool:
 
 async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Literal["tool_developer", "integrator"]]:
     """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
-    candidates = _candidates(state, shop)
+    tried = _tried(state, shop) if report else []
+    candidates = [card for card in _candidates(state, shop) if card.name not in tried]
     prompt = shop.prompts.render(
         "plan",
         conversation=exchanges(shop.task),
@@ -111,19 +144,34 @@ async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Lit
         files=shop.files_view,
         missing=shop.task.missing,
         candidates=candidates,
+        tried=tried,
         failure_report=report,
         build_failures="\n".join(state.get("build_failures", [])),
         capabilities=state.get("capabilities", ""),
         frozen=not shop.settings.tools.synthesis,
     )
-    plan, remarks = await _asked_for_plan(prompt, candidates, shop)
+    plan, remarks = await _asked_for_plan(prompt, candidates, tried, shop)
     if plan is None:
         plan = Plan(reuse=tuple(state["bound"]))
     for remark in remarks:
         shop.emit(Notice(level="warning", text=remark))
     shop.emit(Planned(attempt=state["attempt"] + 1, plan=plan))
     update: TaskState = {"plan": plan.model_dump(mode="json"), "report": report, "build_failures": remarks}
+    if plan.build:
+        update["bound"] = [name for name in state["bound"] if name not in tried]
     return Command(update=update, goto="tool_developer")
+
+
+def _tried(state: TaskState, shop: Workshop) -> list[str]:
+    """Tools that were there already and whose calls led to a refused answer: the next plan builds another instead."""
+    if not shop.settings.tools.synthesis:
+        return []
+    own = set(shop.library.private.names())
+    return [
+        name
+        for name in dict.fromkeys(raw["tool"] for raw in state["calls"])
+        if name in state["bound"] and name not in own
+    ]
 
 
 def _candidates(state: TaskState, shop: Workshop) -> list[ToolCard]:
@@ -137,11 +185,11 @@ def _candidates(state: TaskState, shop: Workshop) -> list[ToolCard]:
 
 
 async def _asked_for_plan(
-    prompt: Rendered, candidates: Sequence[ToolCard], shop: Workshop
+    prompt: Rendered, candidates: Sequence[ToolCard], tried: Sequence[str], shop: Workshop
 ) -> tuple[Plan | None, list[str]]:
     """The plan, and remarks on what was changed in it; None when the model gave none.
 
-    A plan that names only tools that are not there, and asks for none, is sent back once: the model meant to have them.
+    A plan that names only tools that are not there, or were tried in vain, and asks for none is sent back once.
     """
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     remarks: list[str] = []
@@ -154,8 +202,10 @@ async def _asked_for_plan(
         plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])
         if not shop.settings.tools.synthesis:
             return without_builds(plan, remarks)
-        if plan.reuse or plan.build or not remarks:
+        in_vain = [name for name in plan.reuse if name in tried]
+        if plan.build or len(plan.reuse) > len(in_vain) or not (remarks or in_vain):
             break
+        remarks += [f"{name} was called before, and its answer was refused; request a new tool." for name in in_vain]
         told = shop.prompts.render("replan", remarks=remarks)
         messages = [*messages, AIMessage(reply.model_dump_json()), HumanMessage(told.user)]
     return plan, remarks

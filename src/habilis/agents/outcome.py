@@ -10,7 +10,7 @@ from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
 from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable, ReplayMismatch
 from habilis.core.events import Notice, ToolArchived
-from habilis.core.types import Answer, Invocation, Status, TaskResult
+from habilis.core.types import Answer, Invocation, Review, Status, TaskResult
 from habilis.tools.workshop import Workshop
 
 MENDED = ("enhanced", "forked")
@@ -63,6 +63,7 @@ def make_result(end: End, shop: Workshop, *, seconds: float, run_dir: Path) -> T
         answer_data=answer.data,
         error=reason,
         question_asked=end.question,
+        review=Review.model_validate(state["review"]) if state.get("review") else None,
         files=tuple(_files_made(calls, shop.workspace)),
         sandbox_level=end.level,
         model=shop.models.name("basic"),

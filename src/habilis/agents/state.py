@@ -24,7 +24,8 @@ class TaskState(TypedDict, total=False):
 
     `attempt` counts executions. `plan` is a `Plan`, `answer` an `Answer` as JSON. `calls` is the log of invocations
     (see `packed`). `pending` is the executor's answer, `earlier` those of earlier attempts, `summary` what an
-    execution that ran out of rounds had to say. `report` is the reason of the last RETRY. `position` counts thoughts.
+    execution that ran out of rounds had to say. `review` is the last `Review` as JSON, `report` the reason of its
+    RETRY. `position` counts thoughts.
     `tape` is how far the tape was used when the step ended (`agents.steps`).
     """
 
@@ -39,6 +40,7 @@ class TaskState(TypedDict, total=False):
     summary: str
     stop: Stop
     accepted: bool
+    review: dict[str, Any]
     answer: dict[str, Any]
     answer_error: str
     messages: list[BaseMessage]

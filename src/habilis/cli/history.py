@@ -105,8 +105,9 @@ def _take(history: TaskHistory, row: dict[str, Any]) -> None:
     elif kind == "told":
         told.append(("you", row["answer"]))
     elif kind == "reviewed":
-        word = "accepted" if row["review"]["accepted"] else "sent back"
-        told.append(("review", f"{word}: {one_line(row['review']['reason'], 300)}"))
+        review = row["review"]
+        word = f"{'accepted' if review['accepted'] else 'sent back'} by {review.get('by', 'judge')}"
+        told.append(("review", f"{word}: {one_line(review['reason'], 300)}"))
     elif kind == "notice" and row["level"] != "info":
         told.append((row["level"], row["text"]))
     elif kind == "model_retry":

@@ -231,10 +231,11 @@ class Invocation(Frozen):
 
 
 class Review(Frozen):
-    """The manager's word on an execution."""
+    """The manager's word on an execution. `by`: the judge, or the name of the rule that refused before it was asked."""
 
     accepted: bool
     reason: str
+    by: str = "judge"
 
 
 class Answer(Frozen):
@@ -277,8 +278,9 @@ class TaskResult(Frozen):
     """The outcome of one task. `answered` only if a review accepted an execution and the integrator succeeded.
 
     For any other status the best text there is stands in `final_answer` and the reason in `error`. `question_asked`
-    is set when status is `waiting`. `answer_data` is the answer as data, where a schema asked for it. `model` says
-    what answered; the offline demonstration model is named as such.
+    is set when status is `waiting`. `review` is the last word on an execution, with who gave it. `answer_data` is the
+    answer as data, where a schema asked for it. `model` says what answered; the offline demonstration model is named
+    as such.
     """
 
     format: int = FORMAT
@@ -290,6 +292,7 @@ class TaskResult(Frozen):
     answer_data: Any = None
     error: str | None = None
     question_asked: str | None = None
+    review: Review | None = None
     files: tuple[str, ...] = ()
     sandbox_level: str = ""
     model: str = ""

@@ -1,0 +1,175 @@
+"""An answer that nothing bears out is refused before any judge is asked, and a good one is left to the judge."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from habilis.agents.rules import Evidence, refusal, speaks_against
+from habilis.core.types import CallError, CallOutcome, Invocation, TaskFile
+
+FILE = TaskFile(named="sales.csv", path="/data/sales.csv")
+
+
+def called(
+    result: Any = None,
+    *,
+    error: str = "",
+    attempt: int = 1,
+    opened: Sequence[str] = (),
+    tool: str = "tool",
+    **arguments: Any,
+) -> Invocation:
+    outcome = CallOutcome(
+        output=result, error=CallError(kind="crashed", message=error) if error else None, opened=tuple(opened)
+    )
+    failed = bool(error) or (isinstance(result, dict) and bool(result.get("error")))
+    return Invocation(
+        call_id="c",
+        tool=tool,
+        arguments=arguments,
+        outcome=outcome,
+        verdict="failure" if failed else "success",
+        text=error or str(result),
+        attempt=attempt,
+    )
+
+
+def rule_of(answer: str, question: str = "What is it?", calls: Sequence[Invocation] = (), **more: Any) -> str:
+    found = refusal(Evidence(answer=answer, question=question, calls=calls, attempt=1, **more))
+    return found.rule if found else ""
+
+
+GOOD = called({"total": 42})
+
+
+def test_an_answer_after_calls_that_all_failed_rests_on_nothing() -> None:
+    assert rule_of("It is 42.", calls=[called(error="KeyError: 'x'")]) == "no call succeeded"
+    assert rule_of("It is 42.", calls=[called({"error": "no such column"})]) == "no call succeeded"
+
+
+def test_a_call_of_an_earlier_attempt_does_not_bear_out_what_a_later_one_failed_to_find() -> None:
+    evidence = Evidence("It is 42.", "What?", [GOOD, called(error="boom", attempt=2)], attempt=2)
+    found = refusal(evidence)
+    assert found is not None
+    assert found.rule == "no call succeeded"
+
+
+def test_one_success_among_failures_is_enough_to_go_on() -> None:
+    assert rule_of("It is 42.", calls=[called(error="boom"), GOOD]) == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "The product is: FileNotFoundError: [Errno 2] No such file or directory: 'numbers.csv'",
+        "Result: [Errno 13] something",
+        "Traceback (most recent call last): …",
+        "The answer is `KeyError: 'wind'`",
+        "column 'wind' is not in the table; the columns are a, b",
+    ],
+)
+def test_the_text_of_an_error_is_no_result(answer: str) -> None:
+    failed = called(error="ValueError: column 'wind' is not in the table; the columns are a, b")
+    assert rule_of(answer, calls=[failed, GOOD]) == "an error's text"
+
+
+def test_an_error_that_the_question_is_about_may_be_given() -> None:
+    log = called({"line": "KeyError: 'wind' in row 3"})
+    assert rule_of("KeyError: 'wind'", "Which error does the log show?", [log]) == ""
+    assert rule_of("It means KeyError: a key is not there", "What does KeyError: 'x' mean?") == ""
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I could not find the highest value.",
+        "I'm sorry, but I cannot determine the average.",
+        "The product cannot be computed with the tools given.",
+        "The file temps.csv was not found.",
+        "It was not possible to read the table.",
+        "The tool failed, so the answer is 0.",
+        "Ich konnte die Datei nicht lesen.",
+        "Der Mittelwert konnte nicht berechnet werden.",
+        "Je n'ai pas trouvé la valeur.",
+        "No se pudo leer el archivo.",
+        "无法确定答案。",
+        "Не удалось найти файл.",
+    ],
+)
+def test_a_refusal_dressed_as_an_answer_is_none(answer: str) -> None:
+    assert rule_of(answer, calls=[GOOD]) == "something missing"
+
+
+@pytest.mark.parametrize(
+    ("answer", "question"),
+    [
+        ("12 values are missing in the column price.", "How many values are missing?"),
+        ("The column price has the most missing values.", "Which column has the most missing values?"),
+        ("No, 7 is not in the list.", "Is 7 in the list?"),
+        ("Nobody was hired in 2019.", "Who was hired in 2019?"),
+        ("There is no error in the log.", "Is there an error in the log?"),
+        ("The highest failure rate is 3 %.", "What is the highest failure rate?"),
+        ("Nein, das ist nicht möglich ohne Visum.", "Darf man ohne Visum einreisen?"),
+        ("3 requests were rejected.", "How many requests were rejected?"),
+    ],
+)
+def test_what_is_said_of_the_matter_itself_is_an_answer(answer: str, question: str) -> None:
+    assert rule_of(answer, question, [called({"text": "found"})]) == ""
+
+
+def test_words_of_a_source_are_not_the_answers_own() -> None:
+    page = called({"text": "The treasure could not be found until 1922."})
+    assert rule_of("The treasure could not be found until 1922.", "What does the page say?", [page]) == ""
+
+
+def test_an_answer_about_a_file_that_no_call_opened_rests_on_nothing() -> None:
+    summed = called({"sum": 15}, numbers=[1, 2, 3, 4, 5])
+    assert rule_of("15", "What is the total in sales.csv?", [summed], files=[FILE]) == "no file opened"
+    read = called({"sum": 15}, opened=["/data/sales.csv"])
+    assert rule_of("15", "What is the total in sales.csv?", [read], files=[FILE]) == ""
+
+
+def test_a_folder_is_read_by_any_file_in_it() -> None:
+    folder = TaskFile(named="logs", path="/data/logs", is_dir=True)
+    assert rule_of("3", calls=[called({"n": 3}, opened=["/data/logs/a.txt"])], files=[folder]) == ""
+    assert rule_of("3", calls=[called({"n": 3}, opened=["/data/logs2/a.txt"])], files=[folder]) == "no file opened"
+
+
+def test_a_tool_whose_reading_nobody_sees_is_believed_by_its_arguments() -> None:
+    looked = called("a cat", tool="image_text_query", image_path="sales.csv", query="what?")
+    other = called("a cat", tool="image_text_query", image_path="other.png", query="what?")
+    unseen = frozenset({"image_text_query"})
+    assert rule_of("a cat", calls=[looked], files=[FILE], unseen=unseen) == ""
+    assert rule_of("a cat", calls=[other], files=[FILE], unseen=unseen) == "no file opened"
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The answer does not address the question, but gives an average.",
+        "The tool failed to provide the result.",
+        "The result is incorrect.",
+        "No conclusion was reached.",
+        "Nothing was found in the file.",
+        "The answer seems fine, however the tool call failed with an error.",
+        "The answer isn't supported by the tool results.",
+    ],
+)
+def test_a_reason_that_speaks_against_the_answer_is_heard(reason: str) -> None:
+    assert speaks_against(reason)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The answer has a conclusion that the tool results bear out.",
+        "fine",
+        "The maximum of the column wind was computed by a tool, which is what was asked.",
+        "The mean was computed from 12 rows, without missing values.",
+        "It rests on average_column, and gives the number that was asked for.",
+        "The answer names the file that was not found, as the question asks.",
+    ],
+)
+def test_a_reason_that_speaks_for_it_is_no_contradiction(reason: str) -> None:
+    assert not speaks_against(reason)
