@@ -3,9 +3,9 @@
     python benchmarks/claims.py --base-url http://127.0.0.1:8080/v1 [--library empty] [--half tuning|held] [--first N]
 
 Forty small questions (`claim_cases/data.py`), each one `habilis run` in a process of its own with a fresh copy of the
-library, from which nothing is carried over. A wrong claim is an `answered` that is not right; where the files do not hold the
-answer, every `answered` is wrong. Slow on purpose: one after another. `--beside smolagents` asks its CodeAgent the same
-questions with the same model, where that package is installed.
+library, from which nothing is carried over. A wrong claim is an `answered` that is not right; where the files do not
+hold the answer, every `answered` is wrong. Slow on purpose: one after another. `--beside smolagents` asks its CodeAgent
+the same questions with the same model, where that package is installed.
 """
 
 from __future__ import annotations
