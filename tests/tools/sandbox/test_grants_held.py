@@ -73,8 +73,8 @@ async def test_variables_come_from_the_environment_that_was_decided_on(
     """Neither does a call get another value than the one that was looked at, nor its record name one that it lacks."""
     names = ("API_TOKEN", "NEIGHBOURS_TOKEN", "ONLY_THERE")
     environ = {"API_TOKEN": "another-value", "ONLY_THERE": "there-alone"}
-    body = f"found = [n for n in {names} if n in os.environ]\nreturn OutputModel(value=[*found, len(os.environ[found[0]])])"
-    reader = tool("import os\n" + body)
+    found = f"found = [n for n in {names} if n in os.environ]"
+    reader = tool(f"import os\n{found}\nreturn OutputModel(value=[*found, len(os.environ[found[0]])])")
     grant = await Grants(env_allow=names, environ=environ).decide("tool", "v1", Capabilities(env=names))
     assert grant.env == ("API_TOKEN", "ONLY_THERE")
     given = await host_with(level).call(reader, {}, workspace=workspace, grant=grant)
