@@ -43,6 +43,7 @@ WAYS = (
     ("ip", "route", "add", "local", "168.63.129.16/32", "dev", "lo"),
     ("ip", "-6", "route", "add", "local", "2620:fe::/48", "dev", "lo"),
     ("ip", "-6", "route", "add", "local", "64:ff9b::/96", "dev", "lo"),
+    ("ip", "-6", "route", "add", "anycast", "2620:11::1/128", "dev", "lo"),
     ("ip", "link", "add", "net0", "type", "bridge"),
     ("ip", "link", "set", "net0", "up"),
     ("ip", "addr", "add", "11.0.0.1/24", "dev", "net0", "brd", "11.0.0.255"),
@@ -107,6 +108,7 @@ async def through_doors(service: Service) -> dict[str, Any]:
         for name in (*NAMES, REBINDING, REBINDING):
             found[name] = await told(door, name)
         found["broadcast"] = await told(door, "11.0.0.255")
+        found["anycast"] = await told(door, "[2620:11::1]")
     refused = {"told": found, "heard": list(service.heard)}
     service.heard.clear()
     spelled = [f"{address}:80" for address in OWN.values()]

@@ -60,7 +60,7 @@ def test_any_host_is_none_of_this_machine(machine: dict[str, Any]) -> None:
     assert found["heard"] == []
     told = dict(found["told"])
     assert "502" in told.pop("both.example")  # the public one of its addresses was tried, and nobody is there
-    assert len(told) == 20
+    assert len(told) == 21
     assert all(answer.startswith("HTTP/1.1 403 refused by the sandbox: ") for answer in told.values()), told
     assert "8.8.8.8 is this machine's own address, which only a grant that says 8.8.8.8:80" in told["an address"]
     assert "own.example leads to this machine's own address" in told["own.example"]
