@@ -10,7 +10,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from habilis.config import environment
 from habilis.core.ports import SandboxJob
 from habilis.core.types import CallError, CallOutcome, Traffic
 from habilis.tools.capabilities.secrets import Secrets
@@ -106,10 +105,10 @@ async def under_grant(
         refusal = CallError(kind="denied", message=f"not started: {'; '.join(lacking)}")
         refused = tuple(dict.fromkeys((*grant.denied, *lacking)))
         return {steps[0]: CallOutcome(error=refusal, level=level, refused=refused)}
+    values = grant.values()
+    grant = grant.holding(values)
     if grant.empty:
         return {step: told(outcome, grant) for step, outcome in (await run(job, False)).items()}
-    environ = environment()
-    values = {name: environ[name] for name in grant.env if name in environ}
     wider, secrets = _wider(job, grant, values), Secrets(values)
     recorder = Recorder(secrets.data) if isinstance(network, Recording) and grant.network else None
     async with AsyncExitStack() as opened:
