@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from typing import Literal
 
+from habilis.values.plain import blanked
 from habilis.values.spelled import HAN_BIG, han_numerals, romans, spelled
 from habilis.values.units import NAMES, Unit, unit_of_key, units_of
 
@@ -26,7 +27,10 @@ _SCALES = {
     **dict.fromkeys(("trillion", "trillions", "trn", "billionen"), 12),
     **dict.fromkeys(("lakh", "lakhs", "लाख"), 5) | dict.fromkeys(("crore", "crores", "करोड़"), 7),
     **{sign: len(str(worth)) - 1 for sign, worth in HAN_BIG.items()},
-    **{"mil millones": 9, "m": 6, "b": 9, "t": 12},
+    "mil millones": 9,
+    "m": 6,
+    "b": 9,
+    "t": 12,
 }
 _ONLY_MONEY = frozenset(("b", "t", "mm"))
 """Scales that are none where no currency stands by."""
@@ -63,8 +67,9 @@ _KEY = re.compile(r"(?:[A-Za-z0-9]_|\()([A-Za-z]{1,8})\)?[\"']?\s?[:=|]\s?$")
 _DECADE = re.compile(rf"([12]\d\d0)(?:['’]?s|er(?:n|-Jahren?)?)(?![{_CASED}])")
 _LETTER = re.compile(f"[{_CASED}_]")
 _TWO_PARTS = re.compile(r"\s?(?:,|and|und|et|y|и|)\s?", re.IGNORECASE)
+_LONG_SCALES = _either([scale for scale in _SCALES if len(scale) > 1 or scale > "z"])
 _THOUSANDS_HINT = re.compile(
-    rf"(?:\bin|\ben|\bin\s[$€£]|\ben\s[$€£]|\(|单位[:：]\s?)\s?(?P<scale>{_either([s for s in _SCALES if len(s) > 1 or s > 'z'])}|k)s?(?![{_CASED}])",
+    rf"(?:\b(?:in|en)(?:\s[$€£])?|\(|单位[:：]\s?)\s?(?P<scale>{_LONG_SCALES}|k)s?(?![{_CASED}])",
     re.IGNORECASE,
 )
 
@@ -105,10 +110,10 @@ class Number:
 
 def numbers(text: str) -> Iterator[Number]:
     """The numbers in `text`, which is plain (`values.plain`), in digits first, then in words, where no digits stand."""
-    found = [number for number in _in_digits(text)]
+    found = list(_in_digits(text))
     yield from found
     yield from _durations(found, text)
-    rest = _blanked(text, [(number.start, number.end) for number in found])
+    rest = blanked(text, [(number.start, number.end) for number in found])
     for word in spelled(rest):
         value = Decimal(word.value)
         form: Form = "fraction" if word.over > 1 else "ordinal" if word.ordinal else "word"
@@ -126,16 +131,6 @@ def scales_named(text: str) -> set[Decimal]:
     """Scales in which a text says that its numbers are: `in thousands`, `(Mio.)`."""
     found = {Decimal(1).scaleb(_SCALES[hint["scale"].lower()]) for hint in _THOUSANDS_HINT.finditer(text)}
     return found | ({Decimal(1000)} if re.search(r"\bT(?:EUR|€|\$)|\b000s\b|\b000'?s", text) else set())
-
-
-def _blanked(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """`text` with line feeds where `spans` are, so that nothing is read across them."""
-    pieces, place = [], 0
-    for start, end in sorted(spans):
-        if start >= place:
-            pieces += [text[place:start], "\n" * (end - start)]
-            place = end
-    return "".join([*pieces, text[place:]])
 
 
 def _in_digits(text: str) -> Iterator[Number]:
@@ -163,13 +158,13 @@ def _number(found: re.Match[str], text: str) -> Number | None:
         pairs = [(-value, step) for value, step in pairs]
     money = (found["money"] or "").strip().lstrip("\\")
     after = found.end()
-    if money == "$" and text[after : after + 1] == "$" or "\\" in found[0]:
+    if (money == "$" and text[after : after + 1] == "$") or "\\" in found[0]:
         money, after = "", after + (text[after : after + 1] == "$")  # the dollar signs of a formula
     end, readings = _scaled(text, after, [Reading(*pair) for pair in pairs], money)
-    end, readings = _with_unit(text, end, readings, money, key=text[max(0, found.start() - 16) : found.start()])
-    if not readings or _LETTER.match(text, end):  # no number, or the beginning of a mark such as 5f4dcc
+    end, final = _with_unit(text, end, readings, money, key=text[max(0, found.start() - 16) : found.start()])
+    if not final or _LETTER.match(text, end):  # no number, or the beginning of a mark such as 5f4dcc
         return None
-    return Number(found.start(), end, tuple(readings), form, _pieces(found))
+    return Number(found.start(), end, final, form, _pieces(found))
 
 
 def _pieces(found: re.Match[str]) -> tuple[Decimal, ...]:

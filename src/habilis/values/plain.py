@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -77,3 +78,13 @@ def _plain(char: str) -> str:
     if "⁄" in level:
         return " " + level.replace("⁄", "/")
     return _LEVEL.get(level, level)
+
+
+def blanked(text: str, spans: Iterable[tuple[int, int]]) -> str:
+    """`text` with a sign that is neither letter nor space where `spans` are, so that nothing is read across them."""
+    pieces, place = [], 0
+    for start, end in sorted(spans):
+        if start >= place:
+            pieces += [text[place:start], "\0" * (end - start)]
+            place = end
+    return "".join([*pieces, text[place:]])

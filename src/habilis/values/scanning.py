@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from habilis.values.moments import Moment, moments
 from habilis.values.numbers import Number, numbers
+from habilis.values.plain import blanked
 
 _ENDINGS = (
     "csv|tsv|json|jsonl|txt|pdf|py|log|xlsx?|html?|md|png|jpe?g|gif|zip|gz|xml|ya?ml|docx?|sql|db|bin|parquet|toml"
@@ -51,11 +52,11 @@ class Values:
 def scan(text: str) -> Values:
     """The values of `text`, which is plain (`values.plain`)."""
     marks = [_mark(found) for found in _WHOLE.finditer(text) if _is_whole(found[0])]
-    rest = _without(text, marks)
+    rest = blanked(text, _spans(marks))
     when = _apart(moments(rest))
-    rest = _without(rest, when)
+    rest = blanked(rest, _spans(when))
     short = [_mark(found) for found in _MARK.finditer(rest) if not _GROUPS.fullmatch(found[0])]
-    rest = _without(rest, short)
+    rest = blanked(rest, _spans(short))
     return Values((*marks, *short), tuple(when), tuple(numbers(rest)))
 
 
@@ -82,10 +83,5 @@ def _apart(found: Iterable[Moment]) -> list[Moment]:
     return kept
 
 
-def _without(text: str, spans: Sequence[Mark | Moment]) -> str:
-    """`text` with line feeds in place of `spans`."""
-    pieces, place = [], 0
-    for span in sorted(spans, key=lambda one: one.start):
-        pieces += [text[place : span.start], "\n" * (span.end - span.start)]
-        place = span.end
-    return "".join([*pieces, text[place:]])
+def _spans(values: Sequence[Mark | Moment]) -> list[tuple[int, int]]:
+    return [(value.start, value.end) for value in values]

@@ -11,18 +11,33 @@ def _counted(words: str, start: int = 0, step: int = 1) -> dict[str, int]:
     return {word: start + step * place for place, word in enumerate(words.split())}
 
 
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 _HUNDRED, _THOUSAND, _MILLION, _BILLION = 100, 1000, 10**6, 10**9
 _ENGLISH = {
     **_counted("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"),
     **_counted("seventeen eighteen nineteen", 17),
     **_counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10),
-    **{"dozen": 12, "hundred": _HUNDRED, "thousand": _THOUSAND, "million": _MILLION, "billion": _BILLION},
+    "dozen": 12,
+    "hundred": _HUNDRED,
+    "thousand": _THOUSAND,
+    "million": _MILLION,
+    "billion": _BILLION,
 }
 _FRENCH = {
     **_counted("zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize"),
     **_counted("vingt trente quarante cinquante soixante septante huitante nonante", 20, 10),
-    **{"une": 1, "vingts": 20, "cent": _HUNDRED, "cents": _HUNDRED, "mille": _THOUSAND},
-    **{"million": _MILLION, "millions": _MILLION, "milliard": _BILLION, "milliards": _BILLION},
+    "une": 1,
+    "vingts": 20,
+    "cent": _HUNDRED,
+    "cents": _HUNDRED,
+    "mille": _THOUSAND,
+    "million": _MILLION,
+    "millions": _MILLION,
+    "milliard": _BILLION,
+    "milliards": _BILLION,
 }
 _SPANISH = {
     **_counted("cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis"),
@@ -30,8 +45,15 @@ _SPANISH = {
     **_counted("veintiséis veintisiete veintiocho veintinueve treinta", 26),
     **_counted("treinta cuarenta cincuenta sesenta setenta ochenta noventa", 30, 10),
     **_counted("cien doscientos trescientos cuatrocientos quinientos seiscientos setecientos ochocientos", 100, 100),
-    **{"un": 1, "una": 1, "novecientos": 900, "ciento": 100, "mil": _THOUSAND, "doscientas": 200, "trescientas": 300},
-    **{"millón": _MILLION, "millones": _MILLION},
+    "un": 1,
+    "una": 1,
+    "novecientos": 900,
+    "ciento": 100,
+    "mil": _THOUSAND,
+    "doscientas": 200,
+    "trescientas": 300,
+    "millón": _MILLION,
+    "millones": _MILLION,
 }
 _GERMAN_ONES = _counted("null ein zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn")
 _GERMAN_ONES |= _counted("sechzehn siebzehn achtzehn neunzehn", 16) | {"eins": 1, "eine": 1, "einen": 1, "zwo": 2}
@@ -47,13 +69,21 @@ _ENGLISH_ORDINALS = {
     **_counted("third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth", 3),
     **_counted("fifteenth sixteenth seventeenth eighteenth nineteenth twentieth", 15),
     **_counted("thirtieth fortieth fiftieth sixtieth seventieth eightieth ninetieth hundredth", 30, 10),
-    **{"first": 1, "second": 2},
+    "first": 1,
+    "second": 2,
 }
 _OTHER_ORDINALS = {
     **_counted("erste zweite dritte vierte fünfte sechste siebte achte neunte zehnte elfte zwölfte", 1),
     **_counted("premier deuxième troisième quatrième cinquième sixième septième huitième neuvième dixième", 1),
     **_counted("primero segundo tercero cuarto quinto sexto séptimo octavo noveno décimo", 1),
-    **{"première": 1, "seconde": 2, "primera": 1, "segunda": 2, "tercera": 3, "tercer": 3, "cuarta": 4, "quinta": 5},
+    "première": 1,
+    "seconde": 2,
+    "primera": 1,
+    "segunda": 2,
+    "tercera": 3,
+    "tercer": 3,
+    "cuarta": 4,
+    "quinta": 5,
 }
 _PARTS = {
     **dict.fromkeys(("half", "halves", "hälfte", "moitié", "mitad"), 2),
@@ -63,11 +93,11 @@ _PARTS = {
     **dict.fromkeys(("sixths", "sechstel"), 6) | dict.fromkeys(("eighths", "achtel"), 8),
     **dict.fromkeys(("tenth", "tenths", "zehntel", "dixième", "dixièmes", "décimo", "décimos"), 10),
 }
-_ARTICLES = frozenset("one a un une una uno ein eins eine einen einer zwo null".split())
+_ARTICLES = _set("one a un une una uno ein eins eine einen einer zwo null")
 """Words of one that are articles or pronouns far more often than numbers; a claim only within a longer number."""
-_OTHER_WORDS = frozenset("once neuf cent cents elf second seconde six son acht achte quart mil dos sept".split())
+_OTHER_WORDS = _set("once neuf cent cents elf second seconde six son acht achte quart mil dos sept")
 """Number words of one language that are other words of another."""
-_UNSURE = _ARTICLES | _OTHER_WORDS | frozenset("dozen hundred thousand million billion millions milliard mille".split())
+_UNSURE = _ARTICLES | _OTHER_WORDS | _set("dozen hundred thousand million billion millions milliard mille")
 
 _WORD = re.compile(r"[^\W\d_]+")
 _GAP = re.compile(r"[ \t-]{1,2}")
@@ -225,7 +255,7 @@ def _stemmed_ordinal(word: str) -> int | None:
 
 _ROMAN = re.compile(r"(?<!\w)(?=[MDCLXVI]{2})M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})(?!\w)")
 _LETTERS = {"M": 1000, "D": 500, "C": 100, "L": 50, "X": 10, "V": 5, "I": 1}
-_NO_ROMANS = frozenset("CD DC CV MC MD MM DI CI CC LI VI MI XL CIV MIX".split())
+_NO_ROMANS = _set("CD DC CV MC MD MM DI CI CC LI VI MI XL CIV MIX")
 
 
 def romans(text: str) -> Iterator[Spelled]:
@@ -240,7 +270,7 @@ _HAN_DIGITS = {**_counted("〇 一 二 三 四 五 六 七 八 九"), "零": 0, 
 _HAN_SMALL = {"十": 10, "百": 100, "千": 1000}
 HAN_BIG = {"万": 10**4, "萬": 10**4, "亿": 10**8, "億": 10**8, "兆": 10**12}
 _HAN = re.compile(rf"[{''.join([*_HAN_DIGITS, *_HAN_SMALL, *HAN_BIG])}]+")
-_NO_HAN = frozenset("十分 千万 万一 一一 百万 万千 万万 千百 一千 一百 一十 三三 三三两两 十".split())
+_NO_HAN = _set("十分 千万 万一 一一 百万 万千 万万 千百 一千 一百 一十 三三 三三两两 十")
 
 
 def han_numerals(text: str) -> Iterator[Spelled]:

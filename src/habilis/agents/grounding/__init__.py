@@ -14,7 +14,7 @@ from typing import Any
 from habilis.agents.grounding.checking import Kind, Value, leaves, values_of
 from habilis.agents.grounding.known import Known
 
-__all__ = ["Kind", "Unfounded", "Value", "founded_by", "unfounded", "unfounded_data"]
+__all__ = ["Kind", "Known", "Unfounded", "Value", "founded_by", "unfounded", "unfounded_data"]
 
 
 @dataclass(frozen=True)
@@ -25,21 +25,20 @@ class Unfounded:
     text: str
 
 
-def unfounded(answer: str, sources: Sequence[str], question: str = "") -> tuple[Unfounded, ...]:
-    """The values of `answer` that neither `sources`, the findings first, nor `question` hold."""
-    known = Known([*sources, question])
-    return _doubts(values_of(answer, known, question))
+def unfounded(answer: str, sources: Sequence[str] | Known) -> tuple[Unfounded, ...]:
+    """The values of `answer` that no source holds and no rule derives. The findings are the first of the sources."""
+    return _doubts(founded_by(answer, sources))
 
 
-def founded_by(answer: str, sources: Sequence[str], question: str = "") -> tuple[Value, ...]:
+def founded_by(answer: str, sources: Sequence[str] | Known) -> tuple[Value, ...]:
     """Every value of `answer` with the rule by which it stands, "" where it does not: for the record."""
-    return tuple(values_of(answer, Known([*sources, question]), question))
+    return tuple(values_of(answer, sources if isinstance(sources, Known) else Known(sources)))
 
 
-def unfounded_data(data: Any, sources: Sequence[str], question: str = "") -> tuple[Unfounded, ...]:
+def unfounded_data(data: Any, sources: Sequence[str] | Known) -> tuple[Unfounded, ...]:
     """The same of an answer in JSON: each text and each number at its ends is an answer of its own."""
-    known = Known([*sources, question])
-    return _doubts([value for leaf in leaves(data) for value in values_of(leaf, known, question)])
+    known = sources if isinstance(sources, Known) else Known(sources)
+    return _doubts([value for leaf in leaves(data) for value in values_of(leaf, known)])
 
 
 def _doubts(values: Sequence[Value]) -> tuple[Unfounded, ...]:

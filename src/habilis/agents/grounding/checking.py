@@ -13,7 +13,7 @@ from habilis.agents.grounding.known import Known, folded, scripts
 from habilis.agents.grounding.names import Names
 from habilis.agents.grounding.quotations import quotations, stands, words_of
 from habilis.agents.grounding.wording import grammar, language, verdicts
-from habilis.values.plain import Plain, plain
+from habilis.values.plain import Plain, blanked, plain
 from habilis.values.scanning import scan
 
 Kind = Literal["number", "date", "quotation", "name", "words"]
@@ -33,7 +33,7 @@ class Value:
     rule: str = ""
 
 
-def values_of(answer: str, known: Known, question: str = "") -> list[Value]:
+def values_of(answer: str, known: Known) -> list[Value]:
     """The values of `answer` in order of kind: quotations, identifiers, dates, numbers, names, words."""
     whole = plain(answer[:LOOKED_AT])
     copied = _copied(whole.text, known)
@@ -46,12 +46,13 @@ def values_of(answer: str, known: Known, question: str = "") -> list[Value]:
         if moment.sure:
             found.append(Value("date", whole.as_written(moment.start, moment.end).strip(), figures.moment(moment)))
     found += _numbers(whole, figures, values.numbers)
-    taken = [(v.start, v.end) for v in (*values.marks, *values.moments) if getattr(v, "sure", True)]
+    taken = [(mark.start, mark.end) for mark in values.marks]
+    taken += [(moment.start, moment.end) for moment in values.moments if moment.sure]
     taken += [(n.start, n.end) for n in values.numbers if n.form != "word"]
-    names = Names(_without(rest, taken), known, question)
+    names = Names(blanked(rest, taken), known)
     for name in names.found():
         found.append(Value("name", whole.as_written(name.start, name.end), names.rule(name)))
-    return found or _words(whole.text, known, question)
+    return found or _words(whole.text, known)
 
 
 def _numbers(whole: Plain, figures: Figures, numbers: Sequence[Any]) -> Iterator[Value]:
@@ -77,32 +78,23 @@ def _copied(text: str, known: Known) -> list[tuple[int, int]]:
 
 def _quotations(whole: Plain, copied: list[tuple[int, int]], known: Known) -> tuple[str, list[Value]]:
     """The quotations, and the text without them and without what is copied."""
-    text = _without(whole.text, copied)
+    text = blanked(whole.text, copied)
     found, spans = [], []
     for start, end, content in quotations(text):
         other = not scripts(content) & known.scripts and bool(scripts(content))
         rule = "another script" if other else "as it stands" if stands(content, known) else ""
         found.append(Value("quotation", whole.as_written(start, end), rule))
         spans.append((start, end))
-    return _without(text, spans), found
+    return blanked(text, spans), found
 
 
-def _without(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    pieces, place = [], 0
-    for start, end in sorted(spans):
-        if start >= place:
-            pieces += [text[place:start], "\n" * (end - start)]
-            place = end
-    return "".join([*pieces, text[place:]])
-
-
-def _words(text: str, known: Known, question: str) -> list[Value]:
+def _words(text: str, known: Known) -> list[Value]:
     """An answer without any value: its words, if they say more than a judgement, must have one in common."""
     words = [word for word in _WORD.findall(text) if folded(word) not in grammar() and word.lower() not in grammar()]
     bare = text.strip().strip(".!?。！？\"'`*")
     if not words or bare.lower() in verdicts() or not scripts("".join(words)) & known.scripts:
         return []
-    asked = language(question)
+    asked = language(known.question)
     if known.language and asked and asked != known.language:
         return []  # a translation
     if any(_shared(folded(word), known) for word in words):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
@@ -20,7 +19,6 @@ _LABEL = re.compile(r"(?:^|\n)[\s>*#|-]*$")
 _STEP = re.compile(r"(?:step|schritt|étape|paso|item|#|no\.?|nr\.?)\s?$", re.IGNORECASE)
 _NEAR = 30
 """Characters between a weekday and the date that it is said of."""
-_DECREASE = frozenset(DECREASE)
 _LEAST_DIGITS = Decimal("0.01")
 """The coarsest decimal that a fraction may stand for: 0.67 is two thirds, 0.7 is not."""
 
@@ -39,13 +37,13 @@ class Figures:
 
     @cached_property
     def _says_decrease(self) -> bool:
-        return any(word in _DECREASE for word in re.findall(r"[^\W\d_]+", self.text.lower())) or any(
+        return any(word in DECREASE for word in re.findall(r"[^\W\d_]+", self.text.lower())) or any(
             sign in self.text for sign in ("降", "减", "負", "负", "低", "マイナス", "零下")
         )
 
     @cached_property
     def _known_decrease(self) -> bool:
-        return bool(self.known.words & _DECREASE)
+        return bool(self.known.words & DECREASE)
 
     def is_label(self, number: Number) -> bool:
         """Whether a number counts lines or steps or names a source, and says nothing: `1.`, `Step 2`, `[3]`."""
@@ -55,7 +53,7 @@ class Figures:
         if _LABEL.search(before) and after[:1] in (".", ")") and after[1:] in ("", " ", "*", "\n"):
             return self.text.strip() != self.text[number.start : number.end].strip()
         cited = before.endswith("[") and after.startswith("]") and number.start > 1 and len(number.readings) == 1
-        return cited and number.readings[0].value < 100 or bool(_STEP.search(before))
+        return (cited and number.readings[0].value < 100) or bool(_STEP.search(before))
 
     def number(self, number: Number) -> str:
         """The rule by which `number` is known; "" where none holds."""
@@ -75,7 +73,8 @@ class Figures:
         return ""
 
     def _years(self) -> set[int]:
-        return self.known.years | {year for year in range(1000, 2100) if self.known.raw.between(*[Decimal(year)] * 2)}
+        written = {year for year in range(1000, 2100) if self.known.raw.between(Decimal(year), Decimal(year))}
+        return written | self.known.years
 
     def _named(self, rule: str, number: Number) -> str:
         """How a value that stands there stands: other words for it are a rule as well."""

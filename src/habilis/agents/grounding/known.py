@@ -52,10 +52,11 @@ class Amounts:
 
 
 class Known:
-    """The sources of an answer: findings first, then whatever else it may rest on."""
+    """The sources of an answer: findings first, then whatever else it may rest on, and the `question`."""
 
-    def __init__(self, sources: Sequence[str]) -> None:
-        self.sources = [source for source in sources if source]
+    def __init__(self, sources: Sequence[str], question: str = "") -> None:
+        self.question = question
+        self.sources = [source for source in (*sources, question) if source]
         self._text = "\n\n".join(self.sources)[:SEARCHED]
 
     @cached_property

@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from habilis.agents.grounding.known import Known, folded, scripts
 from habilis.agents.grounding.other_scripts import same_in_another_language, skeleton
-from habilis.agents.grounding.wording import grammar, language, ordinary, verdicts
+from habilis.agents.grounding.wording import bare_nouns, grammar, language, ordinary, verdicts
 
 CASED = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN"))
 _HAN = r"\u3400-\u9fff"
@@ -28,18 +28,7 @@ _GERMAN_NOUN = re.compile(
     r"|ling|linge|chen|lein|tum|ismus|ist|isten|euren?|ieren?|prozent|jahre?n?|tage?n?|weise|zahl|zahlen|stelle|wert)",
     re.IGNORECASE,
 )
-_NAMING = frozenset("in aus nach von bei durch heißt namens hieß".split())
-_PLACES = frozenset("in aus nach bei".split())
-_GERMAN_BARE = frozenset(
-    """angaben höhe prozent ordnung form folge gefahr wirklichkeit zukunft metern meter kilometern minuten stunden
-    sekunden tagen jahren euro dollar summe millionen milliarden tausend grad gramm kilogramm tonnen litern beginn
-    ende anfang hand kraft betrieb bezug richtung planung arbeit teilen gruppen stufen schritten worten zahlen ziffern
-    stück personen menschen kindern frauen männern holz metall wasser gold silber glas stein papier haus hause
-    tabelle liste datei spalte zeile zeilen spalten daten werten einheiten abzug ablauf abschluss eingang auskunft
-    bedarf bauern spanien schnee regen wind sturm hitze frost nebel nacht tag licht luft land städten ländern
-    januar februar märz april mai juni juli august september oktober november dezember anspruch kenntnis anlehnung
-    übereinstimmung verbindung abhängigkeit klammern großbuchstaben kleinbuchstaben euros risiken rissen fehlern""".split()
-)
+_NAMING = frozenset(("in", "aus", "nach", "von", "bei", "durch", "heißt", "namens", "hieß"))
 _LOOKBACK = 40
 _FAR = 200
 """Characters between two words that may still be one name in the sources: two cells of a row."""
@@ -60,11 +49,10 @@ class Names:
 
     text: str
     known: Known
-    asked: str = ""
 
     @cached_property
     def language(self) -> str:
-        return language(self.text) or language(self.asked)
+        return language(self.text) or language(self.known.question)
 
     @cached_property
     def _lower(self) -> frozenset[str]:
@@ -141,7 +129,7 @@ class Names:
         before = re.findall(r"[^\W\d_]+", self.text[max(0, start - _LOOKBACK) : start])
         if not before or before[-1].lower() not in _NAMING or "," in self.text[max(0, start - 2) : start]:
             return False
-        return bare.lower() not in _GERMAN_BARE and not _GERMAN_NOUN.fullmatch(bare)
+        return bare.lower() not in bare_nouns() and not _GERMAN_NOUN.fullmatch(bare)
 
     def rule(self, name: Name) -> str:
         """The rule by which a name is known; "" where none holds."""

@@ -5,21 +5,18 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_CYRILLIC = dict(
-    zip(
-        "абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґ",
-        "a b v g d e e zh z i i k l m n o p r s t u f kh ts ch sh shch _ y _ e yu ya i yi ye g".split(),
-        strict=True,
-    )
+_CYRILLIC = (
+    "абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґ",
+    "a b v g d e e zh z i i k l m n o p r s t u f kh ts ch sh shch _ y _ e yu ya i yi ye g",
 )
-_GREEK = dict(
-    zip(
-        "αβγδεζηθικλμνξοπρσςτυφχψω",
-        "a v g d e z i th i k l m n x o p r s s t y f ch ps o".split(),
-        strict=True,
-    )
+_GREEK = ("αβγδεζηθικλμνξοπρσςτυφχψω", "a v g d e z i th i k l m n x o p r s s t y f ch ps o")
+_LETTERS = str.maketrans(
+    {
+        letter: sound.replace("_", "")
+        for letters, sounds in (_CYRILLIC, _GREEK)
+        for letter, sound in zip(letters, sounds.split(), strict=True)
+    }
 )
-_LETTERS = str.maketrans({**{k: v.replace("_", "") for k, v in _CYRILLIC.items()}, **_GREEK})
 _ALIKE = (
     *(("tch", "ch"), ("tsch", "ch"), ("sch", "sh"), ("kh", "h"), ("ch", "h"), ("zh", "j"), ("ph", "f"), ("ou", "u")),
     *(("ts", "z"), ("tz", "z"), ("x", "ks"), ("q", "k"), ("c", "k"), ("w", "v"), ("b", "v"), ("mp", "v"), ("nt", "d")),

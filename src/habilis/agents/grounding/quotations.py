@@ -10,7 +10,7 @@ from habilis.values.plain import plain
 
 _PAIRS = ('""', "“”", "„“", "„”", "«»", "»«", "‹›", "「」", "『』", "‘’", "《》", "””")
 _QUOTED = re.compile(
-    "|".join(rf"{re.escape(a)}([^{re.escape(a + b)}\n]{{3,2000}}){re.escape(b)}" for a, b in _PAIRS)
+    "|".join(rf"{re.escape(a)}([^{re.escape(a + b)}\n]{{3,2000}}){re.escape(b)}" for a, b in map(tuple, _PAIRS))
     + r"|(?<![^\W_])'(?=\S)([^'\n]{3,2000}?(?:(?<=[^\W_])'(?=[^\W_])[^'\n]{1,2000}?)*)'(?![^\W_])"
 )
 MORE_WORDS, MORE_CHARACTERS = 2, 12

@@ -95,9 +95,9 @@ _OTHERS = """north south east west northern southern eastern western president m
 _VERDICTS = """yes no true false correct incorrect right wrong valid invalid even odd prime composite positive negative
     higher lower greater less more fewer larger smaller bigger longer shorter older younger newer earlier later faster
     slower warmer colder cheaper increase increased increasing decrease decreased decreasing rise rose risen rising fall
-    fell fallen falling drop dropped up down equal same identical different neither both none nothing nobody never always
-    sometimes before after above below unknown impossible possible maybe unclear undefined empty unavailable first
-    second last left leap palindrome n/a found missing available symmetric sorted unsorted
+    fell fallen falling drop dropped up down equal same identical different neither both none nothing nobody never
+    always sometimes before after above below unknown impossible possible maybe unclear undefined empty unavailable
+    first second last left leap palindrome n/a found missing available symmetric sorted unsorted
     ja nein wahr falsch richtig gerade ungerade positiv negativ höher niedriger größer kleiner mehr weniger länger
     kürzer älter jünger früher später schneller langsamer wärmer kälter teurer billiger gestiegen gesunken gefallen
     steigt sinkt gleich identisch verschieden unbekannt keine keiner nichts niemand nie immer beide weder
@@ -108,12 +108,21 @@ _VERDICTS = """yes no true false correct incorrect right wrong valid invalid eve
     是 否 不 不是 对 错 有 没有 大 小 多 少 更多 更少 增加 减少 上升 下降 相同 不同 未知 偶数 奇数 正确 错误 可以 不能
     はい いいえ 同じ 違う 不明 増加 減少 ある ない 正しい 偶数 奇数 نعم لا صحيح خطأ أكثر أقل متساو زاد انخفض"""
 """Judgements: an answer that is one of them stands on no word of the findings."""
-DECREASE = """minus negative fell fall fallen falling drop drops dropped decrease decreased decreases decline declined
+_DECREASE = """minus negative fell fall fallen falling drop drops dropped decrease decreased decreases decline declined
     lower less below under loss losses lost deficit down cut reduced reduction shrank ago cooler colder colder south
     gesunken sank sinkt fiel gefallen weniger verlust verluste minus unter niedriger rückgang verringert kälter frost
     baisse baissé diminué perte moins bajó disminuyó pérdida bajo menos cayó снизился снизилась упал упала минус
-    убыток 下降 减少 减 亏损 负 零下 低 減少 赤字 マイナス 氷点下 انخفض خسارة""".split()  # noqa: SIM905
-"""Words that say what a minus says."""
+    убыток 下降 减少 减 亏损 负 零下 低 減少 赤字 マイナス 氷点下 انخفض خسارة"""
+_BARE_NOUNS = """angaben höhe prozent ordnung form folge gefahr wirklichkeit zukunft metern meter kilometern
+    minuten stunden
+    sekunden tagen jahren euro dollar summe millionen milliarden tausend grad gramm kilogramm tonnen litern
+    beginn ende anfang hand kraft betrieb bezug richtung planung arbeit teilen gruppen stufen schritten
+    worten zahlen ziffern stück personen menschen kindern frauen männern holz metall wasser gold silber glas
+    stein papier haus hause tabelle liste datei spalte zeile zeilen spalten daten werten einheiten abzug
+    ablauf abschluss eingang auskunft bedarf bauern spanien schnee regen wind sturm hitze frost nebel nacht
+    tag licht luft land städten ländern januar februar märz april mai juni juli august september oktober
+    november dezember anspruch kenntnis anlehnung übereinstimmung verbindung abhängigkeit klammern
+    großbuchstaben kleinbuchstaben euros risiken rissen fehlern"""
 HEDGE = re.compile(
     r"(?:about|around|approximately|approx\.?|roughly|nearly|almost|some|over|more than|less than|under|up to|close to"
     r"|ca\.?|circa|etwa|rund|ungefähr|knapp|fast|über|mehr als|gut|environ|près de|presque|plus de|quelque"
@@ -121,6 +130,9 @@ HEDGE = re.compile(
     r"|حوالي|نحو|تقريبا|[~≈]|\\approx|\\sim)\s?[$€£¥]?\s?$",
     re.IGNORECASE,
 )
+
+DECREASE = frozenset(_DECREASE.split())
+"""Words that say what a minus says."""
 
 
 @lru_cache(maxsize=1)
@@ -133,6 +145,12 @@ def ordinary() -> frozenset[str]:
 def grammar() -> frozenset[str]:
     """Words of grammar of all languages, and judgements: neither is found in findings, nor need it be."""
     return frozenset(" ".join([*FUNCTION.values(), _VERDICTS]).split())
+
+
+@lru_cache(maxsize=1)
+def bare_nouns() -> frozenset[str]:
+    """German nouns that stand without an article behind `in`, `aus`, `von`, where names stand as well."""
+    return frozenset(_BARE_NOUNS.split())
 
 
 @lru_cache(maxsize=1)
