@@ -61,10 +61,12 @@ _NUMBER = re.compile(
     rf"(?P<th>(?:st|nd|rd|th|er|ère|re|e|ème|º|ª)(?![{_CASED}])|\.(?=\s[a-zäöü]))?",
 )
 _SCALE = re.compile(rf"{_GAP}(?P<scale>{_either(list(_SCALES))})\.?(?![{_CASED}])", re.IGNORECASE)
-_UNITS = re.compile(rf"{_GAP}-?{_UNIT}(?![{_CASED}])", re.IGNORECASE)
+_UNITS = re.compile(rf"{_GAP}-?{_UNIT}(?![{_CASED}]|['’][{_CASED}])", re.IGNORECASE)
 _MONEY_AFTER = re.compile(rf"\s?(?P<money>{_MONEY})")
 _KEY = re.compile(r"(?:[A-Za-z0-9]_|\()([A-Za-z]{1,8})\)?[\"']?\s?[:=|]\s?$")
 _DECADE = re.compile(rf"([12]\d\d0)(?:['’]?s|er(?:n|-Jahren?)?)(?![{_CASED}])")
+_ENDS = frozenset((",", ";", "\n", "]", "}", "\0", ""))
+"""Signs right behind a number that no unit follows."""
 _LETTER = re.compile(f"[{_CASED}_]")
 _TWO_PARTS = re.compile(r"\s?(?:,|and|und|et|y|и|)\s?", re.IGNORECASE)
 _LONG_SCALES = _either([scale for scale in _SCALES if len(scale) > 1 or scale > "z"])
@@ -160,7 +162,10 @@ def _number(found: re.Match[str], text: str) -> Number | None:
     after = found.end()
     if (money == "$" and text[after : after + 1] == "$") or "\\" in found[0]:
         money, after = "", after + (text[after : after + 1] == "$")  # the dollar signs of a formula
-    end, readings = _scaled(text, after, [Reading(*pair) for pair in pairs], money)
+    readings = [Reading(*pair) for pair in pairs]
+    end = after
+    if text[after : after + 1] not in _ENDS:
+        end, readings = _scaled(text, after, readings, money)
     end, final = _with_unit(text, end, readings, money, key=text[max(0, found.start() - 16) : found.start()])
     if not final or _LETTER.match(text, end):  # no number, or the beginning of a mark such as 5f4dcc
         return None
@@ -168,11 +173,13 @@ def _number(found: re.Match[str], text: str) -> Number | None:
 
 
 def _pieces(found: re.Match[str]) -> tuple[Decimal, ...]:
-    """The numbers that a list without spaces, or a row of numbers with them, would be made of."""
+    """The numbers that a list without spaces, a row of numbers with them, or 17/20 as a score is made of."""
     if found["indian"] or found["mark"] == ",":
         return tuple(Decimal(piece) for piece in (found["indian"] or found["grouped"]).split(",") if piece)
     if found["mark"] == " ":
         return tuple(_with_step(piece.replace(",", "."))[0] for piece in found["grouped"].split())
+    if found["over"]:
+        return Decimal(found["over"]), Decimal(found["under"])
     return ()
 
 
@@ -232,7 +239,7 @@ def _with_unit(
     text: str, end: int, readings: Sequence[Reading], money: str = "", key: str = ""
 ) -> tuple[int, tuple[Reading, ...]]:
     """Where the number with its unit ends, and its readings in each unit that this may be."""
-    found = _UNITS.match(text, end)
+    found = _UNITS.match(text, end) if text[end : end + 1] not in _ENDS else None
     if money:
         units: tuple[Unit, ...] = units_of(money)
     elif found:

@@ -15,15 +15,15 @@ _ENDINGS = (
 )
 _WHOLE = re.compile(
     r"https?://[^\s<>\"')\]]+|www\.[^\s<>\"')\]]+"
-    r"|[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}"
-    rf"|[\w./~-]{{1,200}}\.(?:{_ENDINGS})\b"
+    r"|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,64}"
+    rf"|(?<![\w./~-])[\w./~-]{{1,200}}\.(?:{_ENDINGS})\b"
     r"|\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F-]{22,27}\b"
-    r"|\b(?=[0-9]*[a-fA-F])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,}\b"
-    r"|\b[A-Za-z0-9+/]{16,}={0,2}(?<=[=A-Za-z0-9])(?![\w/])",
+    r"|(?<![\w.,])(?=[0-9]*[a-fA-F])(?=[a-fA-F]*[0-9])[0-9a-fA-F]{12,}\b"
+    r"|(?<![\w+/.,])(?!\d+[eE][-+]?\d+\b)[A-Za-z0-9+/]{16,}+={0,2}(?<=[=A-Za-z0-9])(?![\w/])",
 )
 _MARK = re.compile(
-    r"\b[vV]?\d+(?:\.\d+){2,}(?:[-+][\w.]+)?(?!\w)"
-    r"|\+\d[\d ()/-]{6,}\d|\b\d{2,5}(?:-\d{1,7}){2,}(?:-[\dX])?\b"
+    r"(?<![\w.])[vV]?\d+(?:\.\d+){2,40}(?:[-+][\w.]+)?(?!\w)"
+    r"|\+\d[\d ()/-]{6,24}\d|(?<![\w-])\d{2,5}(?:-\d{1,7}){2,9}(?:-[\dX])?\b"
     r"|\b0[xX][0-9a-fA-F]+\b"
     r"|\b[A-Za-z]{1,2}[-/]\d[\w-]*|\b[A-Za-z]+_?\d[\w-]*|\b[A-Z]{2,}[-_]\d[\w-]*"
     r"|(?<![\w.,])\d+(?![eE]\d+\b)[A-Za-z]{1,}\d\w*"
@@ -54,7 +54,7 @@ def scan(text: str) -> Values:
     marks = [_mark(found) for found in _WHOLE.finditer(text) if _is_whole(found[0])]
     rest = blanked(text, _spans(marks))
     when = _apart(moments(rest))
-    rest = blanked(rest, _spans(when))
+    rest = blanked(rest, _spans([moment for moment in when if moment.sure]))
     short = [_mark(found) for found in _MARK.finditer(rest) if not _GROUPS.fullmatch(found[0])]
     rest = blanked(rest, _spans(short))
     return Values((*marks, *short), tuple(when), tuple(numbers(rest)))

@@ -95,10 +95,11 @@ _PARTS = {
 }
 _ARTICLES = _set("one a un une una uno ein eins eine einen einer zwo null")
 """Words of one that are articles or pronouns far more often than numbers; a claim only within a longer number."""
-_OTHER_WORDS = _set("once neuf cent cents elf second seconde six son acht achte quart mil dos sept")
+_OTHER_WORDS = _set("once neuf cent cents elf second seconde son achte quart mil dos sept zero zéro cero")
 """Number words of one language that are other words of another."""
 _UNSURE = _ARTICLES | _OTHER_WORDS | _set("dozen hundred thousand million billion millions milliard mille")
 
+_AND_HALF = re.compile(r"\s(?:and a half|y medi[oa]|et demie?)\b")
 _WORD = re.compile(r"[^\W\d_]+")
 _GAP = re.compile(r"[ \t-]{1,2}")
 
@@ -127,6 +128,9 @@ def spelled(text: str) -> Iterator[Spelled]:
         if after[0] in _PARTS and _GAP.fullmatch(text[end : after[1]]) and not ordinal:
             yield Spelled(start, after[2], value, over=_PARTS[after[0]], sure=words[place][0] not in _ARTICLES)
             run += 1
+        elif half := _AND_HALF.match(text, end):
+            worth = _worth(value) if value >= _THOUSAND else 1
+            yield Spelled(start, half.end(), 2 * value + worth, over=2)
         else:
             yield Spelled(start, end, value, ordinal=ordinal, sure=not alone and not (ordinal and value < 3))
         place += run

@@ -12,12 +12,12 @@ from habilis.agents.grounding.figures import Figures
 from habilis.agents.grounding.known import Known, folded, scripts
 from habilis.agents.grounding.names import Names
 from habilis.agents.grounding.quotations import quotations, stands, words_of
-from habilis.agents.grounding.wording import grammar, language, verdicts
+from habilis.agents.grounding.wording import SURE_WORDS, grammar, language, verdicts
 from habilis.values.plain import Plain, blanked, plain
 from habilis.values.scanning import scan
 
 Kind = Literal["number", "date", "quotation", "name", "words"]
-LOOKED_AT = 16_000
+LOOKED_AT = 8_000
 """Characters of an answer that are checked."""
 _LONG_LINE = 24
 _WORD = re.compile(r"[^\W\d_]{2,}")
@@ -52,14 +52,16 @@ def values_of(answer: str, known: Known) -> list[Value]:
     names = Names(blanked(rest, taken), known)
     for name in names.found():
         found.append(Value("name", whole.as_written(name.start, name.end), names.rule(name)))
-    return found or _words(whole.text, known)
+    return found or ([] if copied else _words(whole.text, known))
 
 
 def _numbers(whole: Plain, figures: Figures, numbers: Sequence[Any]) -> Iterator[Value]:
     """The numbers; of a quantity in two parts either the whole is known or each part."""
     wholes = [(n.start, n.end, figures.number(n)) for n in numbers if n.form == "duration"]
     for number in numbers:
-        if number.form == "duration" or not number.sure or figures.is_label(number):
+        written = whole.text[number.start : number.end].lower()
+        sure = number.sure or written in SURE_WORDS.get(language(whole.text), ())
+        if number.form == "duration" or not sure or figures.is_label(number):
             continue
         within = next((rule for start, end, rule in wholes if start <= number.start < end and rule), "")
         yield Value("number", whole.as_written(number.start, number.end).strip(), within or figures.number(number))

@@ -17,6 +17,7 @@ from habilis.values.scanning import Mark
 _HALF = Decimal("0.5")
 _LABEL = re.compile(r"(?:^|\n)[\s>*#|-]*$")
 _STEP = re.compile(r"(?:step|schritt|étape|paso|item|#|no\.?|nr\.?)\s?$", re.IGNORECASE)
+_VERSION = re.compile(r"^v(?=\d)")
 _NEAR = 30
 """Characters between a weekday and the date that it is said of."""
 _LEAST_DIGITS = Decimal("0.01")
@@ -114,18 +115,27 @@ class Figures:
         """The rule by which a known value lies within `slack` of `reading`."""
         same = self.known.based.get(reading.kind) if reading.kind else self.known.raw
         if same and (rule := _rounded(same, reading, slack)):
-            return rule
+            written = self.known.raw.between(reading.value, reading.value)
+            return "unit" if rule == "as it stands" and not written else rule
         if not reading.kind:
             percents = self.known.based.get("percent")
             if percents and _rounded(percents, reading, slack):
                 return "percent"
-            return self._scaled(reading, slack)
+            return self._as_asked(reading, slack) or self._scaled(reading, slack)
         bare = replace(reading, unit=None)
         if rule := _rounded(self.known.bare, bare, slack):
             return rule
         if reading.kind == "percent" and _rounded(self.known.bare, reading, slack):
             return "percent"
         return self._other_unit(reading, slack) or self._scaled(bare, slack)
+
+    def _as_asked(self, reading: Reading, slack: Decimal) -> str:
+        """A number alone, in a unit that the question asks for, where a quantity of that kind is known."""
+        for unit in self.known.asked_units:
+            same = self.known.based.get(unit.kind)
+            if same and _rounded(same, replace(reading, unit=unit), slack):
+                return "unit"
+        return ""
 
     def _other_unit(self, reading: Reading, slack: Decimal) -> str:
         """Known numbers without a unit, where the sources name another unit of that kind: `distance_m = 42000`."""
@@ -227,12 +237,16 @@ class Figures:
 
     def mark(self, mark: Mark) -> str:
         """Whether an identifier stands in the sources, whatever stands between its letters and digits."""
-        bare = squeezed(mark.text)
+        bare = _VERSION.sub("", squeezed(mark.text))
         if bare and re.search(rf"(?<![^\W_]){re.escape(mark.text.lower())}(?![^\W_])", self.known.text):
             return "as it stands"
         if len(bare) > 5:
             return "separators" if bare in self.known.letters else ""
-        return "separators" if bare in {squeezed(known.text) for known in self.known.values.marks} else ""
+        return (
+            "separators"
+            if bare in {_VERSION.sub("", squeezed(known.text)) for known in self.known.values.marks}
+            else ""
+        )
 
 
 def _last_place(value: Decimal) -> Decimal:
@@ -247,7 +261,7 @@ def _rounded(amounts: Amounts, reading: Reading, slack: Decimal) -> str:
     """Whether one of `amounts`, in the base unit of the reading, is its value, or is it when rounded."""
     exact = reading.based(reading.value)
     if amounts.between(*_loosened(exact, exact)):
-        return "unit" if reading.unit and (reading.unit.factor != 1 or reading.unit.offset) else "as it stands"
+        return "as it stands"
     low = reading.based(EXACT.subtract(reading.value, slack))
     high = reading.based(EXACT.add(reading.value, slack))
     return "rounding" if amounts.between(*_loosened(low, high)) else ""

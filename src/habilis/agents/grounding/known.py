@@ -20,7 +20,7 @@ from habilis.values.units import Unit, units_of
 
 SEARCHED = 2_000_000
 """Characters of all sources that are searched for what stands in them letter by letter."""
-READ = 200_000
+READ = 100_000
 """Characters of them that are read for numbers and dates; beyond it only the digits as they stand count."""
 _WORD = re.compile(r"[^\W_]+")
 _MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]")
@@ -86,6 +86,16 @@ class Known:
     @cached_property
     def scripts(self) -> frozenset[str]:
         return scripts(self._text)
+
+    @cached_property
+    def own_scripts(self) -> frozenset[str]:
+        """The scripts of the findings."""
+        return scripts(self.sources[0]) if self.sources else frozenset()
+
+    @cached_property
+    def asked_units(self) -> set[Unit]:
+        """Units that the question names, and so asks for or gives."""
+        return _units_in(plain(self.question).text)
 
     @cached_property
     def language(self) -> str:
@@ -155,8 +165,7 @@ class Known:
 
     @cached_property
     def _units(self) -> set[Unit]:
-        words = set(re.findall(r"[^\W\d_]+(?:\^?\d)?|[%‰°$€£¥₹]", self._read))
-        return {unit for word in words for unit in units_of(word) if word != "in"}
+        return _units_in(self._read)
 
     @cached_property
     def days(self) -> frozenset[Day]:
@@ -182,8 +191,14 @@ class Known:
 
 def scripts(text: str) -> frozenset[str]:
     """Names of the scripts that letters of `text` belong to, as Unicode begins their names."""
-    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in set(text) if letter.isalpha()}
+    letters = plain("".join(sorted(set(text)))).text
+    names = {unicodedata.name(letter, "").partition(" ")[0] for letter in letters if letter.isalpha()}
     return frozenset(names - {"MASCULINE", "FEMININE", "MICRO", "MODIFIER"})
+
+
+def _units_in(text: str) -> set[Unit]:
+    words = set(re.findall(r"[^\W\d_]+(?:\^?\d)?|[%‰°$€£¥₹]", text))
+    return {unit for word in words for unit in units_of(word) if word != "in"}
 
 
 def _as_day(number: Number) -> list[Day]:

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from habilis.agents.grounding.known import Known, folded, scripts
 from habilis.agents.grounding.other_scripts import same_in_another_language, skeleton
 from habilis.agents.grounding.wording import bare_nouns, grammar, language, ordinary, verdicts
+from habilis.values.moments import MONTHS, WEEKDAYS
 
 CASED = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN"))
 _HAN = r"\u3400-\u9fff"
@@ -29,6 +30,7 @@ _GERMAN_NOUN = re.compile(
     re.IGNORECASE,
 )
 _NAMING = frozenset(("in", "aus", "nach", "von", "bei", "durch", "heißt", "namens", "hieß"))
+_CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
 _LOOKBACK = 40
 _FAR = 200
 """Characters between two words that may still be one name in the sources: two cells of a row."""
@@ -52,7 +54,7 @@ class Names:
 
     @cached_property
     def language(self) -> str:
-        return language(self.text) or language(self.known.question)
+        return language(self.text, self.known.question, *self.known.sources[:1])
 
     @cached_property
     def _lower(self) -> frozenset[str]:
@@ -104,7 +106,7 @@ class Names:
 
     def _is_ordinary(self, word: re.Match[str], *, first: bool) -> bool:
         bare = word[0].rstrip(".")
-        if bare.lower() in ordinary() or bare.lower() in self._lower or len(bare) < 2:
+        if bare.lower() in _CALENDAR or bare.lower() in ordinary() or bare.lower() in self._lower or len(bare) < 2:
             return True
         return first and self._starts(word) and self.language == "english" and _looks_ordinary(bare)
 
@@ -136,6 +138,8 @@ class Names:
         own = scripts(" ".join(name.words))
         if not own & self.known.scripts and not _comparable(own, self.known.scripts):
             return "another script"
+        if own & CASED and self.known.own_scripts - CASED and not all(map(self._word, name.words)):
+            return "another script"  # findings in Chinese, say: no rule writes their names in Latin letters
         rules = [self._word(word) for word in name.words]
         if all(rules):
             mixed = len(name.words) == 2 and not self._together(name.words)

@@ -6,13 +6,6 @@ import re
 from functools import lru_cache
 
 FUNCTION = {
-    "english": """a about above according after again all also although an and any are as at be because been before
-        being below between both but by can cannot could did do does done down during each either else every few for
-        from had has have he her here hers him his how however i if in into is it its itself just like many may me
-        might more most much must my near neither no none nor not of off on once one only onto or other our out over
-        own per same she should since so some such than that the their them then there therefore these they this
-        those though through thus to too under until up upon us using very via was we were what when where whereas
-        which while who whom whose why will with within without would yes yet you your""",
     "german": """aber alle allem allen aller alles als also am an auch auf aus außerdem bei beim bereits bis da dabei
         damit danach dann daraus das dass davon dazu dem den denen denn der deren des dessen die dies diese diesem
         diesen dieser dieses doch dort durch ein eine einem einen einer eines er es etwa für gegen gibt haben hat
@@ -20,6 +13,13 @@ FUNCTION = {
         jedes jedoch kann kein keine keinen können laut man mehr mit nach nein nicht noch nur ob oder ohne rund sehr
         sein seine seinem seinen seiner sich sie sind so sondern sowie über um und uns unter vom von vor war waren
         was weil welche welcher welches wenn wer werden wessen wie wieder wird wo wurde wurden zu zum zur zwischen""",
+    "english": """a about above according after again all also although an and any are as at be because been before
+        being below between both but by can cannot could did do does done down during each either else every few for
+        from had has have he her here hers him his how however i if in into is it its itself just like many may me
+        might more most much must my near neither no none nor not of off on once one only onto or other our out over
+        own per same she should since so some such than that the their them then there therefore these they this
+        those though through thus to too under until up upon us using very via was we were what when where whereas
+        which while who whom whose why will with within without would yes yet you your""",
     "french": """à afin ainsi alors après au aucun aussi autre aux avant avec avoir car ce cela ces cet cette ceux
         chaque chez ci comme dans de depuis des donc dont du elle elles en encore entre est et été être eu fait il
         ils je jusque la le les leur leurs lors lorsque lui mais même moins ne ni non nos notre nous on ont ou où oui
@@ -160,17 +160,26 @@ def verdicts() -> frozenset[str]:
 
 
 _WORD = re.compile(r"[^\W\d_]+")
+SURE_WORDS = {"french": ("sept", "neuf", "cent"), "spanish": ("once", "dos", "mil"), "german": ("elf", "acht")}
+"""Number words that are other words in another language, by the language in which they are numbers."""
+_OWN_LETTERS = {"german": "äöüß", "french": "çèêœà", "spanish": "ñ¿¡", "portuguese": "ãõ"}
 LOOKED_AT = 4_000
 """Characters of a text that tell its language."""
 
 
-def language(text: str) -> str:
-    """The language of `text` by its words of grammar; "" where they do not tell."""
-    words = [word.lower() for word in _WORD.findall(text[:LOOKED_AT])]
+def language(*texts: str) -> str:
+    """The language of the first of `texts` that tells it, by words of grammar and letters of its own; "" if none."""
+    return next((found for text in texts if (found := _language(text[:LOOKED_AT]))), "")
+
+
+@lru_cache(maxsize=256)
+def _language(text: str) -> str:
+    words = [word.lower() for word in _WORD.findall(text)]
     counted = {name: sum(word in _function(name) for word in words) for name in FUNCTION}
+    for name, letters in _OWN_LETTERS.items():
+        counted[name] += any(letter in text.lower() for letter in letters)
     best = max(counted, key=lambda name: counted[name])
-    others = max(count for name, count in counted.items() if name != best)
-    return best if counted[best] > others and counted[best] >= min(2, len(words)) else ""
+    return best if counted[best] >= 2 else ""
 
 
 @lru_cache(maxsize=len(FUNCTION))
