@@ -30,6 +30,8 @@ _GERMAN_NOUN = re.compile(
     re.IGNORECASE,
 )
 _NAMING = frozenset(("in", "aus", "nach", "von", "bei", "durch", "heißt", "namens", "hieß"))
+_OF_NAMES = frozenset(("new", "north", "south", "east", "west", "great", "upper", "lower", "saint", "st."))
+"""Ordinary words that names of places begin with."""
 _CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
 _LOOKBACK = 40
 _FAR = 200
@@ -93,7 +95,7 @@ class Names:
 
     def _name(self, run: list[re.Match[str]]) -> Iterator[Name]:
         """The name that a run of capitalised words is; ordinary words at its ends belong to the sentence."""
-        while run and self._is_ordinary(run[0], first=True):
+        while run and not (len(run) > 1 and run[0][0].lower() in _OF_NAMES) and self._is_ordinary(run[0], first=True):
             run = run[1:]
         while run and self._is_ordinary(run[-1], first=False):
             run = run[:-1]
