@@ -133,6 +133,13 @@ def test_what_an_executor_says_must_come_of_its_calls_or_of_what_it_was_told(tap
     assert set(found) == {Unfounded("number", "5.24"), Unfounded("name", "sales.csv")}
 
 
+def test_an_executor_may_say_what_it_called(tape: Tape) -> None:
+    task = Task(id="t", question="What is 777 octal in binary?")
+    raw = invocation({"digits": "111111111"}) | {"arguments": {"value": "777", "from_base": 8}}
+    said = '777 in base 8 is 111111111 (from `mean` with {"value": "777", "from_base": 8}).'
+    assert from_nowhere(said, task, [raw], tape) == ()
+
+
 def test_the_text_of_an_error_founds_nothing(tape: Tape) -> None:
     task = Task(id="t", question="What is the product?")
     calls = [invocation({"result": 1}, call_id="b"), invocation(error="timeout after 120 seconds")]

@@ -64,6 +64,8 @@ _SCALE = re.compile(rf"{_GAP}(?P<scale>{_either(list(_SCALES))})\.?(?![{_CASED}]
 _UNITS = re.compile(rf"{_GAP}-?{_UNIT}(?![{_CASED}]|['’][{_CASED}])", re.IGNORECASE)
 _MONEY_AFTER = re.compile(rf"\s?(?P<money>{_MONEY})")
 _KEY = re.compile(r"(?:[A-Za-z0-9]_|\()([A-Za-z]{1,8})\)?[\"']?\s?[:=|]\s?$")
+_ROW = 24
+"""Characters between two numbers of one row."""
 _DECADE = re.compile(rf"([12]\d\d0)(?:['’]?s|er(?:n|-Jahren?)?)(?![{_CASED}])")
 _ENDS = frozenset((",", ";", "\n", "]", "}", "\0", ""))
 """Signs right behind a number that no unit follows."""
@@ -108,6 +110,8 @@ class Number:
     form: Form = "digits"
     pieces: tuple[Decimal, ...] = ()
     sure: bool = True
+    scale: int = 0
+    """The power of ten of its scale word."""
 
 
 def numbers(text: str) -> Iterator[Number]:
@@ -120,13 +124,27 @@ def numbers(text: str) -> Iterator[Number]:
         value = Decimal(word.value)
         form: Form = "fraction" if word.over > 1 else "ordinal" if word.ordinal else "word"
         reading = Reading(EXACT.divide(value, Decimal(word.over)), Decimal(0))
-        end, readings = _with_unit(rest, word.end, [reading])
+        end, readings = (word.end, (reading,)) if word.ordinal else _with_unit(rest, word.end, [reading])
         yield Number(word.start, end, readings, form, sure=word.sure)
     for word in han_numerals(rest):
         end, readings = _with_unit(rest, word.end, [Reading(Decimal(word.value), Decimal(0))])
         yield Number(word.start, end, readings, "word", sure=word.sure)
     for word in romans(rest):
         yield Number(word.start, word.end, (Reading(Decimal(word.value), Decimal(0)),), "roman", sure=word.sure)
+
+
+def carried(found: Sequence[Number]) -> Iterator[Reading]:
+    """Numbers of a row in the scale that its first one names: `12.4 million, then 14.1 and 13.9`."""
+    scale, end = 0, 0
+    for number in sorted(found, key=lambda one: one.start):
+        if number.scale:
+            scale = number.scale
+        elif number.start - end > _ROW:
+            scale = 0
+        elif scale and number.form == "digits":
+            for one in number.readings:
+                yield replace(one, value=one.value.scaleb(scale, EXACT), step=one.step.scaleb(scale, EXACT))
+        end = number.end
 
 
 def scales_named(text: str) -> set[Decimal]:
@@ -163,13 +181,18 @@ def _number(found: re.Match[str], text: str) -> Number | None:
     if (money == "$" and text[after : after + 1] == "$") or "\\" in found[0]:
         money, after = "", after + (text[after : after + 1] == "$")  # the dollar signs of a formula
     readings = [Reading(*pair) for pair in pairs]
+    if form == "ordinal":
+        return Number(found.start(), after, tuple(readings), form)
     end = after
+    scale = 0
     if text[after : after + 1] not in _ENDS:
+        before = readings[0].step if readings else Decimal(1)
         end, readings = _scaled(text, after, readings, money)
+        scale = readings[0].step.adjusted() - before.adjusted() if readings and before else 0
     end, final = _with_unit(text, end, readings, money, key=text[max(0, found.start() - 16) : found.start()])
     if not final or _LETTER.match(text, end):  # no number, or the beginning of a mark such as 5f4dcc
         return None
-    return Number(found.start(), end, final, form, _pieces(found))
+    return Number(found.start(), end, final, form, _pieces(found), scale=scale)
 
 
 def _pieces(found: re.Match[str]) -> tuple[Decimal, ...]:

@@ -99,7 +99,9 @@ def _words(text: str, known: Known) -> list[Value]:
     asked = language(known.question)
     if known.language and asked and asked != known.language:
         return []  # a translation
-    if any(_shared(folded(word), known) for word in words):
+    whole = " ".join(folded(bare).split())
+    copied = whole and re.search(rf"(?<![^\W_]){re.escape(whole)}(?![^\W_])", known.lines)
+    if copied or any(_shared(folded(word), known) for word in words):
         return [Value("words", bare, "as it stands")]
     return [Value("words", bare)]
 

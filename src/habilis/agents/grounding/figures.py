@@ -11,13 +11,14 @@ from habilis.agents.grounding.known import Amounts, Known, squeezed
 from habilis.agents.grounding.listed import counts
 from habilis.agents.grounding.wording import DECREASE, HEDGE
 from habilis.values.moments import Day, Moment
-from habilis.values.numbers import EXACT, Number, Reading
+from habilis.values.numbers import EXACT, Number, Reading, scales_named
 from habilis.values.scanning import Mark
 
 _HALF = Decimal("0.5")
 _LABEL = re.compile(r"(?:^|\n)[\s>*#|-]*$")
 _STEP = re.compile(r"(?:step|schritt|étape|paso|item|#|no\.?|nr\.?)\s?$", re.IGNORECASE)
 _VERSION = re.compile(r"^v(?=\d)")
+_CENTURY = re.compile(r"\s?(?:centur|jahrhundert|jh\.|siècle|siglo|век|世纪|世紀)", re.IGNORECASE)
 _NEAR = 30
 """Characters between a weekday and the date that it is said of."""
 _LEAST_DIGITS = Decimal("0.01")
@@ -35,6 +36,10 @@ class Figures:
     @cached_property
     def _own_counts(self) -> set[int]:
         return counts(self.text)
+
+    @cached_property
+    def _own_scales(self) -> set[Decimal]:
+        return scales_named(self.text)
 
     @cached_property
     def _says_decrease(self) -> bool:
@@ -64,6 +69,9 @@ class Figures:
         for reading in number.readings:
             if rule := self._reading(reading, number):
                 return self._named(rule, number)
+        if number.form == "ordinal" and _CENTURY.match(self.text, number.end):
+            century = int(number.readings[0].value)
+            return "century" if any((year - 1) // 100 + 1 == century for year in self._years()) else ""
         if number.form == "digits" and number.pieces and " " in self.text[number.start : number.end]:
             return "as it stands" if all(self.known.raw.between(p, p) for p in number.pieces) else ""
         if number.form == "fraction" and self._both_parts(number):
@@ -121,7 +129,7 @@ class Figures:
             percents = self.known.based.get("percent")
             if percents and _rounded(percents, reading, slack):
                 return "percent"
-            return self._as_asked(reading, slack) or self._scaled(reading, slack)
+            return self._as_asked(reading, slack) or self._scaled(reading, slack) or self._in_own_scale(reading, slack)
         bare = replace(reading, unit=None)
         if rule := _rounded(self.known.bare, bare, slack):
             return rule
@@ -156,6 +164,14 @@ class Figures:
                 return "scale"
         return ""
 
+    def _in_own_scale(self, reading: Reading, slack: Decimal) -> str:
+        """A number of a table whose head, in the answer, says in which scale it is."""
+        for scale in self._own_scales:
+            scaled = Reading(EXACT.multiply(reading.value, scale), reading.step)
+            if _rounded(self.known.raw, scaled, EXACT.multiply(slack, scale)):
+                return "scale"
+        return ""
+
     def _as_fraction(self, reading: Reading) -> str:
         """A known decimal that is the fraction, rounded: 0.67 for two thirds; also as a percentage."""
         for known in self.known.readings:
@@ -175,7 +191,7 @@ class Figures:
             return "count"
         if number.form == "ordinal":
             ranked = any(count >= value for count in self.known.counts)
-            dated = any(day.day == int(value) for day in self.known.days)
+            dated = any(int(value) in (day.day, day.quarter) for day in self.known.days)
             return "count" if ranked and value < 100 else "date" if dated else ""
         return ""
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from habilis.agents.grounding.known import Known, folded, scripts
-from habilis.agents.grounding.other_scripts import same_in_another_language, skeleton
-from habilis.agents.grounding.wording import bare_nouns, grammar, language, ordinary, verdicts
+from habilis.agents.grounding.other_scripts import latin, same_in_another_language, skeleton
+from habilis.agents.grounding.vocabulary import is_word
+from habilis.agents.grounding.wording import bare_nouns, language, ordinary
 from habilis.values.moments import MONTHS, WEEKDAYS
 
 CASED = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN"))
@@ -18,7 +19,8 @@ _SURNAME = re.compile(
     rf"(?:[王李张張刘劉陈陳杨楊赵趙吴吳徐孙孫朱胡郭罗羅郑鄭谢謝宋唐邓鄧冯馮韩韓彭萧蕭蔡潘袁董叶葉吕呂魏蒋蔣杜]|欧阳|司马|诸葛|上官)[{_HAN}]{{1,2}}"
 )
 _TITLED = re.compile(rf"([{_HAN}]{{1,4}}|[\u30a0-\u30ff]{{2,12}})(?:さん|氏|様|先生|女士|市|県|省)")
-_WORD = re.compile(r"[^\W\d_](?:[^\W\d_]|[’'-](?=[^\W\d_]))*\.?")
+_CASED_LETTER = r"A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0370-\u058f\u1e00-\u1fff"
+_WORD = re.compile(rf"[{_CASED_LETTER}](?:[{_CASED_LETTER}]|[’'-](?=[{_CASED_LETTER}]))*\.?")
 _JOINT = re.compile(
     r"[ \u00a0]{1,2}(?:(?:of|de|del|della|da|di|von|van|der|den|du|la|le|el|al|bin|ibn|y|and the)[ ]){0,2}"
 )
@@ -30,6 +32,8 @@ _GERMAN_NOUN = re.compile(
     re.IGNORECASE,
 )
 _NAMING = frozenset(("in", "aus", "nach", "von", "bei", "durch", "heißt", "namens", "hieß"))
+_COMPARABLE = frozenset(("LATIN", "CYRILLIC", "GREEK"))
+_ELIDED = re.compile(r"[A-Za-z]{1,2}['’][a-zà-ÿ]")
 _OF_NAMES = frozenset(("new", "north", "south", "east", "west", "great", "upper", "lower", "saint", "st."))
 """Ordinary words that names of places begin with."""
 _CALENDAR = frozenset((*MONTHS, *WEEKDAYS))
@@ -108,9 +112,14 @@ class Names:
 
     def _is_ordinary(self, word: re.Match[str], *, first: bool) -> bool:
         bare = word[0].rstrip(".")
-        if bare.lower() in _CALENDAR or bare.lower() in ordinary() or bare.lower() in self._lower or len(bare) < 2:
+        low = bare.lower()
+        if low.removesuffix("s") in _CALENDAR or low in ordinary() or low in self._lower or len(bare) < 2:
             return True
-        return first and self._starts(word) and self.language == "english" and _looks_ordinary(bare)
+        return first and self._starts(word) and not self._stands(bare) and is_word(bare)
+
+    def _stands(self, word: str) -> bool:
+        """Whether a word stands in the sources, so that nothing need be known of it."""
+        return folded(word) in self.known.words
 
     def _starts(self, word: re.Match[str]) -> bool:
         """Whether a sentence, a line, a cell or a quotation begins with it."""
@@ -124,9 +133,7 @@ class Names:
             return True
         if self.language == "german":
             return self._is_german_name(bare, word.start())
-        if not self._starts(word):
-            return True
-        return self.language == "english" and not _looks_ordinary(bare) and not bare.isupper()
+        return not (self._starts(word) and (bare.isupper() or self._stands(bare) or is_word(bare)))
 
     def _is_german_name(self, bare: str, start: int) -> bool:
         """Every noun has a capital; without an article behind `in`, `aus`, `von` it is a place or a person."""
@@ -146,10 +153,18 @@ class Names:
         if all(rules):
             mixed = len(name.words) == 2 and not self._together(name.words)
             return "" if mixed else next((rule for rule in rules if rule != "as it stands"), "as it stands")
+        if self.language == "german" and self._beside_a_noun(name.words, rules):
+            return "inflection"
         initials = "".join(word[0] for word in name.words).lower()
         if len(name.words) > 1 and len(initials) > 1 and initials in self.known.words:
             return "abbreviation"
         return ""
+
+    def _beside_a_noun(self, words: tuple[str, ...], rules: list[str]) -> bool:
+        """Whether what is unknown is a noun before a known name, or behind its genitive: Insel Veles, Huberts Rede."""
+        if len(words) < 2:
+            return False
+        return bool(all(rules[1:]) or (all(rules[:-1]) and words[-2].endswith(("s", "’"))))
 
     def _word(self, word: str) -> str:
         bare = folded(word)
@@ -164,7 +179,9 @@ class Names:
             return "inflection"
         if same_in_another_language(bare, known):
             return "another language"
-        if _comparable(scripts(word), self.known.scripts) and skeleton(bare) in self._skeletons:
+        if self._sounds_known(skeleton(bare), scripts(word)):
+            return "another script"
+        if not scripts(word) & self.known.own_scripts and any(_alike(latin(bare), other) for other in known):
             return "another script"
         if len(bare) > 5 and bare in self.known.letters:
             return "as it stands"
@@ -173,7 +190,8 @@ class Names:
     def _together(self, words: tuple[str, ...]) -> bool:
         """Whether two words of a name stand near each other in the sources, so that it is one name there as well."""
         one, two = folded(words[0])[:5], folded(words[1])[:5]
-        if one not in self.known.lines or two not in self.known.lines:
+        asked = folded(self.known.question)
+        if one in asked or two in asked or not (one in self.known.lines and two in self.known.lines):
             return True
         near = rf"(?:{re.escape(one)}.{{0,{_FAR}}}{re.escape(two)}|{re.escape(two)}.{{0,{_FAR}}}{re.escape(one)})"
         return re.search(near, self.known.text) is not None
@@ -194,28 +212,34 @@ class Names:
             found.setdefault(word[:3], []).append(word)
         return found
 
+    def _sounds_known(self, shape: str, own: frozenset[str]) -> bool:
+        """Whether a name sounds like a known word of another script, an ending apart."""
+        if len(shape) > 3 and shape in self._by_script.get("LATIN", ()):
+            return True  # Gotthard and Gothard
+        ends = (len(shape), *range(max(len(shape) - 3, 4), len(shape)))
+        return any(shape[:end] in self._skeletons(own) for end in ends)
+
+    def _skeletons(self, own: frozenset[str]) -> frozenset[str]:
+        """How the known words of other scripts sound, where those can be compared."""
+        return frozenset().union(*(found for script, found in self._by_script.items() if script not in own))
+
     @cached_property
-    def _skeletons(self) -> frozenset[str]:
-        made = (skeleton(word) for word in self.known.words if not word[0].isdecimal() and len(word) > 1)
-        return frozenset(shape for shape in made if len(shape) > 1)
+    def _by_script(self) -> dict[str, frozenset[str]]:
+        found: dict[str, set[str]] = {script: set() for script in _COMPARABLE & self.known.scripts}
+        for word in self.known.words:
+            script = "LATIN" if word.isascii() else next(iter(scripts(word) & _COMPARABLE), "")
+            if script in found and len(shape := skeleton(word)) > 1:
+                found[script].add(shape)
+        return {script: frozenset(shapes) for script, shapes in found.items()}
 
 
 def _is_capital(word: str) -> bool:
-    return word[0].isupper()
+    """Whether a word has a capital of its own: L'effectif has that of its sentence."""
+    return word[0].isupper() and not _ELIDED.match(word)
 
 
 def _has_no_spaces(word: str) -> bool:
     return re.fullmatch(rf"[{_HAN}\u3040-\u30ff]+", word) is not None
-
-
-@lru_cache(maxsize=10_000)
-def _looks_ordinary(word: str) -> bool:
-    """Whether an English word at the beginning of a sentence is hardly a name, by its ending."""
-    low = word.lower()
-    if low in ordinary() or low.removesuffix("s") in ordinary() or low in grammar() or low in verdicts():
-        return True
-    endings = r".{3,}(?:tion|tions|ment|ments|ness|ity|ities|ing|ings|ed|ly|ism|able|ible|ous|ive|ful|less|ance|ence)"
-    return re.fullmatch(endings, low) is not None
 
 
 def _inflected(one: str, other: str) -> bool:
@@ -230,6 +254,12 @@ def _inflected(one: str, other: str) -> bool:
     return shared >= 3 and len(one) - shared <= 3 and len(other) - shared <= 2 and shared * 2 > len(one)
 
 
+def _alike(one: str, other: str) -> bool:
+    """Whether two words in Latin letters begin alike, for the most part: ilich and ilic."""
+    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return shared >= 3 and shared * 5 >= max(len(one), len(other)) * 3
+
+
 def _comparable(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether names of both scripts can be compared, in Latin letters."""
-    return bool(one & {"LATIN", "CYRILLIC", "GREEK"}) and bool(other & {"LATIN", "CYRILLIC", "GREEK"})
+    return bool(one & _COMPARABLE) and bool(other & _COMPARABLE)

@@ -32,8 +32,10 @@ def told_with(task: Task) -> list[str]:
 def from_nowhere(answer: str, task: Task, calls: Sequence[dict[str, Any]], tape: Tape) -> tuple[Unfounded, ...]:
     """The values of an executor's `answer` that stand in no result of `calls` (of the state) and nothing it was told.
 
-    For a review, before any judge. It says nothing of an answer without calls: what a model answers from its own
+    For a review, before any judge. An answer may say which tool was called with what: whether the arguments have a
+    source is another question. It says nothing of an answer without any result: what a model answers from its own
     knowledge has no source here.
     """
     results = results_of(calls, tape)
-    return unfounded(answer, Known([*results, *told_with(task)], task.question)) if results else ()
+    called = [f"{raw['tool']} {as_text(raw['arguments'])}" for raw in calls]
+    return unfounded(answer, Known([*results, *called, *told_with(task)], task.question)) if results else ()

@@ -86,7 +86,8 @@ _OPENING = """about access account accuracy action actual additionally address a
     visitors volume votes wages water wave way weather website week weekly weeks weight while whole wind winner
     winners winter with women word words work workers working world year years yearly yes yield you zero"""
 """English words that begin sentences and headings of answers; capitalised there, they name nobody."""
-_OTHERS = """north south east west northern southern eastern western president minister king queen mr mrs ms dr prof
+_OTHERS = """outlook
+    north south east west northern southern eastern western president minister king queen mr mrs ms dr prof
     sir madam herr frau monsieur madame señor señora don doña hr fr st saint company ltd inc gmbh ag corporation corp
     university street avenue river lake mount mountain island sea ocean bay republic kingdom department ministry
     table figure section chapter appendix am pm ad bc utc gmt cet est pst usd eur gbp jpy cny chf api csv json xml
