@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 RANKS = {
     "core": 0,
     "config": 1,
+    "values": 1,
     "rundir": 2,
     "prompts": 2,
     "models": 3,

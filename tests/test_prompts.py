@@ -64,6 +64,7 @@ VALUES: dict[str, dict[str, object]] = {
             {"name": "roll_die", "description": "Roll a die.", "parameters": "none", "result": "points: integer"},
         ]
     },
+    "doubted": {"values": [{"text": "3.14", "kind": "number"}, {"text": "Alice", "kind": "name"}]},
     "earlier": {"turns": CONVERSATION, "left_out": 3},
     "enhance": {
         "name": "average_column",
@@ -79,6 +80,12 @@ VALUES: dict[str, dict[str, object]] = {
     "fixed": {
         "tool": "average_column",
         "records": [{"record": 1, "arguments": '{"path": "sales.csv"}', "before": FAILURE, "now": '{"mean": 4.25}'}],
+    },
+    "grounded": {
+        "question": QUESTION,
+        "findings": "The mean of 12 rows is 4.25.",
+        "answer": "Alice computed 4.25.",
+        "values": [{"text": "Alice", "kind": "name"}],
     },
     "image": {"query": "What does the sign say?"},
     "judge_answer": {

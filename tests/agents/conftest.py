@@ -70,6 +70,7 @@ class Script:
     fixed: Sequence[Reply] = ()
     codes: Sequence[Reply] = ()
     summaries: Sequence[Reply] = ("a summary",)
+    grounded: Sequence[Reply] = ({"reason": "it is not there", "word": "invented"},)
     asked: list[tuple[str, list[BaseMessage], list[Any]]] = field(default_factory=list)
 
     def __call__(self, messages: list[BaseMessage], tools: list[Any], form: Any) -> Reply:
@@ -83,6 +84,7 @@ class Script:
     def kind_of(self, last: str, first: str) -> str:
         marks = {
             "<candidates>": "plans",
+            "<doubted>": "grounded" if "<question>" in last else "answers",
             "<answer>": "reviews",
             "<findings>": "answers",
             "<calls>": "verdicts",

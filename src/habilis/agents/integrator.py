@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
-from habilis.agents.grounding import doubt
+from habilis.agents.answering import Doubted, grounded
+from habilis.agents.grounding import Known, Unfounded, unfounded, unfounded_data
+from habilis.agents.grounding.recorded import results_of, told_with
 from habilis.agents.remembering import exchanges
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
@@ -19,14 +21,11 @@ from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
 from habilis.core.types import Answer, JsonSchema
 from habilis.models.answers import answer_text, answer_type
-from habilis.prompts import Rendered
-from habilis.tools.results import cut_text
+from habilis.tools.results import as_text, cut_text
 from habilis.tools.workshop import Workshop
 
 NO_RESULT = "No result was found."
-INVENTED = (
-    "Nothing of this stands in <findings>. Answer from them alone; where they lack what is asked, say what they hold."
-)
+INVENTED = "The findings are given as they are, for the answer was invented:"
 CITED = ("knowledge", "web")
 """Sources of tools whose results name what to cite."""
 MOST_SOURCES = 40
@@ -44,54 +43,61 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
     findings = best_text(state)
     if not findings:
         return Command(update={"answer": Answer(final_answer=NO_RESULT).model_dump()}, goto="__end__")
+    cited = sources_of(state, shop)
+    sources = [findings, *cited, *told_with(shop.task), *results_of(state.get("calls", []), shop.tape)]
     findings = _within_limit(findings, shop)
     if shop.task.answer_schema is not None:
-        return await _by_schema(shop.task.answer_schema, findings, shop)
-    sources = sources_of(state, shop)
+        return await _by_schema(shop.task.answer_schema, findings, sources, shop)
+    known = Known(sources, shop.task.question)
     told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
-    prompt = shop.prompts.render("answer", **told, sources=sources)
-    known = [findings, shop.task.question, *map(str, told["conversation"])]
+    prompt = shop.prompts.render("answer", **told, sources=cited)
     try:
-        reply = await _from_what_is_known(prompt, known, shop)
+        reply = await grounded(
+            prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), shop, findings=findings
+        )
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
+    if isinstance(reply, Doubted):
+        shop.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
+        reply = AnswerReply(final_answer=findings[:8_000])
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")
     return Command(update={"answer": Answer(**reply.model_dump()).model_dump()}, goto="__end__")
 
 
-async def _from_what_is_known(prompt: Rendered, known: Sequence[str], shop: Workshop) -> AnswerReply:
-    """The answer. One of which nothing is `known` is asked for again, then the findings, known first, are given.
+async def _by_schema(
+    schema: JsonSchema, findings: str, sources: Sequence[str], shop: Workshop
+) -> Command[Literal["__end__"]]:
+    """The answer as data that fits `schema`; what does not is sent back with what is wrong, then given up.
 
-    A number that is given again as it was stands: findings may hold it as a word.
+    A value that the schema itself offers stands, whatever the findings say.
     """
-    messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-    reply = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer")
-    doubted = doubt(reply.final_answer, known)
-    if not doubted:
-        return reply
-    messages += [AIMessage(reply.model_dump_json()), HumanMessage(INVENTED)]
-    again = await shop.models.structured(prompt.role, messages, AnswerReply, purpose="answer from findings")
-    insists = doubted == "number" and again.final_answer.strip() == reply.final_answer.strip()
-    if insists or not doubt(again.final_answer, known):
-        return again
-    shop.emit(Notice(level="warning", text="The findings are given as they are: the answer made of them was invented."))
-    return AnswerReply(final_answer=known[0][:8_000])
-
-
-async def _by_schema(schema: JsonSchema, findings: str, shop: Workshop) -> Command[Literal["__end__"]]:
-    """The answer as data that fits `schema`; what does not is sent back with what is wrong, then given up."""
     text = json.dumps(schema, ensure_ascii=False)
     told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
     prompt = shop.prompts.render("answer_form", **told, schema=text)
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    known = Known([*sources, *_offered(schema)], shop.task.question)
+
+    def doubts(reply: Any) -> tuple[Unfounded, ...]:
+        return unfounded_data(reply.final_answer, known)
+
     try:
-        reply: Any = await shop.models.structured(prompt.role, messages, answer_type(schema), purpose="answer")
+        reply: Any = await grounded(prompt, answer_type(schema), doubts, shop, findings=findings)
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: no answer fits the schema: {error}"}, goto="__end__")
+    if isinstance(reply, Doubted):
+        return Command(update={"answer_error": f"integrator: {reply} in no finding"}, goto="__end__")
     data = reply.final_answer
     answer = Answer(final_answer=answer_text(data), reasoning_summary=reply.reasoning_summary, data=data)
     return Command(update={"answer": answer.model_dump()}, goto="__end__")
+
+
+def _offered(node: Any) -> Iterator[str]:
+    """The values that a schema lets an answer choose from."""
+    for value in node if isinstance(node, list) else node.values() if isinstance(node, dict) else ():
+        yield from _offered(value)
+    if isinstance(node, dict):
+        offered = [node.get("enum"), node.get("const"), node.get("default"), node.get("examples")]
+        yield from (as_text(value) for value in offered if value is not None)
 
 
 def sources_of(state: TaskState, shop: Workshop) -> list[str]:

@@ -1,61 +1,17 @@
-"""Numbers with units, as people write them, and when two of them are the same quantity.
-
-Factors of units: the SI brochure (BIPM, 9th edition) and, for inch, foot, mile, pound and ounce, the international
-yard and pound agreement of 1959.
-"""
+"""Numbers with units, as people write them, and when two of them are the same quantity."""
 
 from __future__ import annotations
 
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
 from dataclasses import dataclass
+
+from habilis.values.units import TABLE
 
 TOLERANCE = 1e-6
 """Relative difference of two numbers that count as equal."""
-_TABLE: Mapping[str, Mapping[str, float]] = {
-    "length": {
-        **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), 1.0),
-        **dict.fromkeys(("km", "kilometer", "kilometers", "kilometre", "kilometres"), 1e3),
-        **dict.fromkeys(("cm", "centimeter", "centimeters", "centimetre", "centimetres"), 1e-2),
-        **dict.fromkeys(("mm", "millimeter", "millimeters", "millimetre", "millimetres"), 1e-3),
-        **dict.fromkeys(("in", "inch", "inches"), 0.0254),
-        **dict.fromkeys(("ft", "foot", "feet"), 0.3048),
-        **dict.fromkeys(("mi", "mile", "miles"), 1609.344),
-    },
-    "mass": {
-        **dict.fromkeys(("kg", "kilogram", "kilograms"), 1.0),
-        **dict.fromkeys(("g", "gram", "grams"), 1e-3),
-        **dict.fromkeys(("mg", "milligram", "milligrams"), 1e-6),
-        **dict.fromkeys(("t", "tonne", "tonnes"), 1e3),
-        **dict.fromkeys(("lb", "lbs", "pound", "pounds"), 0.45359237),
-        **dict.fromkeys(("oz", "ounce", "ounces"), 0.028349523125),
-    },
-    "time": {
-        **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1.0),
-        **dict.fromkeys(("ms", "millisecond", "milliseconds"), 1e-3),
-        **dict.fromkeys(("min", "mins", "minute", "minutes"), 60.0),
-        **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600.0),
-        **dict.fromkeys(("d", "day", "days"), 86_400.0),
-        **dict.fromkeys(("week", "weeks"), 604_800.0),
-    },
-    "volume": {
-        **dict.fromkeys(("l", "liter", "liters", "litre", "litres"), 1.0),
-        **dict.fromkeys(("ml", "milliliter", "milliliters", "millilitre", "millilitres"), 1e-3),
-    },
-    "power": {"w": 1.0, "watt": 1.0, "watts": 1.0, "kw": 1e3, "gw": 1e9},
-    "speed": {"m/s": 1.0, "km/h": 1 / 3.6, "kmh": 1 / 3.6, "kph": 1 / 3.6, "mph": 0.44704},
-    "percent": dict.fromkeys(("%", "percent", "per cent", "pct"), 1.0),
-    "celsius": dict.fromkeys(("°c", "celsius"), 1.0),
-    "fahrenheit": dict.fromkeys(("°f", "fahrenheit"), 1.0),
-    "dollar": dict.fromkeys(("$", "us$", "usd", "dollar", "dollars"), 1.0),
-    "euro": dict.fromkeys(("€", "eur", "euro", "euros"), 1.0),
-    "sterling": dict.fromkeys(("£", "gbp"), 1.0),
-    "yen or yuan": dict.fromkeys(("¥", "jpy", "yen", "cny", "rmb", "yuan", "元"), 1.0),
-    "rupee": dict.fromkeys(("₹", "inr", "rupee", "rupees"), 1.0),
-}
-_UNITS = {unit: (kind, factor) for kind, units in _TABLE.items() for unit, factor in units.items()}
+_UNITS = {unit: (kind, factor) for kind, units in TABLE.items() for unit, factor in units.items()}
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12, "万": 1e4, "亿": 1e8}
 _SHORT_SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 """Only behind money, for elsewhere they are units."""

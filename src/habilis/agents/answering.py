@@ -1,0 +1,96 @@
+"""From findings to an answer that stands on them: asked for, doubted by its values, asked for again, judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeVar
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from habilis.agents.grounding import Unfounded
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.events import Notice
+from habilis.prompts import Rendered
+from habilis.tools.workshop import Workshop
+
+BY_RULES_ALONE = frozenset(("number", "date"))
+"""Kinds of values that no judge is asked about: whether a number is there, rules know better than any model."""
+MOST_TOLD = 12
+"""Doubted values that a model is told of."""
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
+class GroundedReply(BaseModel):
+    reason: str = Field(max_length=600)
+    word: Literal["founded", "invented"]
+
+
+@dataclass(frozen=True)
+class Doubted:
+    """An answer that was asked for twice and still holds values that stand nowhere."""
+
+    values: tuple[Unfounded, ...]
+
+    def __str__(self) -> str:
+        return listed(self.values)
+
+
+async def grounded(
+    prompt: Rendered,
+    form: type[Reply],
+    unfounded: Callable[[Reply], tuple[Unfounded, ...]],
+    shop: Workshop,
+    *,
+    findings: str,
+) -> Reply | Doubted:
+    """A reply to `prompt` without values that stand nowhere, or what is doubted of the second one.
+
+    One call where nothing is doubted; a second, told which values are; a third to the judge, where only names, words
+    and quotations are left in doubt. Raises `ModelReplyUnusable` like any structured call.
+    """
+    messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    reply = await shop.models.structured(prompt.role, messages, form, purpose="answer")
+    doubts = unfounded(reply)
+    if not doubts:
+        return reply
+    shop.emit(Notice(level="info", text=f"The answer is asked for again: {listed(doubts)} in no finding."))
+    told = shop.prompts.render("doubted", values=_shown(doubts))
+    messages += [AIMessage(reply.model_dump_json()), HumanMessage(told.user)]
+    again = await shop.models.structured(prompt.role, messages, form, purpose="answer from findings")
+    doubts = unfounded(again)
+    if not doubts or await _judged(again, doubts, findings, shop):
+        return again
+    return Doubted(doubts)
+
+
+async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, shop: Workshop) -> bool:
+    """Whether the judge finds the doubted values in the findings all the same. Its silence is a no."""
+    if any(value.kind in BY_RULES_ALONE for value in doubts):
+        return False
+    prompt = shop.prompts.render(
+        "grounded",
+        question=shop.task.question,
+        findings=findings,
+        answer=str(getattr(reply, "final_answer", "")),
+        values=_shown(doubts),
+    )
+    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    try:
+        ruling = await shop.models.structured(prompt.role, messages, GroundedReply, purpose="review of doubted values")
+    except ModelReplyUnusable:
+        return False
+    return ruling.word == "founded"
+
+
+def listed(values: Sequence[Unfounded]) -> str:
+    """Values in words: `"3.14" (number) and "Alice" (name) stand`."""
+    shown = [f'"{value.text}" ({value.kind})' for value in values[:MOST_TOLD]]
+    more = f" and {len(values) - MOST_TOLD} more" if len(values) > MOST_TOLD else ""
+    joined = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 and not more else ", ".join(shown)
+    return f"{joined}{more} {'stands' if len(values) == 1 else 'stand'}"
+
+
+def _shown(values: Sequence[Unfounded]) -> list[dict[str, str]]:
+    return [{"text": " ".join(value.text.split())[:200], "kind": value.kind} for value in values[:MOST_TOLD]]

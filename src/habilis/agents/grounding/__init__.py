@@ -1,0 +1,45 @@
+"""Whether an answer stands on what is known: each number, date, quotation and proper name of it.
+
+A value stands when the sources hold it, or when it follows from them by a named rule: rounding at the digits shown,
+scale, unit, percent, separators, number words, another script, a count of what is listed. Arithmetic is no rule: a sum
+comes from a recorded call, which is a source. No model is asked, and nothing raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from habilis.agents.grounding.checking import Kind, Value, leaves, values_of
+from habilis.agents.grounding.known import Known
+
+__all__ = ["Kind", "Known", "Unfounded", "Value", "founded_by", "unfounded", "unfounded_data"]
+
+
+@dataclass(frozen=True)
+class Unfounded:
+    """A value that stands nowhere: what it is, and as it stands in the answer."""
+
+    kind: Kind
+    text: str
+
+
+def unfounded(answer: str, sources: Sequence[str] | Known) -> tuple[Unfounded, ...]:
+    """The values of `answer` that no source holds and no rule derives. The findings are the first of the sources."""
+    return _doubts(founded_by(answer, sources))
+
+
+def founded_by(answer: str, sources: Sequence[str] | Known) -> tuple[Value, ...]:
+    """Every value of `answer` with the rule by which it stands, "" where it does not: for the record."""
+    return tuple(values_of(answer, sources if isinstance(sources, Known) else Known(sources)))
+
+
+def unfounded_data(data: Any, sources: Sequence[str] | Known) -> tuple[Unfounded, ...]:
+    """The same of an answer in JSON: each text and each number at its ends is an answer of its own."""
+    known = sources if isinstance(sources, Known) else Known(sources)
+    return _doubts([value for leaf in leaves(data) for value in values_of(leaf, known)])
+
+
+def _doubts(values: Sequence[Value]) -> tuple[Unfounded, ...]:
+    return tuple(dict.fromkeys(Unfounded(value.kind, value.text) for value in values if not value.rule))
