@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from habilis.agents.rules import Evidence, refusal, speaks_against
+from habilis.agents.rules import Evidence, invented_arguments, refusal, speaks_against
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskFile
 
 FILE = TaskFile(named="sales.csv", path="/data/sales.csv")
@@ -115,7 +115,7 @@ def test_a_refusal_dressed_as_an_answer_is_none(answer: str) -> None:
     ],
 )
 def test_what_is_said_of_the_matter_itself_is_an_answer(answer: str, question: str) -> None:
-    assert rule_of(answer, question, [called({"text": "found"})]) == ""
+    assert rule_of(answer, question, [called({"text": "found", "numbers": [3, 7, 12, 2019]})]) == ""
 
 
 def test_words_of_a_source_are_not_the_answers_own() -> None:
@@ -142,6 +142,76 @@ def test_a_tool_whose_reading_nobody_sees_is_believed_by_its_arguments() -> None
     unseen = frozenset({"image_text_query"})
     assert rule_of("a cat", calls=[looked], files=[FILE], unseen=unseen) == ""
     assert rule_of("a cat", calls=[other], files=[FILE], unseen=unseen) == "no file opened"
+
+
+def test_what_an_answer_says_must_come_of_its_calls_or_of_what_it_was_told() -> None:
+    mean = called({"mean": 4.2513, "rows": 12}, opened=["/data/sales.csv"], path="sales.csv")
+    told = {"question": "What is the mean of price in sales.csv?", "calls": [mean], "known": ["sales.csv"]}
+    assert rule_of("The mean price in sales.csv is 4.25, over 12 rows.", **told) == ""
+    assert rule_of("The mean price in sales.csv is 5.24.", **told) == "values from nowhere"
+    assert rule_of("The mean price in stock.csv is 4.25.", **told) == "values from nowhere"
+
+
+def test_an_answer_may_say_what_was_called() -> None:
+    converted = called({"digits": "111111111"}, tool="convert", value="777", from_base=8)
+    said = '777 in base 8 is 111111111 (from `convert` with {"value": "777", "from_base": 8}).'
+    assert rule_of(said, "What is 777 octal in binary?", [converted]) == ""
+
+
+def test_the_text_of_an_error_founds_no_value() -> None:
+    failed = called(error="timeout after 120 seconds")
+    assert rule_of("The product is 120.", "What is 3 times 5?", [called({"n": 1}), failed]) == "values from nowhere"
+
+
+def test_a_number_without_a_call_comes_from_nowhere_and_a_name_is_for_the_judge() -> None:
+    assert rule_of("Paris", "What is the capital of France?") == ""
+    assert rule_of("It is 42.", "How much is it?") == "values from nowhere"
+    assert rule_of("42", "Which is larger, 42 or 17?") == ""
+
+
+def test_the_numbers_of_an_example_are_no_data_of_the_question() -> None:
+    example = called({"sum": 15}, numbers=[1, 2, 3, 4, 5])
+    assert rule_of("15", "What is the total of the inventory?", [example]) == "arguments from nowhere"
+    given = called({"sum": 15}, numbers=[4, 5, 6])
+    assert rule_of("15", "What is the sum of 4, 5 and 6?", [given]) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        ("What is 48317 times 9274?", {"a": 48317, "b": 9274}),
+        ("What is 48317 times 9274?", {"expression": "48317 * 9274"}),
+        ("What is 15 percent of 1,240?", {"rate": 0.15, "amount": 1240}),
+        ("What is the SHA-256 digest of the text 'gullwing'?", {"text": "gullwing", "algorithm": "sha256"}),
+        ("How many days from 15 March 2026 to 2026-11-02?", {"first": "2026-03-15", "last": "2026-11-02"}),
+        ("Sort 3, 1 and 2.", {"numbers": [3, 1, 2], "reverse": False}),
+        ("Is 7 prime?", {"n": 7}),
+        ("Wie oft kommt 'ei' in 'Freizeit' vor?", {"text": "Freizeit", "part": "ei"}),
+        ("把72华氏度换算成摄氏度", {"fahrenheit": 72}),
+        ("What time is it?", {}),
+    ],
+)
+def test_arguments_that_the_question_gives_are_its_own(question: str, arguments: dict[str, Any]) -> None:
+    assert not invented_arguments(called({"result": 1}, **arguments), Evidence("", question, (), 1))
+
+
+@pytest.mark.parametrize(
+    ("question", "arguments"),
+    [
+        ("What is the SHA-256 digest of the text 'gullwing'?", {"text": "hello world"}),
+        ("What is 48317 times 9274?", {"a": 1234, "b": 5678}),
+        ("How many days from 15 March 2026 to 2 November 2026?", {"first": "2024-01-01", "last": "2024-12-31"}),
+        ("What is the total in stock.csv?", {"numbers": [10, 20, 30]}),
+    ],
+)
+def test_arguments_that_nobody_gave_are_invented(question: str, arguments: dict[str, Any]) -> None:
+    assert invented_arguments(called({"result": 1}, **arguments), Evidence("", question, (), 1))
+
+
+def test_what_an_earlier_call_gave_may_be_handed_on() -> None:
+    first = called({"values": [10.5, 20.25, 30.75]}).model_copy(update={"ordinal": 1})
+    second = called({"sum": 61.5}, numbers=[10.5, 20.25, 30.75]).model_copy(update={"ordinal": 2})
+    assert rule_of("61.5", "What is the total?", [first, second]) == ""
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field
 
 from habilis.agents.grounding import Unfounded
+from habilis.agents.grounding.telling import MOST_TOLD, listed
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
 from habilis.prompts import Rendered
@@ -17,8 +18,6 @@ from habilis.tools.workshop import Workshop
 
 BY_RULES_ALONE = frozenset(("number", "date"))
 """Kinds of values that no judge is asked about: whether a number is there, rules know better than any model."""
-MOST_TOLD = 12
-"""Doubted values that a model is told of."""
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
@@ -82,14 +81,6 @@ async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, 
     except ModelReplyUnusable:
         return False
     return ruling.word == "founded"
-
-
-def listed(values: Sequence[Unfounded]) -> str:
-    """Values in words: `"3.14" (number) and "Alice" (name) stand`."""
-    shown = [f'"{value.text}" ({value.kind})' for value in values[:MOST_TOLD]]
-    more = f" and {len(values) - MOST_TOLD} more" if len(values) > MOST_TOLD else ""
-    joined = " and ".join([", ".join(shown[:-1]), shown[-1]]) if len(shown) > 1 and not more else ", ".join(shown)
-    return f"{joined}{more} {'stands' if len(values) == 1 else 'stand'}"
 
 
 def _shown(values: Sequence[Unfounded]) -> list[dict[str, str]]:

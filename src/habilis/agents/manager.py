@@ -12,6 +12,7 @@ from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from habilis.agents import rules
+from habilis.agents.grounding.recorded import told_with
 from habilis.agents.planning import as_plan, plan_form, without_builds
 from habilis.agents.remembering import exchanges
 from habilis.agents.rules import Evidence
@@ -96,7 +97,7 @@ def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:
         calls=calls,
         attempt=state["attempt"],
         files=[file for file in task.files if file.path not in before],
-        known=[*said, *(f"{turn['question']}\n{turn['answer']}" for turn in exchanges(task))],
+        known=[*said, *told_with(task), *(str(file["begins"]) for file in shop.files_view)],
         unseen=frozenset(name for name in {call.tool for call in calls} if _reads_unseen(name, shop)),
     )
 

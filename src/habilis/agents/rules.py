@@ -8,15 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
+from habilis.agents.grounding import Known, founded_by, unfounded
+from habilis.agents.grounding.telling import listed
 from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
 from habilis.core.types import Invocation, TaskFile
 
 MAX_TEXT = 20_000
 """Characters of an answer that are looked through."""
+MAX_LEAVES = 1_000
+"""Values of one list of arguments that are looked at."""
+SHORT_TEXT, SMALL_NUMBER = 3, 10
+"""A text of so many characters, a whole number up to that, may be an option's default: nobody need have given it."""
 SHORTEST_ERROR = 16
 """Characters of an error's text that must stand in an answer for it to be that error's."""
 
@@ -25,7 +33,8 @@ SHORTEST_ERROR = 16
 class Evidence:
     """What an answer is held against. `calls` are all of the task, `attempt` says which execution gave the answer.
 
-    `files` are those that the question brought, `known` texts that need no call: earlier turns, what the user said.
+    `files` are those that the question brought, `known` texts that need no call: earlier turns, names and beginnings
+    of files, what the user said.
     `unseen` are names of tools of which no record tells what they read: they run elsewhere, or have packages of their
     own, which may open files without Python's knowledge.
     """
@@ -43,10 +52,16 @@ class Evidence:
         """Calls that gave a result, in any execution."""
         return [call for call in self.calls if call.outcome.error is None and call.verdict in ("success", None)]
 
-    @property
+    @cached_property
     def results(self) -> str:
         """All that is known without the answer, as one text."""
         return "\n".join([self.question, *self.known, *(call.text for call in self.succeeded)])
+
+    @property
+    def behind(self) -> list[Invocation]:
+        """The calls that the answer rests on: those of its execution that gave a result, else of the task."""
+        own = [call for call in self.succeeded if call.attempt == self.attempt]
+        return own or self.succeeded
 
 
 @dataclass(frozen=True)
@@ -100,7 +115,9 @@ def _says_undone(evidence: Evidence) -> str | None:
     results = _plain(evidence.results)
     for found in UNDONE.finditer(evidence.answer[:MAX_TEXT]):
         if _plain(found[0]) not in results:  # what a file or a page says is no word of the answer's own
-            return f'the answer says that something is missing, or could not be answered ("{" ".join(found[0].split())}")'
+            return (
+                f'the answer says that something is missing, or could not be answered ("{" ".join(found[0].split())}")'
+            )
     return None
 
 
@@ -126,6 +143,83 @@ def speaks_against(reason: str) -> bool:
     return AGAINST.search(reason) is not None
 
 
+def _arguments_from_nowhere(evidence: Evidence) -> str | None:
+    invented = [call for call in evidence.behind if invented_arguments(call, evidence)]
+    if not invented or len(invented) < len(evidence.behind):
+        return None  # which call an answer rests on cannot be told: one good one is enough
+    call = invented[-1]
+    given = json.dumps(call.arguments, ensure_ascii=False)[:200]
+    return f"the arguments of {call.tool} stand in no question, file or earlier result: {given}"
+
+
+def invented_arguments(call: Invocation, evidence: Evidence) -> bool:
+    """Whether the values that `call` worked on come from nowhere: most numbers of a list, or every single value."""
+    before = [one.text for one in evidence.succeeded if one.ordinal < call.ordinal]
+    known = Known([*before, *evidence.known], evidence.question)
+    text = _plain("\n".join([evidence.question, *evidence.known, *before]))
+    leaves = list(_leaves(call.arguments))
+    for numbers in _lists(call.arguments):
+        if 2 * sum(bool(unfounded(_written(number), known)) for number in numbers) > len(numbers):
+            return True
+    telling = [leaf for leaf in leaves if _tells(leaf)]
+    return bool(telling) and not any(_stands(leaf, known, text) for leaf in leaves)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for item in value[:MAX_LEAVES]:
+            yield from _leaves(item)
+    elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        yield value
+
+
+def _lists(value: Any) -> Iterator[list[int | float]]:
+    """Lists of at least two numbers in `value`: data that someone must have given."""
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from _lists(item)
+    elif isinstance(value, list):
+        numbers = [item for item in value[:MAX_LEAVES] if isinstance(item, (int, float)) and not isinstance(item, bool)]
+        if len(numbers) > 1 and len(numbers) == len(value[:MAX_LEAVES]):
+            yield numbers
+        else:
+            for item in value[:MAX_LEAVES]:
+                yield from _lists(item)
+
+
+def _tells(leaf: str | int | float) -> bool:
+    """Whether a value is one that an option would hardly have: small numbers and short words are defaults."""
+    return len(leaf) > SHORT_TEXT if isinstance(leaf, str) else abs(leaf) > SMALL_NUMBER or leaf != int(leaf)
+
+
+def _stands(leaf: str | int | float, known: Known, text: str) -> bool:
+    if not isinstance(leaf, str):
+        return not unfounded(_written(leaf), known)
+    words = [_plain(word) for word in re.findall(r"[^\W\d_]{3,}|[^\W\d_a-zA-Z]", leaf)]
+    if _plain(leaf) in text or any(word in text for word in words):
+        return True
+    numbers = [value for value in founded_by(leaf, known) if value.kind in ("number", "date")]
+    return bool(numbers) and all(value.rule for value in numbers)
+
+
+def _written(number: int | float) -> str:
+    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
+
+
+def _values_from_nowhere(evidence: Evidence) -> str | None:
+    results = [call.text for call in evidence.succeeded]
+    called = [f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in evidence.calls]
+    known = Known([*results, *called, *evidence.known], evidence.question)
+    found = unfounded(evidence.answer[:MAX_TEXT], known)
+    if not results:  # what a model knows by itself is for the judge; what it computes needs a call
+        found = tuple(value for value in found if value.kind in ("number", "date"))
+    if not found:
+        return None
+    return f"{listed(found)} in no result of a call, nor in the question"
+
+
 def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
@@ -136,5 +230,7 @@ RULES: dict[str, Rule] = {
     "an error's text": _states_an_error,
     "something missing": _says_undone,
     "no file opened": _opened_no_file,
+    "arguments from nowhere": _arguments_from_nowhere,
+    "values from nowhere": _values_from_nowhere,
 }
 """By their names, in the order in which they are tried."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from habilis.agents.grounding import Known, Unfounded, unfounded
 from habilis.agents.remembering import exchanges
 from habilis.agents.state import unpacked
 from habilis.core.types import Task
@@ -27,15 +26,3 @@ def told_with(task: Task) -> list[str]:
     """What came with the question: the turns before it, and the names of its files."""
     turns = [str(text) for turn in exchanges(task) for text in turn.values()]
     return [*turns, *(name for file in task.files for name in dict.fromkeys((file.named, file.path)))]
-
-
-def from_nowhere(answer: str, task: Task, calls: Sequence[dict[str, Any]], tape: Tape) -> tuple[Unfounded, ...]:
-    """The values of an executor's `answer` that stand in no result of `calls` (of the state) and nothing it was told.
-
-    For a review, before any judge. An answer may say which tool was called with what: whether the arguments have a
-    source is another question. It says nothing of an answer without any result: what a model answers from its own
-    knowledge has no source here.
-    """
-    results = results_of(calls, tape)
-    called = [f"{raw['tool']} {as_text(raw['arguments'])}" for raw in calls]
-    return unfounded(answer, Known([*results, *called, *told_with(task)], task.question)) if results else ()
