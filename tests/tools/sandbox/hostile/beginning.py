@@ -54,7 +54,7 @@ def run(input: InputModel) -> OutputModel:
 
 def attempt(s):
 '''
-PASSIVE = ("OutputModel", "exists", "decode", "sorted", "len", "sleep", "wait", "join", "noted", "_exit")
+PASSIVE = ("OutputModel", "append", "exists", "decode", "sorted", "len", "sleep", "wait", "join", "noted", "_exit")
 """Functions that attempts call once all is done."""
 
 
