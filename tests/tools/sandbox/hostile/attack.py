@@ -24,6 +24,8 @@ class Attack:
     `beside` is a call at the same time in the same server, which must answer `unharmed`, and `after` one that follows,
     which must answer `[]`: what finds what the attempt left says so there (`hostile/warm_host.py`).
 
+    `before` are calls that come first, of the same tool, and must answer `done`.
+
     `programs`: the call is granted to start programs, so that what holds it are the walls behind that.
 
     `known` are strict expected failures: level, or `level/user`, and the reason; at the levels of `by_chance` time
@@ -44,6 +46,7 @@ class Attack:
     told_on: Mapping[str, str] = field(default_factory=dict)
     programs: bool = True
     by_chance: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     beside: str = ""
     after: str = ""
 

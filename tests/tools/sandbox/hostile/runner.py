@@ -208,15 +208,21 @@ async def tried(attack: Attack, level: str, scene: Scene, host: ToolHost, *, alo
     """Make the call, and look at what came of it; at processes only where no call beside it has its own."""
     accidents: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: accidents.append(str(context)[:500]))
-    outcome = await host.call(
-        Runnable("hostile_tool", scene.module),
-        {"s": scene.facts},
-        workspace=scene.workspace,
-        files=[scene.given, scene.inside],
-        timeout_s=attack.timeout_s,
-        grant=variables(attack),
-    )
-    harms = (scene.harms(outcome) if alone else told_harms(outcome)) + accidents
+    harms: list[str] = []
+    for number, source in enumerate((*attack.before, attack.source)):
+        tool = scene.module if source == attack.source else scene.beside(f"earlier_{number}", module_of(source))
+        outcome = await host.call(
+            Runnable(tool.stem, tool),
+            {"s": scene.facts},
+            workspace=scene.workspace,
+            files=[scene.given, scene.inside],
+            timeout_s=attack.timeout_s,
+            grant=variables(attack),
+        )
+        harms += scene.harms(outcome) if alone else told_harms(outcome)
+        if tool != scene.module and told(outcome) != 'output: "done"':
+            harms.append(f"a call before it: {told(outcome)}")
+    harms += accidents
     return answer_of(attack, level, scene, outcome, harms)
 
 
@@ -251,7 +257,10 @@ async def main() -> None:
     warnings.simplefilter("ignore")
     attacks = {attack.name: attack for attack in (*ATTACKS, *CONTROLS, REACH)}
     for source in {
-        text for attack in attacks.values() for text in (attack.source, attack.beside, attack.after) if text
+        text
+        for attack in attacks.values()
+        for text in (attack.source, *attack.before, attack.beside, attack.after)
+        if text
     }:
         module_of(source)  # now: parsing beside a thread that parses fails at times in CPython 3.11
     count = 0

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from hostile import escape, exposure, filesystem, network, network_granted, programs, protocol, resources, warm_host
+from hostile import (
+    escape,
+    exposure,
+    filesystem,
+    leaving,
+    network,
+    network_granted,
+    programs,
+    protocol,
+    resources,
+    warm_host,
+)
 from hostile.attack import Attack
 
 CATEGORIES: dict[str, tuple[Attack, ...]] = {
     "information exposure": exposure.ATTACKS,
-    "file system": filesystem.ATTACKS,
+    "file system": (*filesystem.ATTACKS, *leaving.ATTACKS),
     "network": network.ATTACKS,
     "granted network": network_granted.ATTACKS,
     "programs": programs.ATTACKS,
