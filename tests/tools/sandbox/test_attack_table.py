@@ -61,13 +61,13 @@ class HostProcess:
             start_new_session=True,
         )
 
-    def ask(self, level: str, way: str, name: str) -> dict[str, Any]:
+    def ask(self, level: str, way: str, name: str, patience_s: float = PATIENCE_S) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         assert self._process.poll() is None, "the host did not survive an earlier attempt"
         self._process.stdin.write(f"{level} {way} {name}\n".encode())
         self._process.stdin.flush()
-        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE_S)
+        ready, _, _ = select.select([self._process.stdout], [], [], patience_s)
         assert ready, "the host hangs"
         line = self._process.stdout.readline()
         assert line, "the host did not survive"

@@ -22,6 +22,7 @@ from hostile.attack import Attack
 from hostile.beginning import CONTROLS, faults, marked
 from hostile.beginning import HEAD as BEGINNING
 from hostile.granted import granted, make_certificate
+from hostile.many import many
 from hostile.scene import SECRET, Scene, adopt_orphans, told_harms
 from hostile.table import ATTACKS
 
@@ -272,6 +273,8 @@ async def main() -> None:
         try:
             if name == "probe":
                 answer: dict[str, Any] = {"problem": await attacked(make(level))}
+            elif way == "many":
+                answer = await many(int(name), level, folder, module_of, tried)
             elif name == "end":
                 answer = {"harms": [harm for key in list(KEPT) if key[0] == level for harm in await end(key)]}
             elif attacks[name].granted:
