@@ -14,7 +14,7 @@ from pydantic_core import from_json
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.core.types import CallError, CallOutcome
 from habilis.tools.sandbox.walls import system_paths
-from habilis.tools.sandbox.workspace import Scrubber
+from habilis.tools.sandbox.workspace import Scrubber, shown
 
 _MIB = 1 << 20
 _OWN = ("/dev", "/proc")
@@ -41,7 +41,7 @@ def outcomes_of(
             error = reported(frame["error"], job, scrub)
         else:
             output = scrub.value(frame["result"])
-        written = names(frame, "written")
+        written = set(map(shown, names(frame, "written")))
         found[step] = CallOutcome(
             output=output,
             error=error,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import socket
 import stat
@@ -20,6 +21,7 @@ from habilis.tools.sandbox.workspace import Survey
 
 SECRET = "hunter2-canary"
 """In every file, variable, command line, key and descriptor that no tool may read."""
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}
 _FILES = {
     "canary": "home/canary.txt",
@@ -53,6 +55,7 @@ class Scene:
         self.folder, self.kept = folder, kept
         self.workspace = folder / "runs" / "task" / "workspace"
         self.workspace.mkdir(parents=True)
+        self._mode = self.workspace.stat().st_mode
         paths = {name: folder / place for name, place in _FILES.items()}
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -196,15 +199,29 @@ class Scene:
                     found.append(f"a set-user-id bit was left: {name}")
                 if about.st_uid != os.getuid() and not self.kept:
                     found.append(f"{name} was not given back")
-                if stat.S_ISREG(about.st_mode) and about.st_size < 1 << 20:
-                    path.chmod(0o600)  # a tool may take our right to read its files
-                    if SECRET.encode() in path.read_bytes():
-                        found.append(f"the secret was copied into {name}")
+                if not stat.S_ISLNK(about.st_mode):
+                    found += [f"{harm}: {name!r}" for harm in lasting_harms(path)]
+                small = stat.S_ISREG(about.st_mode) and about.st_size < 1 << 20
+                if small and SECRET.encode() in path.read_bytes():
+                    found.append(f"the secret was copied into {name}")
+        if self.workspace.stat().st_mode != self._mode:
+            found.append("the mode of the workspace changed")
+        found += lasting_harms(self.workspace)
         root = self.workspace.resolve()
         for name in Survey.of(self.workspace).links:
             if not (self.workspace / name).resolve().is_relative_to(root):
                 found.append(f"a link that leads out was left: {name}")
         return found
+
+
+def lasting_harms(path: Path) -> list[str]:
+    """What lets others into a file or folder, or keeps its owner out."""
+    mode = path.stat().st_mode
+    found = ["others may write"] if mode & 0o022 else []
+    if not mode & 0o400 or (stat.S_ISDIR(mode) and mode & 0o700 != 0o700):
+        found.append("its owner cannot read it")
+    attributes = [name for name in os.listxattr(path) if name != "security.selinux"]
+    return found + [f"the attribute {name} was left" for name in attributes]
 
 
 def told_harms(outcome: CallOutcome) -> list[str]:
@@ -214,6 +231,7 @@ def told_harms(outcome: CallOutcome) -> list[str]:
     except (ValueError, RecursionError, UnicodeError) as error:
         return [f"the outcome cannot be written: {error}"]
     found = ["the secret was told"] if SECRET in text else []
+    found += [f"a name of more than one line: {name!r}" for name in outcome.made if CONTROL.search(name)]
     if outcome.error is not None and len(outcome.error.model_dump_json()) > 40_000:
         found.append("the error is huge")
     return found

@@ -6,6 +6,7 @@ from hostile import (
     escape,
     exposure,
     filesystem,
+    leaving,
     network,
     network_any,
     network_granted,
@@ -18,7 +19,7 @@ from hostile.attack import Attack
 
 CATEGORIES: dict[str, tuple[Attack, ...]] = {
     "information exposure": exposure.ATTACKS,
-    "file system": filesystem.ATTACKS,
+    "file system": (*filesystem.ATTACKS, *leaving.ATTACKS),
     "network": network.ATTACKS,
     "granted network": (*network_granted.ATTACKS, *network_any.ATTACKS),
     "programs": programs.ATTACKS,
