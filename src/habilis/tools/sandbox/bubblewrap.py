@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from functools import lru_cache
 from pathlib import Path
 
 from habilis.core.ports import SandboxExit, SandboxJob
@@ -19,10 +20,17 @@ from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.pipes import Pipes
 from habilis.tools.sandbox.process import run_confined
 from habilis.tools.sandbox.tenancy import Tenancy, Tenant
-from habilis.tools.sandbox.walls import confined, readable, system_paths
+from habilis.tools.sandbox.walls import HOST_NAME, confined, readable, system_paths
 from habilis.tools.sandbox.warm import SPARE_LIMITS, Server
 
 SHARED_MEMORY_BYTES = 64 << 20
+_TELLING_FILES = (
+    *("cmdline", "bootconfig", "diskstats", "partitions", "swaps", "mdstat", "modules", "interrupts", "locks", "keys"),
+    "key-users",
+)
+_TELLING_FOLDERS = ("sys", "fs", "bus", "scsi", "asound")
+"""What in /proc tells of this machine rather than of the tool's own processes. Memory, processors, load and the
+kernel's version stay: honest programs look at them to find out how much they may do."""
 
 
 def find_bwrap() -> Path | None:
@@ -80,10 +88,25 @@ class Bubblewrap:
             arguments += ["--seccomp", str(pipes.hand_over(program))]
         elif tenant.uid is None:
             arguments += ["--disable-userns"]
-        arguments += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+        arguments += ["--hostname", HOST_NAME, "--proc", "/proc", *covered(), "--remount-ro", "/proc"]
+        arguments += ["--dev", "/dev", "--remount-ro", "/dev", *empty("/dev/pts")]
         arguments += ["--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm"]
         arguments += ["--perms", "1777", "--size", str(job.limits.file_bytes), "--tmpfs", "/tmp"]
         return [*arguments, *mounts(job, tenant.copies), "--remount-ro", "/"]
+
+
+@lru_cache(maxsize=1)
+def covered() -> tuple[str, ...]:
+    """Arguments that hide what tells of this machine, as far as it has that."""
+    files = [f"/proc/{name}" for name in _TELLING_FILES if Path("/proc", name).is_file()]
+    folders = [f"/proc/{name}" for name in _TELLING_FOLDERS if Path("/proc", name).is_dir()]
+    over = [argument for file in files for argument in ("--ro-bind", os.devnull, file)]
+    return (*over, *(argument for folder in folders for argument in empty(folder)))
+
+
+def empty(folder: str) -> tuple[str, ...]:
+    """Arguments that put an empty folder there, in which nothing can be made."""
+    return ("--size", "4096", "--tmpfs", folder, "--remount-ro", folder)
 
 
 def mounts(job: SandboxJob, copies: Mapping[Path, Path]) -> list[str]:

@@ -23,7 +23,7 @@ from habilis.tools.network import inside
 from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.process import run_confined
 from habilis.tools.sandbox.tenancy import Tenancy
-from habilis.tools.sandbox.walls import confined, private_tmp, readable, system_paths, without_private_tmp
+from habilis.tools.sandbox.walls import HOST_NAME, confined, private_tmp, readable, system_paths, without_private_tmp
 from habilis.tools.sandbox.warm import SPARE_LIMITS, Server
 
 MINIMUM_ABI = 4
@@ -96,6 +96,7 @@ class Landlock:
             "uid": uid,
             "keep_reading": True,
             "supervise": True,
+            "host_name": HOST_NAME if uid is not None else None,  # only root may call a machine otherwise
             "scratch": str(tmp),
             "landlock": rules(job, tmp),
             "seccomp": filter_text(lent=job.door is not None),

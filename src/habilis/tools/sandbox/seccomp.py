@@ -1,10 +1,10 @@
 """The system calls that a tool gets, as a filter for seccomp(2): what is not listed here is refused.
 
 It stands on top of the real walls (namespaces or Landlock) and closes what they leave open: sockets, other processes,
-what the kernel counts for the whole machine or for a user (aio contexts, keys, inotify instances, message queues, shared
-memory, leases), and its wider doors (namespaces, mounts, BPF, file handles, io_uring). Where the number of a call says
-too little, its arguments decide. Refused calls return an error, they do not kill, so that a tool can say what it wanted.
-Calls that are newer than `callnumbers` do not exist here, which sends libc back to those that do.
+what the kernel counts for the whole machine or for a user (aio contexts, keys, inotify instances, message queues,
+shared memory, leases), and its wider doors (namespaces, mounts, BPF, file handles, io_uring). Where the number of a
+call says too little, its arguments decide. Refused calls return an error, they do not kill, so that a tool can say what
+it wanted. Calls that are newer than `callnumbers` do not exist here, which sends libc back to those that do.
 
 Locks on files (flock, and the locks of fcntl) report success and are not taken. A lock needs no more than a descriptor
 open for reading, belongs to the file and not to the walls before it, and would hold up whoever else locks one of the
@@ -18,7 +18,7 @@ from __future__ import annotations
 import base64
 import errno
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from habilis.tools.sandbox.bpf import ALLOW, ASK, Case, Check, Rule, always, assembled, fail
@@ -82,7 +82,7 @@ _ONLY_SELF = ("prlimit64", "sched_setaffinity", "sched_setscheduler", "sched_set
 """Calls that name a process first: 0, oneself, is the only one allowed."""
 _DESCRIPTOR_COMMANDS = (0, 1, 2, 3, 4, 1027, 1028, 1030, 1032, 1034)
 """Of fcntl(2): F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_DUPFD_QUERY, F_CREATED_QUERY, F_DUPFD_CLOEXEC,
-F_GETPIPE_SZ, F_GET_SEALS. Not: leases, notes about folders, whom to signal, and larger pipes, of which a user has few."""
+F_GETPIPE_SZ, F_GET_SEALS. Not: leases, notes about folders, whom to signal, larger pipes (a user has few)."""
 _WHO_LOCKS, _LOCKS = (5, 36), (6, 7, 37, 38)
 """F_GETLK and F_OFD_GETLK; F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW."""
 _REQUESTS = (
@@ -96,20 +96,20 @@ _OPTIONS = (
     *(1, 2, 3, 4, 7, 8, 15, 16, 21, 22, 23, 24, 25, 27, 29, 30, 34, 36, 37, 38, 39, 40, 41, 42, 47),
     *(50, 51, 52, 53, 54, 55, 56, 60, 61, 63, 64, 65, 66, 0x53564D41),
 )
-"""Of prctl(2): death signal, dumps, capabilities, name, seccomp, timer slack, orphans, new privileges, thread's address,
-huge pages, speculation, vector length, pointer authentication and tags, no memory both written and run, names of
-mappings. Not: PR_SET_MM, sharing of memory pages or of a core with others, who may trace it."""
+"""Of prctl(2): death signal, dumps, capabilities, name, seccomp, timer slack, orphans, new privileges, a thread's
+address, huge pages, speculation, vector length, pointer authentication and tags, no memory both written and run, names
+of mappings. Not: PR_SET_MM, sharing of memory pages or of a core with others, who may trace it."""
 _PERSONALITIES = (0xFFFFFFFF, 0)
 """To ask, and the plain one: others bring back old rules, such as memory that is all executable."""
 _KIND_OF_FILE, _PLAIN_FILES = 0xF000, (0, 0x8000, 0x1000)
 """The bits of mknod(2)'s mode that say what is made; plain files and pipes."""
-_SOCKET_OPTIONS, _PROGRAMS_OF_SOCKETS = 1, (26, 50, 51, 52, 53, 68)
-"""SOL_SOCKET, and its options that attach a program to a socket, or hand a socket a program's descriptor."""
-_LEVELS_OF_STREAMS, _OTHER_PROTOCOLS = (0, 6), (14, 19, 31, 38)
-"""IPPROTO_IP and IPPROTO_TCP; TCP_MD5SIG, TCP_REPAIR, TCP_ULP, TCP_AO_ADD_KEY."""
+_SOCKET_OPTIONS, _PROGRAMS_OF_SOCKETS = 1, (26, 50, 51, 52)
+"""SOL_SOCKET, and its options that attach a program to a socket."""
+_LEVELS_OF_STREAMS, _OTHER_PROTOCOLS = (0, 6), (14, 19, 31, 32, 38)
+"""IPPROTO_IP and IPPROTO_TCP; TCP_MD5SIG, TCP_REPAIR, TCP_ULP, TCP_MD5SIG_EXT, TCP_AO_ADD_KEY."""
 _FAST_OPEN = 0x20000000
 """MSG_FASTOPEN: connects, and no wall for connect(2) is asked."""
-_OPENING, _AWAITING = ("connect",), ("bind", "listen", "accept", "accept4")
+_AWAITING = ("bind", "listen", "accept", "accept4")
 _PROGRAMS = ("execve", "execveat")
 _REFUSED, _NO_NETWORK = fail(errno.EPERM), fail(errno.EACCES)
 
@@ -166,11 +166,9 @@ def seal() -> str:
 
 def _program(rules: dict[str, Rule], unlisted: int, machine: str | None) -> bytes:
     machine = machine or platform.machine()
-    column = list(_ARCHITECTURES).index(machine) if machine in _ARCHITECTURES else None
-    if column is None:
-        raise KeyError(machine)
+    architecture, column = _ARCHITECTURES[machine], list(_ARCHITECTURES).index(machine)
     found = {number: rule for name, rule in rules.items() if (number := numbers()[name][column]) is not None}
-    return assembled(_ARCHITECTURES[machine], found, unlisted, LAST, fail(errno.ENOSYS))
+    return assembled(architecture, found, unlisted, LAST, fail(errno.ENOSYS))
 
 
 def _by_name(names: str, answer: int) -> dict[str, Rule]:
@@ -214,16 +212,20 @@ def _of_pairs() -> dict[str, Rule]:
 def _of_network(sockets: Sequence[int], *, lent: bool) -> dict[str, Rule]:
     """What makes a socket, or leads it anywhere."""
     unaddressed = Check(4, (0,)), Check(4, (0,), high=True)
-    slow = (lambda argument: (Check(argument, (0,), _FAST_OPEN),)) if lent else (lambda argument: ())
     free = bool(sockets) and not lent
+
+    def slow(argument: int) -> tuple[Check, ...]:
+        """The flags of sending do not connect."""
+        return (Check(argument, (0,), _FAST_OPEN),) if lent else ()
+
     return {
         "socket": _made(sockets, ASK if lent else ALLOW),
-        **dict.fromkeys(_OPENING, always(ALLOW if free else fail(0) if lent else _NO_NETWORK)),
+        "connect": always(ALLOW if free else fail(0) if lent else _NO_NETWORK),
         **dict.fromkeys(_AWAITING, always(ALLOW if free else _NO_NETWORK)),
         "sendto": always(ALLOW) if free else _only(*unaddressed, *slow(3), otherwise=_NO_NETWORK),
         # the address of these two lies in memory; sockets that are connected take none (unix) or ignore it (TCP)
-        "sendmsg": _only(*slow(2), otherwise=_NO_NETWORK) if lent else always(ALLOW),
-        "sendmmsg": _only(*slow(3), otherwise=_NO_NETWORK) if lent else always(ALLOW),
+        "sendmsg": _only(*slow(2), otherwise=_NO_NETWORK),
+        "sendmmsg": _only(*slow(3), otherwise=_NO_NETWORK),
     }
 
 
