@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from hostile import escape, exposure, filesystem, network, network_granted, programs, protocol, resources, warm_host
+from hostile import (
+    escape,
+    exposure,
+    filesystem,
+    kernel,
+    network,
+    network_granted,
+    pairs,
+    programs,
+    protocol,
+    resources,
+    warm_host,
+)
 from hostile.attack import Attack
 
 CATEGORIES: dict[str, tuple[Attack, ...]] = {
@@ -10,8 +22,10 @@ CATEGORIES: dict[str, tuple[Attack, ...]] = {
     "file system": filesystem.ATTACKS,
     "network": network.ATTACKS,
     "granted network": network_granted.ATTACKS,
+    "pairs of sockets": pairs.ATTACKS,
     "programs": programs.ATTACKS,
     "resources": resources.ATTACKS,
+    "kernel": kernel.ATTACKS,
     "escape": escape.ATTACKS,
     "protocol": protocol.ATTACKS,
     "warm host": warm_host.ATTACKS,
