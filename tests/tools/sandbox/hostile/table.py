@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hostile import (
     escape,
+    everycall,
     exposure,
     filesystem,
     kernel,
@@ -25,7 +26,7 @@ CATEGORIES: dict[str, tuple[Attack, ...]] = {
     "pairs of sockets": pairs.ATTACKS,
     "programs": programs.ATTACKS,
     "resources": resources.ATTACKS,
-    "kernel": kernel.ATTACKS,
+    "kernel": (*kernel.ATTACKS, *everycall.ATTACKS),
     "escape": escape.ATTACKS,
     "protocol": protocol.ATTACKS,
     "warm host": warm_host.ATTACKS,
