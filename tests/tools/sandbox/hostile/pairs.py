@@ -23,8 +23,9 @@ message = (ctypes.c_uint64 * 8)(ctypes.addressof(address), len(address), ctypes.
 
 def datagram(name: str, harm: str, source: str, kind: str = "socket.SOCK_DGRAM", *, granted: bool = False) -> Attack:
     """`source` has the pair's ends, `one` and `other`, where it gets so far."""
-    before = f"import array, socket\none, other = socket.socketpair(socket.AF_UNIX, {kind})\n"
-    return Attack(name, harm, NETWORK[granted], before + textwrap.dedent(source).strip() + DONE, granted=granted)
+    body = f"one, other = socket.socketpair(socket.AF_UNIX, {kind})\n{textwrap.dedent(source).strip()}\n"
+    whole = f"import array, socket\ndef send():\n{textwrap.indent(body, '    ')}send(){DONE}"
+    return Attack(name, harm, NETWORK[granted], whole, granted=granted)
 
 
 NETWORK = {False: NO_NETWORK, True: r"denied: a tool reaches granted hosts alone"}
@@ -228,12 +229,14 @@ ATTACKS = (
         "others of the machine find the tool, or a socket is left in the workspace",
         r'output: "done"$',
         """
-        for name in ("here", "\\0here"):
+        def await_others(name):
             try:
                 one.bind(name)
                 one.listen()
             except OSError:
                 pass
+        await_others("here")
+        await_others("\\0here")
         """,
         granted=True,
     ),
