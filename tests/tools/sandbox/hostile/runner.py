@@ -120,7 +120,7 @@ async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str,
     """Run one attempt whose call has a door, or, called `reach`, use what is granted."""
     certificate = make_certificate(folder) if attack.name == "reach" else None
     scene = Scene(folder, module_of(attack.source))
-    files = [scene.given, scene.inside]
+    files = scene.files
     if certificate is not None:
         os.environ["SSL_CERT_FILE"] = str(certificate)
         files.append(certificate)
@@ -179,7 +179,7 @@ async def attempt_warm(attack: Attack, level: str, folder: Path) -> dict[str, An
     else:
         scene = Scene(folder, source, kept=True)
         KEPT[key] = (scene, ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=make(level)))
-        KEPT[key][1].start(scene.workspace, [scene.given, scene.inside])
+        KEPT[key][1].start(scene.workspace, scene.files)
     answer = await (tried_among_others if attack.warm else tried)(attack, level, *KEPT[key])
     if answer["harms"] or attack.settings:
         answer["harms"] += await end(key)
@@ -216,7 +216,7 @@ async def tried(attack: Attack, level: str, scene: Scene, host: ToolHost, *, alo
             Runnable(tool.stem, tool),
             {"s": scene.facts},
             workspace=scene.workspace,
-            files=[scene.given, scene.inside],
+            files=scene.files,
             timeout_s=attack.timeout_s,
             grant=variables(attack),
         )
@@ -234,7 +234,7 @@ async def tried_among_others(attack: Attack, level: str, scene: Scene, host: Too
     tools = {name: scene.beside(name, module_of(text)) for name, text in sources.items()}
 
     async def other(name: str) -> CallOutcome:
-        tool, files = Runnable(name, tools[name]), [scene.given, scene.inside]
+        tool, files = Runnable(name, tools[name]), scene.files
         grant = Grant(subprocess=True)
         return await host.call(tool, {"s": scene.facts}, workspace=scene.workspace, files=files, grant=grant)
 

@@ -15,6 +15,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hostile.witnesses import Witnesses
+
 from habilis.core.types import CallOutcome
 from habilis.tools.packages.cache import MARK
 from habilis.tools.sandbox.workspace import Survey
@@ -88,6 +90,7 @@ class Scene:
             "key": self.key,
             "shm": self.shared.name,
             "cache": os.environ["HABILIS_CACHE_DIR"],
+            **self.witnesses.facts,
         }
         self._facts_ready()
 
@@ -116,6 +119,13 @@ class Scene:
         abstract = f"\0habilis-{os.getpid()}-{self.port}"
         self.sockets["abstract"] = bound(socket.AF_UNIX, socket.SOCK_STREAM, abstract)
         self.sockets["tcp"].set_inheritable(True)
+        self.witnesses = Witnesses(self.folder, self.workspace)
+        self.sockets |= self.witnesses.sockets
+
+    @property
+    def files(self) -> list[Path]:
+        """The task's files."""
+        return [self.given, self.inside, self.witnesses.folder]
 
     def _facts_ready(self) -> None:
         self.facts["udp_port"] = self.udp_port
@@ -146,6 +156,7 @@ class Scene:
         return found + strays + self._workspace_harms()
 
     def close(self) -> None:
+        self.witnesses.close()
         for one in self.sockets.values():
             one.close()
         os.close(self.secret_file)
@@ -169,6 +180,7 @@ class Scene:
             for path in self.temporary.iterdir()
             if not (self.kept and path.name.startswith("habilis-"))
         ]
+        found += self.witnesses.harms()
         return found + self._strays() + self._workspace_harms() + told_harms(outcome)
 
     def _strays(self) -> list[str]:
