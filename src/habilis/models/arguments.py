@@ -24,6 +24,7 @@ from habilis.core.parsing import expression_tree
 
 _FENCE = re.compile(r"\A\s*```[a-zA-Z0-9_-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _SURPLUS = re.compile(r"\A[\s}\]]*\Z")
+MAX_DEPTH = 200
 _CLOSER = {"{": "}", "[": "]"}
 
 
@@ -37,7 +38,7 @@ def read_arguments(raw: Any, *, cut: bool = False) -> dict[str, Any]:
     Raises `ArgumentsUnreadable` naming the position.
     """
     if raw is None or isinstance(raw, dict):
-        return raw or {}
+        return _shallow(raw or {})
     if not isinstance(raw, str):
         raise ArgumentsUnreadable(f"the arguments must be a JSON object, not {kind_of(raw)}")
     text = raw.strip().lstrip("\ufeff").strip()
@@ -53,7 +54,22 @@ def read_arguments(raw: Any, *, cut: bool = False) -> dict[str, Any]:
         return read_arguments(value, cut=cut)
     if not isinstance(value, dict):
         raise ArgumentsUnreadable(f"the arguments must be a JSON object, not {kind_of(value)}")
-    return value
+    return _shallow(value)
+
+
+def _shallow(arguments: dict[str, Any]) -> dict[str, Any]:
+    """`arguments`, unless they are nested so deep that something that walks through them could break off."""
+    level: list[Any] = [arguments]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for node in level
+            for item in (node.values() if isinstance(node, dict) else node)
+            if isinstance(item, (dict, list))
+        ]
+        if not level:
+            return arguments
+    raise ArgumentsUnreadable(f"the arguments are nested too deeply, more than {MAX_DEPTH} levels")
 
 
 def _repaired(text: str, error: json.JSONDecodeError, cut: bool) -> Any:

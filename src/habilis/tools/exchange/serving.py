@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, cast
 from habilis.core.errors import HabilisError
 from habilis.core.types import CallError, CallOutcome
 from habilis.models.naming import unique_names
+from habilis.models.schemas import checker_of
 from habilis.tools.exchange.stdio import Lines, Output, taken
 from habilis.tools.library import Library, Tool
 from habilis.tools.records import set_error
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 PAGE = 200
 """Tools in one reply to a client that asks for the list; it asks for the next page with the cursor of this one."""
+QUICK_CHARS = 10_000
+"""An output of so many characters is checked at once, a longer one in a thread."""
+MAX_STEPS = 1_000_000
+"""Keywords that are evaluated for one output at most."""
 LOOK_S = 0.5
 """Seconds between two looks at whether the library has changed."""
 SOURCES, META_SOURCE, META_DIGEST = "habilis://tools/", "habilis/source", "habilis/digest"
@@ -48,7 +53,6 @@ class Service:
         self._sessions: set[Any] = set()
         self._stamp: object = None
         self._tools: dict[str, Tool] = {}
-        self._fits: dict[str, Any] = {}
         self.reload()
 
     def reload(self) -> bool:
@@ -63,7 +67,6 @@ class Service:
         tools = self._caller.tools()
         names = unique_names([tool.spec.name for tool in tools])
         self._tools = dict(zip(names, tools, strict=True))
-        self._fits.clear()
         return before != {name: tool.version for name, tool in self._tools.items()}
 
     def server(self) -> Server[Any]:
@@ -146,27 +149,28 @@ class Service:
             return _failed(CallError(kind="denied", message="; ".join(missing)))
         async with self._room:
             outcome = await _whole(asyncio.create_task(self._caller.call(tool, params.arguments or {})))
-        return self._result(tool, outcome)
+        return await self._result(tool, outcome)
 
-    def _result(self, tool: Tool, outcome: CallOutcome) -> types.CallToolResult:
+    async def _result(self, tool: Tool, outcome: CallOutcome) -> types.CallToolResult:
         import mcp_types as types
 
         if outcome.error is not None:
             return _failed(outcome.error, outcome.refused)
         text = types.TextContent(type="text", text=json.dumps(outcome.output, ensure_ascii=False))
-        fits = isinstance(outcome.output, dict) and self._validator(tool).is_valid(outcome.output)
+        fits = isinstance(outcome.output, dict) and await self._fits(tool, outcome.output, len(text.text))
         failed = bool(set_error(outcome.output)) or (_structured(tool) and not fits)
         return types.CallToolResult(
             content=[text], structured_content=outcome.output if fits else None, is_error=failed
         )
 
-    def _validator(self, tool: Tool) -> Any:
-        from jsonschema import Draft202012Validator
-
-        key = f"{tool.name}@{tool.version}"
-        if key not in self._fits:
-            self._fits[key] = Draft202012Validator(tool.output_schema)
-        return self._fits[key]
+    async def _fits(self, tool: Tool, output: Any, chars: int) -> bool:
+        """Whether an output fits its tool's schema; what is too much to check does not. Long ones hold nobody up."""
+        checker = checker_of(json.dumps(tool.output_schema, sort_keys=True))
+        if checker is None:
+            return False
+        if chars < QUICK_CHARS:
+            return checker.fits(output)
+        return await asyncio.to_thread(checker.fits, output, steps=MAX_STEPS)
 
 
 async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction | None = None) -> None:
