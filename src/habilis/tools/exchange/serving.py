@@ -7,15 +7,14 @@ own JSON schemas. Each call runs in the sandbox. A new generation of the library
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from habilis.core.errors import HabilisError
+from habilis.core.signals import hearing
 from habilis.core.types import CallError, CallOutcome
 from habilis.models.naming import unique_names
 from habilis.models.schemas import checker_of
@@ -185,7 +184,7 @@ async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction 
     with taken() as (source, target):
         lines = Lines(source)
         output = Output(target, lines.close)
-        with _ending(lines):
+        with hearing({signal.SIGTERM: lines.close, signal.SIGHUP: lines.close}):  # the end of the input
             async with stdio_server(cast(Any, lines), cast(Any, output)) as (reading, writing):
                 watching = asyncio.create_task(service.watch())
                 try:
@@ -194,20 +193,6 @@ async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction 
                     watching.cancel()
                     await asyncio.wait([watching])
         await output.aclose()
-
-
-@contextlib.contextmanager
-def _ending(lines: Lines) -> Iterator[None]:
-    """While the block runs, a signal to stop is the end of the input."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    for number in numbers:
-        loop.add_signal_handler(number, lines.close)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
 
 
 async def _whole(call: asyncio.Task[CallOutcome]) -> CallOutcome:
