@@ -155,7 +155,9 @@ class Service:
 
         if outcome.error is not None:
             return _failed(outcome.error, outcome.refused)
-        text = types.TextContent(type="text", text=json.dumps(outcome.output, ensure_ascii=False))
+        heavy = isinstance(outcome.output, str)  # JSON that was too much to be read
+        said = outcome.output if heavy else json.dumps(outcome.output, ensure_ascii=False)
+        text = types.TextContent(type="text", text=said)
         fits = isinstance(outcome.output, dict) and await self._fits(tool, outcome.output, len(text.text))
         failed = bool(set_error(outcome.output)) or (_structured(tool) and not fits)
         return types.CallToolResult(
