@@ -18,6 +18,7 @@ import ast
 import json
 import re
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from habilis.core.parsing import expression_tree
@@ -25,6 +26,7 @@ from habilis.core.parsing import expression_tree
 _FENCE = re.compile(r"\A\s*```[a-zA-Z0-9_-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _SURPLUS = re.compile(r"\A[\s}\]]*\Z")
 MAX_DEPTH = 200
+_NEXT = re.compile(r"\s*(\S?)")
 _CLOSER = {"{": "}", "[": "]"}
 
 
@@ -170,10 +172,16 @@ def drop_trailing_commas(text: str) -> str:
     """`text` without the commas, outside strings, that stand right before a closing bracket."""
     kept: list[str] = []
     for index, char, inside in _walk(text):
-        if char == "," and not inside and text[index + 1 :].lstrip()[:1] in ("}", "]"):
+        if char == "," and not inside and _closes_after(text, index + 1):
             continue
         kept.append(char)
     return "".join(kept)
+
+
+def _closes_after(text: str, at: int) -> bool:
+    """Whether a closing bracket comes next, blanks passed over."""
+    after = _NEXT.match(text, at)
+    return after is not None and after[1] in ("}", "]")
 
 
 def _open_brackets(text: str) -> str:
@@ -191,9 +199,8 @@ def _open_brackets(text: str) -> str:
     return "" if within else "".join(reversed(stack))
 
 
-def _walk(text: str) -> list[tuple[int, str, bool]]:
+def _walk(text: str) -> Iterator[tuple[int, str, bool]]:
     """Each character with its place and whether a JSON string is open at it (the closing quote is outside)."""
-    rows: list[tuple[int, str, bool]] = []
     inside = escaped = False
     for index, char in enumerate(text):
         if inside:
@@ -205,8 +212,7 @@ def _walk(text: str) -> list[tuple[int, str, bool]]:
                 inside = False
         elif char == '"':
             inside = True
-        rows.append((index, char, inside))
-    return rows
+        yield index, char, inside
 
 
 def kind_of(value: Any) -> str:
