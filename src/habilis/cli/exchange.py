@@ -200,22 +200,25 @@ def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any
     import asyncio
     import signal
 
+    from habilis.core.signals import hearing
     from habilis.tools.host import ToolHost
     from habilis.tools.packages.environments import Environments
 
     async def whole() -> _T:
         task = asyncio.current_task()
         assert task is not None
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+        def end() -> None:
+            task.cancel()
+
         upstream, environments = settings.capabilities.proxy, Environments.of(settings.tools)
-        host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
-        try:
-            await host.level()
-            return await work(host)
-        finally:
-            await host.aclose()
+        with hearing({signal.SIGTERM: end, signal.SIGHUP: end}):
+            host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
+            try:
+                await host.level()
+                return await work(host)
+            finally:
+                await host.aclose()
 
     try:
         return asyncio.run(whole())

@@ -107,6 +107,15 @@ async def test_a_server_that_dies_in_a_call_is_a_value_and_is_started_again_once
         assert "ended, and again" in failure(await used.call("echo", text="x"))[1]
 
 
+async def test_a_schema_of_a_server_never_holds_us_up(tmp_path: Path) -> None:
+    async with using(tmp_path, "bombs") as used, asyncio.timeout(60):
+        assert (await used.call("sound", text="x")).output == {"n": "x"}
+        kind, message = failure(await used.call("pattern"))
+        assert (kind, "does not match" in message) == ("bad_output", True)
+        assert "too large" in failure(await used.call("doubling"))[1]
+        assert (await used.call("itself")).output is not None, "a schema out of bounds checks nothing"
+
+
 async def test_noise_between_messages_is_passed_over(tmp_path: Path) -> None:
     async with using(tmp_path) as used:
         assert (await used.call("garbage")).output == "after the garbage"

@@ -133,13 +133,20 @@ class Scrubber:
         return _ADDRESS.sub(r"\g<1>…>", self._workspace.sub(".", text))
 
     def value(self, value: Any) -> Any:
-        """A JSON value with all its strings scrubbed; a number too large for a float, read as infinity, is null."""
+        """A JSON value with all its strings scrubbed; a number too large for a float, read as infinity, is null.
+
+        Lists and objects are changed in place: a copy of all of them would take as much memory again.
+        """
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
-            return [self.value(item) for item in value]
+            for place, item in enumerate(value):
+                value[place] = self.value(item)
         if isinstance(value, dict):
-            return {self.text(key): self.value(item) for key, item in value.items()}
+            if any(self.text(key) != key for key in value):
+                return {self.text(key): self.value(item) for key, item in value.items()}
+            for key, item in value.items():
+                value[key] = self.value(item)
         if isinstance(value, float) and not math.isfinite(value):
             return None
         return value

@@ -61,7 +61,7 @@ async def many(count: int, level: str, folder: Path, module_of: Callable[[str], 
     scene = Scene(folder, module_of(attempts[0][0].source), kept=True)
     before = state()
     hosts = [ToolHost(SandboxSettings(), sandbox=make(level)) for _ in ("warm", "cold")]
-    hosts[0].start(scene.workspace, [scene.given, scene.inside])
+    hosts[0].start(scene.workspace, scene.files)
     wrong, memory = [], []
     for attack, cold in attempts:
         scene.again(module_of(attack.source))
