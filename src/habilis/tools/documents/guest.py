@@ -59,7 +59,10 @@ def extracted(about: "dict[str, Any]", content: bytes) -> "dict[str, Any]":
     try:
         if kind in ("html", "page"):
             content = as_utf8(content, about["declared"])
-        found = {"pdf": of_pdf, "html": of_html, "page": of_page}.get(kind, of_text)(content)
+        if kind in ("text", "markdown"):
+            found = of_text(content, about["declared"])
+        else:
+            found = {"pdf": of_pdf, "html": of_html, "page": of_page}[kind](content)
         return in_passages(found, kind, about["size"]) if about["size"] and "parts" in found else found
     except MemoryError:
         return {"problem": "its reader needed too much memory"}
@@ -82,8 +85,8 @@ def as_utf8(content: bytes, declared: "str | None") -> bytes:
     return bytes(text.text.encode("utf-8", "replace"))
 
 
-def of_text(content: bytes) -> "dict[str, Any]":
-    text, note, problem = sys.modules["habilis.tools.documents.passages"].plain_text(content)
+def of_text(content: bytes, declared: "str | None") -> "dict[str, Any]":
+    text, note, problem = sys.modules["habilis.tools.documents.passages"].plain_text(content, declared)
     return {"problem": problem} if problem else {"parts": [{"text": text}], "note": note}
 
 

@@ -19,9 +19,9 @@ _MOST, _LETTERS_EACH = 20_000, 100
 document of nothing but sections would otherwise be kept a hundred times over."""
 
 
-def plain_text(content: bytes) -> tuple[str, str, str]:
+def plain_text(content: bytes, declared: str | None = None) -> tuple[str, str, str]:
     """The text of a document that is nothing else; what is to be said of how it was read; why there is none."""
-    found = decoded(content)
+    found = decoded(content, declared)
     if found is None:
         return "", "", NO_TEXT
     return found.text, f"is not UTF-8, read as {found.encoding}" if found.guessed else "", ""
