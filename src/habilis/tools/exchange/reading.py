@@ -233,9 +233,8 @@ def recorded_call(line: bytes) -> RecordedCall | None:
 
 
 def _text(name: str) -> str:
-    """The name of a file as text in one line: bytes that are none, and what steers a terminal, written out."""
-    text = name.encode("utf-8", "backslashreplace").decode("utf-8")
-    return text if text.isprintable() else text.encode("unicode_escape").decode()
+    """The name of a file as text that can be written down, bytes that are none written out."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _inside(path: str) -> bool:
