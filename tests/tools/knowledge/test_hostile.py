@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -181,3 +182,41 @@ async def test_a_reader_that_never_comes_back_is_ended_by_its_own_watch(monkeypa
     found = await extractor.extract([stuck, Raw("text", b"fine")])
     assert found[0].problem == "its reader took too long"
     assert [part.text for part in found[1].parts] == ["fine"]
+
+
+SERVING = """
+import asyncio, signal, sys
+from pathlib import Path
+from habilis.config import KnowledgeSettings, SandboxSettings
+from habilis.tools.knowledge import Knowledge
+async def work():
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, asyncio.current_task().cancel)
+    settings = KnowledgeSettings(folders=(sys.argv[1],))
+    print("begun", flush=True)
+    await Knowledge(settings, SandboxSettings(), print, cache=Path(sys.argv[2])).open()
+    print("done", flush=True)
+    await asyncio.Event().wait()
+asyncio.run(work())
+"""
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", ["delimiter.md", "line.txt"])
+def test_a_signal_is_heard_while_a_hostile_document_is_read(name: str, tmp_path: Path) -> None:
+    """The delimiter's 200 bytes held the process for good; no signal but SIGKILL ended it."""
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / name).write_text(DELIMITER if name == "delimiter.md" else "word " * (4 * MEGA))
+    child = subprocess.Popen(
+        [sys.executable, "-c", SERVING, str(folder), str(tmp_path / "cache")], stdout=subprocess.PIPE, text=True
+    )
+    with child:
+        try:
+            assert child.stdout is not None
+            assert child.stdout.readline() == "begun\n"
+            if name == "delimiter.md":
+                assert child.stdout.readline() == "done\n"
+            child.terminate()
+            child.wait(timeout=60)
+        finally:
+            child.kill()

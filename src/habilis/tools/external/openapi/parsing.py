@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import resource
 import sys
 from typing import Any
 
@@ -74,11 +75,16 @@ def _of_yaml(text: str) -> Any:
     return yaml.load(text, Loader)
 
 
-def main() -> int:
-    import resource
+def _limit(kind: int, most: int) -> None:
+    """Lower a limit of this process; one that is lower already stays."""
+    hard = resource.getrlimit(kind)[1]
+    most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(kind, (most, most))
 
-    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (_SECONDS, _SECONDS))
+
+def main() -> int:
+    _limit(resource.RLIMIT_AS, _MEMORY)
+    _limit(resource.RLIMIT_CPU, _SECONDS)
     try:
         said = json.dumps(parsed(sys.stdin.buffer.read()), default=str, skipkeys=True)
     except MemoryError:
