@@ -14,7 +14,7 @@ from habilis.cli.interrupting import guarded
 from habilis.cli.plot import check_plot, write_plot
 from habilis.cli.run import chosen_settings, load
 from habilis.cli.training import TrainingConsole, report
-from habilis.cli.words import plain, seconds_of
+from habilis.cli.words import report_line, seconds_of
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, find_run, list_runs
@@ -178,4 +178,4 @@ def _named_run(args: Namespace) -> RunDir:
 
 
 def _say(text: str) -> None:
-    print(plain(f"note  {text}"), file=sys.stderr)
+    print(report_line(f"note  {text}"), file=sys.stderr)

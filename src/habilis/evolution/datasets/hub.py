@@ -93,12 +93,14 @@ def tables(folder: Path, name: str, wanted: list[str] | None = None) -> list[Pat
     """The files of `folder` that hold the rows: one, or the numbered parts of one.
 
     Of several kinds `metadata.*` wins, then the first ending of `reading.ENDINGS`. Raises `UserError` when it is not
-    clear which is meant.
+    clear which is meant. A link that leads out of the folder is passed over: it would show others your own files.
     """
+    home = folder.resolve()
     found = [
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
+        and path.resolve().is_relative_to(home)
         and path.suffix.lower() in ENDINGS
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and (wanted is None or any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in wanted))

@@ -232,8 +232,14 @@ def digests_below(folder: Path) -> dict[str, str]:
     for path in sorted(path for path in folder.rglob("*") if path.is_file() or path.is_symlink()):
         name = path.relative_to(folder).as_posix()
         if name != MANIFEST and "__pycache__" not in path.parts:
-            found[name] = LINK if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest()
+            found[name] = LINK if path.is_symlink() else content_digest(path)
     return found
+
+
+def content_digest(path: Path) -> str:
+    """The digest of a file's content, of which no more than a block is ever held."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextlib.contextmanager

@@ -117,7 +117,7 @@ class HttpServer:
         try:
             async with (
                 httpx2.AsyncClient(
-                    headers=dict(self._asks.headers),
+                    headers={"Accept-Encoding": "identity", **self._asks.headers},
                     params=dict(self._asks.query) or None,
                     timeout=httpx2.Timeout(self._timeout_s, read=max(self._timeout_s, 300.0)),
                     event_hooks={"response": [self._bound]},
@@ -129,7 +129,14 @@ class HttpServer:
             end()
 
     async def _bound(self, response: Any) -> None:
-        """Break off a single answer that is too long; events of a stream are bounded by the SDK."""
+        """Break off a single answer that is too long; events of a stream are bounded by the SDK.
+
+        Both count what came over the line, so nothing may come packed that is a thousand times longer unpacked.
+        """
+        import httpx2
+
+        if (packing := response.headers.get("content-encoding", "identity")) not in ("", "identity"):
+            raise httpx2.DecodingError(f"the answer is packed as {one_line(packing, 40)!r}, which was not asked for")
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             response.stream = bounded(response.stream, self._max_bytes)
 

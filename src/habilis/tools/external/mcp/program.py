@@ -121,8 +121,11 @@ class Program:
         try:
             async for line in _lines(process.stdout, self.max_bytes):
                 message = line if not isinstance(line, bytes) else _message(line)
-                if isinstance(message, TooLong):
-                    message = message.as_answer(self.max_bytes)
+                if isinstance(message, Unread):
+                    told = f"the answer is larger than {self.max_bytes >> 20} MiB; ask for less"
+                    message = message.as_answer(told)
+                elif message is None and isinstance(line, bytes) and b'"jsonrpc"' in line[:_EDGE]:
+                    message = Unread(line[:_EDGE] + b" " + line[-_EDGE:]).as_answer("the answer cannot be read")
                 if message is None:
                     text = line.decode("utf-8", "replace") if isinstance(line, bytes) else "a message without an id"
                     log.debug("%s said what is no message: %s", self.name, self._clean(text))
@@ -146,12 +149,12 @@ class Program:
 
 
 @dataclass(frozen=True)
-class TooLong:
-    """A message that was longer than allowed and was not kept; `edges` are its beginning and its end."""
+class Unread:
+    """A message that was longer than allowed, or no message, and was not kept; `edges`: its beginning and its end."""
 
     edges: bytes
 
-    def as_answer(self, limit: int) -> Any:
+    def as_answer(self, told: str) -> Any:
         """An error in its place, None if it does not show which request it answers."""
         import mcp_types as types
         from mcp.shared.message import SessionMessage
@@ -160,20 +163,19 @@ class TooLong:
         if found is None:
             return None
         raw = found[1].decode()
-        told = f"the answer is larger than {limit >> 20} MiB; ask for less"
         error = types.ErrorData(code=types.INTERNAL_ERROR, message=told)
         call_id = raw.strip('"') if raw.startswith('"') else int(raw)
         return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=call_id, error=error))
 
 
-async def _lines(stream: asyncio.StreamReader, limit: int) -> AsyncIterator[bytes | TooLong]:
+async def _lines(stream: asyncio.StreamReader, limit: int) -> AsyncIterator[bytes | Unread]:
     """Lines of a stream; of one longer than `limit` bytes no more than its edges is ever held."""
     buffer, dropped, head = bytearray(), False, b""
     while chunk := await stream.read(1 << 16):
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
             buffer += chunk[start:end]
-            yield TooLong(head + b" " + bytes(buffer[-_EDGE:])) if dropped or len(buffer) > limit else bytes(buffer)
+            yield Unread(head + b" " + bytes(buffer[-_EDGE:])) if dropped or len(buffer) > limit else bytes(buffer)
             buffer, dropped, head, start = bytearray(), False, b"", end + 1
         buffer += chunk[start:]
         if len(buffer) > limit:
