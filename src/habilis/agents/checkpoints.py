@@ -69,7 +69,7 @@ END;
 nothing, a machine that dies at most its last steps, whose model calls are on the tape."""
 _BESIDE = ("", "-wal", "-shm", "-journal")
 _JOURNAL_END = bytes.fromhex("d9d505f920a163d7")
-"""The end of a roll-back journal that names another journal, which SQLite may then delete (pager.c): never one of ours."""
+"""How a roll-back journal ends that names another file, which SQLite may then delete (pager.c): never one of ours."""
 _MAX_VALUE_BYTES = 256 << 20
 
 

@@ -101,7 +101,8 @@ def _from_extension(code: int, raw: bytes) -> Any:
         if not isinstance(fields, Mapping) or not fields.keys() <= known:
             raise Foreign(f"{'.'.join(name)} with other fields")
         return kind(**fields)
-    if code == _WITH_FIELDS and name == _INTERRUPT and isinstance(fields, Mapping):
-        if fields.keys() <= _ASKED and fields.get("response_schema") is None and isinstance(fields.get("id"), str):
-            return Interrupt(value=fields.get("value"), id=fields["id"])
+    if code == _WITH_FIELDS and name == _INTERRUPT and isinstance(fields, Mapping) and fields.keys() <= _ASKED:
+        if fields.get("response_schema") is not None or not isinstance(fields.get("id"), str):
+            raise Foreign("a question of another form")
+        return Interrupt(value=fields.get("value"), id=fields["id"])
     raise Foreign(f"an object of {'.'.join(name)[:80]!r}")

@@ -28,8 +28,8 @@ from habilis.rundir.keeping import (
 )
 from habilis.rundir.layout import UNFINISHED, RunDir, TaskDir
 from habilis.rundir.masking import masked
-from habilis.rundir.plain import check_plain_file, check_plain_folder, plain_json, read_plain
 from habilis.rundir.names import THREADS, check_run_name, run_name, safe_id, slugify
+from habilis.rundir.plain import check_plain_file, check_plain_folder, plain_json, read_plain
 from habilis.rundir.scores import ScoresDir
 from habilis.rundir.threads import ThreadDir, list_threads
 from habilis.rundir.training import KeyedRows, TrainingDir

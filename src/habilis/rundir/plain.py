@@ -35,13 +35,16 @@ def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
     try:
         descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY, mode)
     except OSError as error:
-        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+        if error.errno in (errno.ELOOP, errno.ENXIO):
             raise NotPlain(path) from None
         raise
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+    kind = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(kind):
         return descriptor
     os.close(descriptor)
-    raise NotPlain(path)
+    raise (
+        IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) if stat.S_ISDIR(kind) else NotPlain(path)
+    )
 
 
 def reading(path: Path) -> BinaryIO:
