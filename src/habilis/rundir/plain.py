@@ -42,9 +42,9 @@ def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
     if stat.S_ISREG(kind):
         return descriptor
     os.close(descriptor)
-    raise (
-        IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path)) if stat.S_ISDIR(kind) else NotPlain(path)
-    )
+    if stat.S_ISDIR(kind):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    raise NotPlain(path)
 
 
 def reading(path: Path) -> BinaryIO:
@@ -96,6 +96,14 @@ def _deeper(value: Any, most: int) -> bool:
 def _items(held: Any) -> Iterator[Any]:
     items = held.values() if isinstance(held, dict) else held
     return (item for item in items if isinstance(item, dict | list))
+
+
+def own_folder(path: Path) -> Path:
+    """The folder `path`, made if it is not there. Raises OSError, `NotPlain` for a link in its place."""
+    path.mkdir(parents=True, exist_ok=True)
+    if path.is_symlink():
+        raise NotPlain(path)
+    return path
 
 
 def check_plain_file(path: Path) -> None:
