@@ -84,7 +84,7 @@ def _key() -> bytes | None:
     if folder is None:
         return None
     path = folder / "key"
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         return _read(path)
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -97,7 +97,7 @@ def _key() -> bytes | None:
 def _read(path: Path) -> bytes:
     try:
         descriptor = open_plain(path, os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise
     except OSError as error:
         raise UserError(f"your key {path} cannot be read: {error.strerror}") from None

@@ -55,10 +55,9 @@ def reading(path: Path) -> BinaryIO:
 def read_plain(path: Path, most: int | None = None) -> bytes:
     """What the plain file `path` holds; one of more than `most` bytes raises OSError (EFBIG)."""
     with reading(path) as stream:
-        data = stream.read() if most is None else stream.read(most + 1)
-    if most is not None and len(data) > most:
-        raise OSError(errno.EFBIG, f"it holds more than {most} bytes", str(path))
-    return data
+        if most is not None and os.fstat(stream.fileno()).st_size > most:
+            raise OSError(errno.EFBIG, f"it holds more than {most} bytes", str(path))
+        return stream.read(-1 if most is None else most)
 
 
 def lines_of(path: Path) -> Iterator[bytes]:

@@ -124,6 +124,7 @@ class RecordStore:
             return {}, f"the library's records hold {_megabytes(self._max_library)} already"
         for digest, content in new.items():
             path = self._content_path(digest)
+            own_folder(self._folder)
             own_folder(path.parent)
             atomic_write(path, content)
         return digests, None
