@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -279,12 +280,25 @@ HOSTILE = {"deep": deep, "a pipe": pipe, "a link": link, "a device": device, "1 
 PLACES = [*FILES, *(f"tasks/task/{name}" for name in TASK_FILES)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("training", [False, True], ids=["task", "training"])
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_file_in_a_run_is_one_line_and_touches_nothing(
+def test_a_hostile_file_under_every_command(
     kind: str, training: bool, theirs: Any, here: Path, capsys: Captured
 ) -> None:
-    """Each file of a run in turn, under each command that looks at one or goes on with it."""
+    signal.alarm(4 * SECONDS)
+    tried(kind, (*LOOKING, *(TRAINING if training else GOING_ON[:4])), training, theirs, here, capsys)
+
+
+@pytest.mark.parametrize("kind", ["deep", "a pipe", "a link"])
+def test_a_hostile_file_in_a_run_is_one_line_and_touches_nothing(
+    kind: str, theirs: Any, here: Path, capsys: Captured
+) -> None:
+    tried(kind, (LOOKING[1], GOING_ON[0]), False, theirs, here, capsys)
+
+
+def tried(kind: str, commands: Any, training: bool, theirs: Any, here: Path, capsys: Captured) -> None:
+    """Each file of a run in turn, under commands that look at one or go on with it."""
     outside = here / "outside"
     outside.write_text("precious")
     for place in PLACES:
@@ -293,7 +307,7 @@ def test_a_hostile_file_in_a_run_is_one_line_and_touches_nothing(
         shutil.rmtree("runs", ignore_errors=True)
         run = theirs(training=training)
         HOSTILE[kind](run.path / place, here)
-        for words in (*LOOKING, *(TRAINING if training else GOING_ON[:4])):
+        for words in commands:
             trusted_at_work = "--trust" in words and kind not in ("a pipe", "a link", "a device")
             if trusted_at_work:
                 continue  # it would go on with what is left: another test's affair
@@ -329,10 +343,10 @@ def test_a_run_that_is_a_link_is_removed_without_what_it_leads_to(theirs: Any, h
     assert (outside / "tasks/task").stat().st_mode & 0o777 == 0o500
 
 
+PAIRS = zip("abcdefgh", "bcdefghi", strict=True)
 YAML = {
     "a tag that calls": "x: !!python/object/apply:os.system ['touch canary']",
-    "a billion laughs": "a: &a [x, x]\n"
-    + "\n".join(f"{c}: &{c} [*{p}, *{p}]" for p, c in zip("abcdefgh", "bcdefghi", strict=True)),
+    "a billion laughs": "a: &a [x]\n" + "\n".join(f"{c}: &{c} [{('*' + p + ', ') * 9}]" for p, c in PAIRS),
     "nested lists": "x: " + "- " * 100_000,
     "nested flow": "x: " + "{a: " * 100_000,
     "no mapping": "",
@@ -384,10 +398,8 @@ def test_nothing_is_written_through_a_link(what: str, text: str, here: Path) -> 
     outside.write_text(text)
     path.parent.mkdir()
     path.symlink_to(outside)
-    try:
+    with contextlib.suppress(OSError, UserError):
         WRITERS[what](path)
-    except (OSError, UserError):
-        pass
     assert outside.read_text() == text
 
 
@@ -467,11 +479,7 @@ def test_json_is_read_to_a_bounded_depth(here: Path) -> None:
     from habilis.rundir import plain_json
 
     assert plain_json("[" * 200 + "]" * 200)
-    for text in (
-        "[" * 400 + "]" * 400,
-        DEEP,
-        json.dumps({"a": [{}] * 500}).replace("{}", '{"b":' * 400 + "1" + "}" * 400, 1),
-    ):
+    for text in ("[" * 400 + "]" * 400, DEEP, f"[1, {'[' * 400 + ']' * 400}]"):
         with pytest.raises(ValueError, match=r"deep|delimiter|Expecting"):
             plain_json(text)
     assert plain_json(json.dumps([{"a": [1]}] * 1_000))
