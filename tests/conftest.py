@@ -23,6 +23,7 @@ for name in list(os.environ):
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 # One for all workers and all runs: environments for tools are built once, and the user's own stay out of it.
 os.environ["HABILIS_CACHE_DIR"] = str(ROOT / ".test_cache")
+os.environ["HABILIS_DATA_DIR"] = str(ROOT / ".test_cache" / "data")
 
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)

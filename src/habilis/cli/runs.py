@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 from habilis.cli.history import TaskHistory, read_history
 from habilis.cli.words import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
-from habilis.rundir import Cleaning, RunDir, cleanable, find_run, finish_removals, list_runs, read_jsonl
+from habilis.rundir import (
+    Cleaning,
+    RunDir,
+    cleanable,
+    find_run,
+    finish_removals,
+    list_runs,
+    plain_json,
+    read_jsonl,
+    read_plain,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -175,7 +185,7 @@ def read_question(run: RunDir) -> str:
     """The question of the run's first task, "" when it cannot be read."""
     for task in run.tasks():
         try:
-            return str(json.loads(task.task.read_text(encoding="utf-8"))["task"]["question"])
+            return str(plain_json(read_plain(task.task))["task"]["question"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return ""

@@ -51,6 +51,7 @@ def _rows(args: Namespace, run: RunDir, loaded: Loaded) -> tuple[str, list[Row]]
 
     recorded = run.read_run().get("dataset")
     own = recorded if isinstance(recorded, Mapping) and not args.dataset else {}  # another set has its own form
+    own = own if run.is_ours(()) else {}  # nor may a run of somebody else say which file of ours is read
     path = str(args.dataset or own.get("path") or "")
     if not path:
         rows = rows_of(run)

@@ -15,7 +15,7 @@ from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
-from habilis.config.variables import cache_dir, environment, secret
+from habilis.config.variables import cache_dir, data_dir, environment, secret
 
 __all__ = [
     "BASIC_DEFAULTS",
@@ -45,6 +45,7 @@ __all__ = [
     "WriterSettings",
     "all_keys",
     "cache_dir",
+    "data_dir",
     "environment",
     "load_settings",
     "load_with_origins",

@@ -16,6 +16,17 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def data_dir() -> Path | None:
+    """Folder for what is the user's own and cannot be made again; None for a user without a home."""
+    base = os.environ.get("HABILIS_DATA_DIR")
+    if base:
+        return Path(base)
+    try:
+        return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "habilis"
+    except RuntimeError:
+        return None
+
+
 def cache_dir() -> Path:
     """Folder for what can be made again: environments, token tables, probe results."""
     base = os.environ.get("HABILIS_CACHE_DIR")

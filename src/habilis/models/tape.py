@@ -17,6 +17,7 @@ Each line is with the kernel before anything acts on it. A torn last line, left 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -29,6 +30,7 @@ from typing import Any, Literal
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.types import FORMAT, CallOutcome, Effects, Role, Usage
 from habilis.models.wire import Plain, digest
+from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 AGENTS = "tools"
 """Under which name the cost of tools that ask models stands beside those of the roles."""
@@ -293,7 +295,7 @@ class Tape:
     def _open(self) -> int:
         fresh = not self.path.exists()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = open_plain(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         if fresh or self._whole_bytes == 0:
             os.ftruncate(handle, 0)
             os.write(handle, json.dumps({"kind": "tape", "format": FORMAT}).encode() + b"\n")
@@ -304,19 +306,18 @@ class Tape:
 
     def _load(self) -> int:
         """Reads the file; returns how many of its bytes are whole lines."""
-        try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
-            return 0
-        *whole, _torn = data.split(b"\n")
-        for number, raw in enumerate(whole, 1):
-            try:
-                line = json.loads(raw.decode("utf-8", "surrogatepass"))
-                self._take_in(line)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-                raise UserError(f"{self.path} is damaged at line {number}: {what}") from None
-        return sum(len(raw) + 1 for raw in whole)
+        whole = 0
+        with contextlib.suppress(FileNotFoundError):
+            for number, raw in enumerate(lines_of(self.path), 1):
+                if not raw.endswith(b"\n"):
+                    break  # torn: the last one
+                try:
+                    self._take_in(plain_json(raw.decode("utf-8", "surrogatepass")))
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+                    raise UserError(f"{self.path} is damaged at line {number}: {what}") from None
+                whole += len(raw)
+        return whole
 
     def _take_in(self, line: Plain) -> None:
         kind = line["kind"]

@@ -29,6 +29,7 @@ from habilis.rundir.keeping import (
 from habilis.rundir.layout import UNFINISHED, RunDir, TaskDir
 from habilis.rundir.masking import masked
 from habilis.rundir.names import THREADS, check_run_name, run_name, safe_id, slugify
+from habilis.rundir.plain import check_plain_file, check_plain_folder, plain_json, read_plain
 from habilis.rundir.scores import ScoresDir
 from habilis.rundir.threads import ThreadDir, list_threads
 from habilis.rundir.training import KeyedRows, TrainingDir
@@ -46,6 +47,8 @@ __all__ = [
     "TrainingDir",
     "append_line",
     "atomic_write",
+    "check_plain_file",
+    "check_plain_folder",
     "check_run_name",
     "cleanable",
     "find_run",
@@ -54,7 +57,9 @@ __all__ = [
     "list_threads",
     "masked",
     "newest_unfinished",
+    "plain_json",
     "read_jsonl",
+    "read_plain",
     "run_name",
     "safe_id",
     "slugify",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
+from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
 
 if TYPE_CHECKING:
     from habilis.core.events import Event
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FORMAT = 1
+MAX_RECORD_BYTES = 256 << 20
+"""Longer than any record of one piece that Habilis writes."""
 
 
 class JsonlSink:
@@ -57,7 +60,7 @@ class JsonlSink:
     def _append(self, line: bytes) -> None:
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+            self._descriptor = open_plain(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             size = os.fstat(self._descriptor).st_size
             self._torn = size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
         line = b"\n" + line if self._torn else line
@@ -66,15 +69,14 @@ class JsonlSink:
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a JSONL file; a torn line is passed over, a missing file is empty."""
-    try:
-        lines = path.open(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return
-    with lines:
-        for line in lines:
+    """The rows of a JSONL file; a torn line is passed over, a missing file is empty.
+
+    Raises OSError, `UserError` for a file that Habilis cannot have written: a link, a line without end.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        for line in lines_of(path):
             with contextlib.suppress(ValueError):
-                row = json.loads(line)
+                row = plain_json(line.decode("utf-8", "replace"))
                 if isinstance(row, dict):
                     yield row
 
@@ -104,7 +106,7 @@ def append_line(path: Path, line: bytes) -> None:
     Raises OSError, the file then being as it was, without such a line.
     """
     fresh = not path.exists()
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    descriptor = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         whole = _whole_bytes(descriptor)
         os.ftruncate(descriptor, whole)
@@ -144,7 +146,10 @@ def sync(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a tree although a tool may have left folders that refuse it."""
+    """Remove a tree although a tool may have left folders that refuse it. Of a link, the link alone goes."""
+    if path.is_symlink():
+        path.unlink()
+        return
     for folder, _, _ in os.walk(path):
         with contextlib.suppress(OSError):
             Path(folder).chmod(stat.S_IRWXU)
@@ -158,7 +163,7 @@ def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> 
 
 def read_json(path: Path) -> dict[str, Any] | None:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = plain_json(read_plain(path, MAX_RECORD_BYTES).decode("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
