@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from habilis.core.masker import PLACEHOLDERS, SHORTEST, WINDOW, Masker
 from habilis.core.types import CallError, CallOutcome
-from tests.planted import forms, leaks
+
+from ..planted import forms, leaks
 
 KEY = 'sk-p1/an+t"ed\\key='
 TOKENS = st.text(string.ascii_letters + string.digits + "-_.~+/=", min_size=SHORTEST, max_size=60)

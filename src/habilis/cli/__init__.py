@@ -20,7 +20,9 @@ USAGE, UNREACHABLE, INTERRUPTED = 2, 3, 130
 def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] | None = None) -> int:
     """Run one command and return its exit code. `team_factory` stands in for `habilis.Team` in tests."""
     words = list(sys.argv[1:] if argv is None else argv)
-    with _logging(debug="--debug" in words):
+    from habilis.cli.streams import masked_streams
+
+    with masked_streams(), _logging(debug="--debug" in words):
         return _run(words, "--debug" in words, team_factory)
 
 

@@ -1,9 +1,9 @@
 """The forms in which a secret travels, and where in a text each of them stands.
 
-A text is read as it is and, as long as that changes something, with one layer of escapes undone (JSON, Python, percent).
-Each reading is searched for the secret itself, for its bytes in hexadecimal with anything common between them, and for
-its bytes in base64 at each of the three places that they can have in an encoded text. Sources: JSON, RFC 8259 §7;
-percent, RFC 3986 §2.1; base64, RFC 4648 §4 and §5.
+A text is read as it is and, as long as that changes something, with one more layer of escapes undone (JSON, Python,
+percent). Each reading is searched for the secret itself, for its bytes in hexadecimal with what commonly stands between
+them, and for its bytes in base64 at each of the three places that they can have in an encoded text. Sources: JSON,
+RFC 8259 §7; percent, RFC 3986 §2.1; base64, RFC 4648 §4 and §5.
 """
 
 from __future__ import annotations

@@ -13,11 +13,16 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
 
 from habilis.core.disguises import SHORTEST, Sought, Span, is_wide, needles
 from habilis.core.types import CallOutcome
 
+M = TypeVar("M", bound=BaseModel)
+LEAST_DIGITS = 8
+"""Digits of a number that may be a secret: a shorter one is more likely a count, and a record must stay readable."""
 WINDOW = 1 << 16
 """Bytes of a long text that are read at once: what a search takes of memory does not grow with the text."""
 _SPREAD = 40
@@ -26,9 +31,11 @@ _BEFORE = 16
 _CUT = re.compile(r"( …|… |it printed: )")
 """Where text that was cut begins or ends."""
 PLACEHOLDERS = frozenset(
-    "anything changeme dummy dummy-key empty-key lm-studio lmstudio no-key no-key-required none-needed not-needed "
-    "not-required not-used ollama placeholder sk-no-key-required sk-not-needed token-abc123 unused xxxxxx your-api-key "
-    "your_api_key".split()
+    (
+        *("anything", "changeme", "dummy", "dummy-key", "lm-studio", "lmstudio", "no-key", "no-key-required"),
+        *("not-needed", "not-required", "not-used", "ollama", "placeholder", "sk-no-key-required", "sk-not-needed"),
+        *("token-abc123", "unused", "xxxxxx", "your-api-key", "your_api_key"),
+    )
 )
 """What the handbooks of local servers tell people to put where a key is asked for. No secret; some name a host too."""
 
@@ -39,6 +46,8 @@ class Masker:
     def __init__(self, values: Mapping[str, str] | None = None) -> None:
         self._told: dict[str, str] = {}
         self._sought = Sought()
+        self.told = 0
+        """How many secrets it knows: what was masked before may look otherwise when that has changed."""
         self._lock = threading.Lock()
         for name, value in (values or {}).items():
             self.add(name, value)
@@ -49,6 +58,7 @@ class Masker:
             return
         with self._lock:
             self._told[value] = name
+            self.told = len(self._told)
             known = {(needle.kind, needle.form) for needle in self._sought.needles}
             new = {(n.kind, n.form): n for n in needles(name, value) if (n.kind, n.form) not in known}
             together = sorted((*self._sought.needles, *new.values()), key=lambda needle: -len(needle.form))
@@ -57,7 +67,7 @@ class Masker:
     def forget(self) -> None:
         """Know no secret any more: for tests, which plant theirs one after another."""
         with self._lock:
-            self._told, self._sought = {}, Sought()
+            self._told, self._sought, self.told = {}, Sought(), 0
 
     # --- what is masked
 
@@ -99,16 +109,24 @@ class Masker:
             return [self._value(item) for item in value]
         if isinstance(value, dict):
             return {self.text(key) if isinstance(key, str) else key: self._value(item) for key, item in value.items()}
-        if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and len(str(value)) >= LEAST_DIGITS:
             return f"[{self._told[str(value)]}]" if str(value) in self._told else value
         return value
+
+    def model(self, model: M) -> M:
+        """A model without secrets in its text; the same object where there is none."""
+        if not self._told:
+            return model
+        dumped = model.model_dump(mode="json")
+        clean = self.value(dumped)
+        return model if clean is dumped else type(model).model_validate(clean)
 
     def document(self, data: bytes) -> bytes:
         """JSON, or lines of it, without secrets, and still JSON: a number that is one becomes text."""
         if not self.sees(data):
             return data
         try:
-            return _dumped(self._value(json.loads(data)))
+            return _dumped(self._value(json.loads(data))) + data[len(data.rstrip()) :]
         except (ValueError, RecursionError):
             return b"\n".join(map(self._line, data.split(b"\n")))
 
@@ -122,11 +140,12 @@ class Masker:
         """All of an outcome without secrets; where text was cut, without what is left of them at the edges."""
         if not self._told:
             return outcome
-        dumped = outcome.model_dump(mode="json")
-        clean_data = self.value(dumped)
-        clean = outcome if clean_data is dumped else CallOutcome.model_validate(clean_data)
+        clean = self.model(outcome)
         error = clean.error and clean.error.model_copy(update={"message": self.mended(clean.error.message)})
-        return clean.model_copy(update={"error": error, "printed": self.mended(clean.printed)})
+        printed = self.mended(clean.printed)
+        if error == outcome.error and printed == outcome.printed:
+            return clean
+        return clean.model_copy(update={"error": error, "printed": printed})
 
     def mended(self, text: str) -> str:
         """Text that was cut somewhere, without the pieces of secrets that are left at its edges."""
