@@ -12,6 +12,8 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
+from habilis.agents.hushed import HushedSerializer
+
 _OLDER = "thread_id = NEW.thread_id AND checkpoint_ns = NEW.checkpoint_ns AND checkpoint_id < NEW.checkpoint_id"
 _SETTINGS = f"""
 PRAGMA synchronous = NORMAL;
@@ -37,6 +39,7 @@ class NewestCheckpoints(SqliteSaver):
         """The checkpoints in the file `path`, made if need be. Raises `sqlite3.Error`."""
         with contextlib.closing(sqlite3.connect(path)) as connection:
             saver = cls(connection)
+            saver.serde = HushedSerializer(saver.serde)
             saver.setup()
             connection.executescript(_SETTINGS)
             yield saver
