@@ -8,10 +8,12 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 
+@cache
 def forms(secret: str) -> dict[str, str]:
     """`secret` in every form, by the name of each. In base64 it lies at each of three places of a longer text."""
     raw = secret.encode()
@@ -67,6 +69,7 @@ def _lines(text: str, width: int, end: str) -> str:
     return end.join(text[at : at + width] for at in range(0, len(text), width))
 
 
+@cache
 def traces(secret: str) -> dict[str, bytes]:
     """What stays of each form wherever it stands, in bytes: of base64 the part that no neighbour has a bit in."""
     found = {name: text.encode() for name, text in forms(secret).items() if not name.startswith(("base64", "url-safe"))}

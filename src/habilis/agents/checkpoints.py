@@ -38,8 +38,7 @@ class NewestCheckpoints(SqliteSaver):
     def at(cls, path: Path) -> Iterator[NewestCheckpoints]:
         """The checkpoints in the file `path`, made if need be. Raises `sqlite3.Error`."""
         with contextlib.closing(sqlite3.connect(path)) as connection:
-            saver = cls(connection)
-            saver.serde = HushedSerializer(saver.serde)
+            saver = cls(connection, serde=HushedSerializer())
             saver.setup()
             connection.executescript(_SETTINGS)
             yield saver
