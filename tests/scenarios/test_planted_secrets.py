@@ -17,6 +17,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
 from habilis.cli import main
+from habilis.config import cache_dir
 from habilis.testing import Fault, ScriptedServer, ScriptedService, SeenRequest
 
 from .. import nursery
@@ -40,6 +41,7 @@ PLANTED = {
 SECRETS = tuple(PLANTED.values())
 KINDS = ("folder", "skills", "package")
 EVERY_FORM = "\n".join(form for secret in SECRETS for form in forms(secret).values())
+FEW = "\n".join([*SECRETS, *forms(KEY).values()])
 QUESTION = "What is the token's length?"
 TELLER = '''```python
 """Tells."""
@@ -73,7 +75,7 @@ def run(input: InputModel) -> OutputModel:
 ```'''
 PLAN = {
     "required_tool_names": ["weather_forecast", "files_env", "web_search"],
-    "tool_usage_guidance": f"Ask all of them. {EVERY_FORM}",
+    "tool_usage_guidance": f"Ask all of them. {FEW}",
     "tool_requests": [
         {
             "name": "teller",
@@ -96,13 +98,13 @@ class Script:
         last = str(messages[-1].content)
         for mark, said in (
             ("<candidates>", PLAN),
-            ("<answer>", {"status": "FINISH", "reason": f"fine {EVERY_FORM}"}),
-            ("<findings>", {"final_answer": f"18 {EVERY_FORM}", "reasoning_summary": EVERY_FORM}),
+            ("<answer>", {"status": "FINISH", "reason": f"fine {FEW}"}),
+            ("<findings>", {"final_answer": f"18 {EVERY_FORM}", "reasoning_summary": FEW}),
         ):
             if mark in last:
                 return AIMessage(json.dumps(said))
         if "<tool_request>" in last:
-            return AIMessage(f"{EVERY_FORM}\n{TELLER}")
+            return AIMessage(f"{FEW}\n{TELLER}")
         done = len([message for message in messages if message.type == "tool"])
         if not done:
             return _calling(
@@ -112,7 +114,7 @@ class Script:
                 ("teller", {"x": 9}),
                 ("teller", {"x": 1}),
             )
-        return AIMessage(f"It is 18. {EVERY_FORM}")
+        return AIMessage(f"It is 18. {FEW}")
 
 
 def _calling(*calls: tuple[str, dict[str, Any]]) -> AIMessage:
@@ -176,6 +178,8 @@ class Place:
 @pytest.fixture
 def place(tmp_path: Path, sandbox_level: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     (tmp_path / "tmp").mkdir()
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "environments").symlink_to(cache_dir() / "environments")  # built once for all tests
     with ScriptedServer() as server, ScriptedService(_repeats) as service:
         found = Place(tmp_path, server, service)
         for name, value in found.environment().items():
@@ -287,4 +291,5 @@ def test_a_run_that_is_killed_leaves_no_secret_and_goes_on(place: Place, at: int
         assert ended.returncode == code, ended.stderr[-2000:]
         assert searched(ended.stdout + ended.stderr) == []
         assert everywhere(place) == []
-    assert place.server.repeated() == []
+    again = place.server.repeated()
+    assert [seen for seen in again if "You mend one Python" not in seen.prompt] == [], "mending asks twice by itself"

@@ -156,12 +156,16 @@ def _whole(data: bytes) -> bytes:
     return data if pairs else before
 
 
+Places = tuple[Sequence[int], Sequence[int]]
+
+
 class Reading:
     """One text in all its readings. `where` is worked out where something was found, which is seldom."""
 
     def __init__(self, data: bytes, wide: bool, *, goes_on: bool = False) -> None:
         """`goes_on`: more is to come; an escape that is not whole yet is left out of each layer."""
         self._wide = wide
+        self._places: dict[tuple[int, Kind], Places] = {}
         self.layers: list[bytes] = []
         before: bytes | None = None
         while data is not before and len(self.layers) <= LAYERS:
@@ -175,18 +179,22 @@ class Reading:
             for kind in KINDS:
                 yield layer, kind, folded(data, kind)
 
-    def places(self, layer: int, kind: Kind) -> tuple[Sequence[int], Sequence[int]]:
+    def places(self, layer: int, kind: Kind) -> Places:
         """For each byte of a reading where in the text that which means it begins, and where it ends."""
-        begins: Sequence[int] = range(len(self.layers[0]))
-        ends: Sequence[int] = range(1, len(self.layers[0]) + 1)
-        escapes = _WIDE_ESCAPES if self._wide else _ESCAPES
-        for data in self.layers[:layer]:
-            begins, ends = _mapped(data, escapes, _meant, begins, ends)
+        if (layer, kind) not in self._places:
+            self._places[layer, kind] = self._worked_out(layer, kind)
+        return self._places[layer, kind]
+
+    def _worked_out(self, layer: int, kind: Kind) -> Places:
+        data = self.layers[layer]
         if kind == "hex":
-            return _mapped(self.layers[layer].lower(), _HEX_GAPS, _nothing, begins, ends)
+            return _mapped(data.lower(), _HEX_GAPS, _nothing, self.places(layer, "plain"))
         if kind == "base64":
-            return _mapped(self.layers[layer], _BASE64_GAPS, _nothing, begins, ends)
-        return begins, ends
+            return _mapped(data, _BASE64_GAPS, _nothing, self.places(layer, "plain"))
+        if layer == 0:
+            return range(len(data)), range(1, len(data) + 1)
+        escapes = _WIDE_ESCAPES if self._wide else _ESCAPES
+        return _mapped(self.layers[layer - 1], escapes, _meant, self.places(layer - 1, "plain"))
 
 
 def _nothing(_: re.Match[bytes]) -> bytes:
@@ -197,10 +205,10 @@ def _mapped(
     data: bytes,
     pattern: re.Pattern[bytes],
     put: Callable[[re.Match[bytes]], bytes],
-    begins: Sequence[int],
-    ends: Sequence[int],
-) -> tuple[Sequence[int], Sequence[int]]:
+    places: Places,
+) -> Places:
     """Where the bytes come from that stand in `data` once `put` has replaced what `pattern` finds."""
+    begins, ends = places
     new_begins: list[int] = []
     new_ends: list[int] = []
     at = 0
