@@ -198,6 +198,7 @@ def everywhere(place: Place) -> list[str]:
     return left_behind(place.home, *SECRETS)
 
 
+@pytest.mark.slow
 def test_a_run_a_replay_and_an_export_leave_no_secret(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
     code = main(["run", QUESTION, "--debug", "--json", "--library", "library", *place.settings()])
     out, errors = capfd.readouterr()
@@ -242,7 +243,7 @@ def _it_began(place: Place, result: dict[str, Any]) -> None:
     assert searched(EVERY_FORM)
 
 
-@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+@pytest.mark.parametrize("provider", ["openai", pytest.param("anthropic", marks=pytest.mark.slow)])
 def test_a_server_that_repeats_the_key_in_its_refusal_shows_it_to_nobody(
     place: Place, provider: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -269,6 +270,7 @@ def _set(rows: list[str]) -> list[str]:
     return [word for row in rows for word in ("--set", row)]
 
 
+@pytest.mark.slow
 def test_a_stream_of_small_pieces_shows_no_secret(place: Place, capfd: pytest.CaptureFixture[str]) -> None:
     stream = ["--set", "models.basic.stream=true"]
     code = main(["run", QUESTION, "--debug", "--library", "library", *stream, *place.settings()])
