@@ -77,6 +77,16 @@ def _no_network() -> Iterator[None]:
     assert not tried, f"the test tried to reach the network: {tried}"
 
 
+@pytest.fixture(autouse=True)
+def _no_secret_of_another_test() -> Iterator[None]:
+    """The masker is told for as long as the process lives; what one test plants must not hide words of the next."""
+    from habilis.core.masker import MASKER
+
+    MASKER.forget()
+    yield
+    MASKER.forget()
+
+
 @pytest.fixture(scope="session")
 def refused() -> list[str]:
     """The ways out that the running test tried, for the test of this guard."""

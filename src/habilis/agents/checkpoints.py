@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from habilis.agents.plainstate import PlainSerializer
+from habilis.agents.hushed import HushedSerializer
 from habilis.core.errors import UserError
 from habilis.rundir import check_plain_file
 
@@ -88,7 +88,7 @@ class NewestCheckpoints(SqliteSaver):
         Raises `sqlite3.OperationalError` for a disk that refuses, `UserError` for a file that Habilis did not write.
         """
         with contextlib.closing(_opened(path)) as connection:
-            saver = cls(connection, serde=PlainSerializer())
+            saver = cls(connection, serde=HushedSerializer())
             saver.is_setup, saver.path = True, path
             yield saver
 

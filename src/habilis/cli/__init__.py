@@ -23,7 +23,9 @@ def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] 
     Without `argv` the process is the command, and is watched: once asked to end, it is gone within five seconds.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    with _logging(debug="--debug" in words):
+    from habilis.cli.streams import masked_streams
+
+    with masked_streams(), _logging(debug="--debug" in words):
         return _run(words, "--debug" in words, team_factory, watch=argv is None)
 
 

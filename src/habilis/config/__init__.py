@@ -6,12 +6,14 @@ which value counts; `variables.py` is the only reader of the environment.
 
 from habilis.config.evolution import DatasetsSettings, EvolutionSettings, ScoringSettings
 from habilis.config.files import shipped
+from habilis.config.hiding import masked
 from habilis.config.keys import all_keys
 from habilis.config.knowledge import KnowledgeSettings, WebSearchSettings, WebSettings
 from habilis.config.limits import LimitsSettings, MemorySettings
 from habilis.config.models import BASIC_DEFAULTS, OFFLINE_NOTICE, ROLES, LocalSettings, ModelsSettings, RoleSettings
 from habilis.config.resolving import Loaded, load_settings, load_with_origins
 from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
+from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
@@ -47,8 +49,13 @@ __all__ = [
     "cache_dir",
     "data_dir",
     "environment",
+    "key",
     "load_settings",
     "load_with_origins",
+    "masked",
     "secret",
     "shipped",
+    "tell_auth",
+    "tell_granted",
+    "users_of",
 ]

@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from habilis.core.masker import MASKER
+
 
 def secret(name: str | None) -> str | None:
-    """The value of the environment variable `name`, None when unset or empty."""
-    return (os.environ.get(name) or None) if name else None
+    """The value of the environment variable `name`, None when unset or empty. It is masked from now on."""
+    value = (os.environ.get(name) or None) if name else None
+    MASKER.add(name or "", value)
+    return value
 
 
 def environment() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """The tape of a task: every finished model call, tool call and user's answer, so that nothing is done or paid twice.
 
 One append-only JSONL file. A model call is keyed by role, digest of the request and how often that request came;
-the digest leaves out the model's name and the mode in which a structured answer was asked for. Lines, by `kind`:
+the digest leaves out the model's name and the mode in which a structured answer was asked for, and is one of the
+masked request: a secret counts by its name, so that a replay needs none. Lines, by `kind`:
 
     tape      {format}                                               the first line
     message   {digest, message}                                      each request message once
@@ -23,13 +24,14 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from habilis.core.errors import ReplayMismatch, UserError
+from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Role, Usage
-from habilis.models.wire import Plain, digest
+from habilis.models.wire import Cleaned, Plain, digest
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 AGENTS = "tools"
@@ -92,6 +94,7 @@ class Tape:
         self._syncer = ThreadPoolExecutor(1, "tape")
         self._sync_due = False
         self._messages: dict[str, Plain] = {}
+        self._clean = Cleaned()
         self._entries: list[Entry] = []
         self._by_place: dict[tuple[Key, int], int] = {}
         self._counts: dict[Key, int] = {}
@@ -115,8 +118,9 @@ class Tape:
 
     def slot(self, request: Request) -> Slot:
         """Claim the next place of `request`. In a replay, raises `ReplayMismatch` if nothing was recorded there."""
-        digests = tuple(digest(message) for message in request.messages)
-        key = digest([digests, request.tools, request.schema])
+        messages, digests = self._clean.messages(request.messages)
+        request = replace(request, messages=messages)
+        key = digest([digests, MASKER.value(request.tools), request.schema])
         with self._lock:
             place: Key = (request.role, key)
             n = self._counts.get(place, 0) + 1
@@ -271,7 +275,7 @@ class Tape:
             json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines
         )
         before = os.fstat(self._file).st_size
-        view = memoryview(text.encode("utf-8", "surrogatepass"))
+        view = memoryview(MASKER.document(text.encode("utf-8", "surrogatepass")))
         try:
             while view:
                 view = view[os.write(self._file, view) :]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
 from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class JsonlSink:
             row = {"at": round(time.time(), 3), **event.model_dump()}
             text = json.dumps(row, ensure_ascii=False, default=str) + "\n"
             # 'backslashreplace' turns a lone surrogate into the JSON escape that stands for it
-            self._append(text.encode("utf-8", "backslashreplace"))
+            self._append(MASKER.document(text.encode("utf-8", "backslashreplace")))
         except (OSError, ValueError, TypeError) as error:
             if not self._warned:
                 log.warning("events are no longer recorded in %s: %s", self._path, one_line(error))
@@ -82,8 +83,12 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None:
-    """Write `path` whole or not at all: aside, to the disk (`durable`), then by one rename. Raises OSError."""
+    """Write `path` whole or not at all: aside, to the disk (`durable`), then by one rename; secrets stay out of it.
+
+    Raises OSError.
+    """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    data = MASKER.document(data) if path.suffix in (".json", ".jsonl") else MASKER.data(data)
     aside = path.with_name(f".{path.name[:60]}.{os.getpid()}-{time.monotonic_ns()}.tmp")
     try:
         with aside.open("xb") as out:
@@ -101,7 +106,7 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
 
 def append_line(path: Path, line: bytes) -> None:
     """Add a line, with its line feed, to `path`; it is on the disk when this returns. A last line that a killed writer
-    left without its end is cut off first. One process at a time writes.
+    left without its end is cut off first. One process at a time writes. Secrets stay out of it.
 
     Raises OSError, the file then being as it was, without such a line.
     """
@@ -111,7 +116,7 @@ def append_line(path: Path, line: bytes) -> None:
         whole = _whole_bytes(descriptor)
         os.ftruncate(descriptor, whole)
         try:
-            left = memoryview(line)
+            left = memoryview(MASKER.document(line))
             while left:
                 left = left[os.write(descriptor, left) :]
             os.fsync(descriptor)

@@ -12,11 +12,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.config import masked
 from habilis.core.errors import UserError
 from habilis.rundir import marks, owning
 from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, read_jsonl, remove_tree, write_json
 from habilis.rundir.locks import held, is_held
-from habilis.rundir.masking import masked
 from habilis.rundir.names import GENERATIONS, LIBRARY, check_run_name, run_name, safe_id
 from habilis.rundir.parts import MAX_RUN_BYTES, as_yaml, make_folder, plain_yaml, unwritable, versions
 from habilis.rundir.plain import check_plain_folder, read_plain, reading

@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from habilis.config import SandboxSettings
 from habilis.core.errors import SandboxUnavailable
+from habilis.core.masker import MASKER
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome, Frozen, JsonSchema
 from habilis.tools.aliases import Alias
@@ -282,7 +283,9 @@ class ToolHost:
         async def run(job: SandboxJob, wider: bool) -> dict[str, CallOutcome]:
             return await self._confined(sandbox, job, found, source, steps, early, cold=wider)
 
-        return await under_grant(grant, job, steps, run, level=sandbox.level, doors=self._doors, network=network)
+        doors = self._doors
+        found_out = await under_grant(grant, job, steps, run, level=sandbox.level, doors=doors, network=network)
+        return {step: MASKER.outcome(outcome) for step, outcome in found_out.items()}
 
     def _job(
         self, found: Environment, body: bytes, workspace: Path, files: Sequence[Path], limits: SandboxLimits

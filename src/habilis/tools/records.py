@@ -17,6 +17,7 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallError, Effects, Frozen, Invocation, Traffic, Verdict
 from habilis.rundir import atomic_write
 from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
@@ -100,7 +101,8 @@ class RecordStore:
         """
         path = self.path(call.tool)
         own_folder(path.parent)
-        line = json.dumps(call.model_dump(), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        written = MASKER.value(call.model_dump())
+        line = json.dumps(written, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
         with os.fdopen(open_plain(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "ab+") as stream:
             size = stream.seek(0, os.SEEK_END)
             if size:
@@ -114,7 +116,9 @@ class RecordStore:
         atomic_write(path, line, durable=False)
 
     def keep(self, contents: Mapping[str, bytes]) -> tuple[dict[str, str], str | None]:
-        """Store file contents by digest. Returns digests by name, or why they could not be kept (limits)."""
+        """Store file contents by digest, without secrets. Returns digests by name, or why they could not be kept
+        (limits)."""
+        contents = {name: MASKER.data(content) for name, content in contents.items()}
         total = sum(len(content) for content in contents.values())
         if total > self._max_call:
             return {}, f"its files hold more than {_megabytes(self._max_call)}"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from habilis.config import DatasetsSettings, cache_dir, secret
+from habilis.config import DatasetsSettings, cache_dir, key
 from habilis.core.errors import UserError
 from habilis.evolution.datasets.published import BENCHMARKS, of_repository
 from habilis.evolution.datasets.reading import ENDINGS
@@ -74,7 +74,7 @@ def fetch(path: str, settings: DatasetsSettings) -> list[Path]:
             revision=source.revision,
             allow_patterns=[*wanted, *beside],
             local_dir=folder,
-            token=secret(token_env) or False,
+            token=key(token_env) or False,
             endpoint=settings.hub_url,
         )
     except GatedRepoError:

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
 from habilis.core.types import CallOutcome
 from habilis.tools.external.auth import Credentials
 from habilis.tools.external.mcp.program import GRACE_S, Program
@@ -142,11 +143,11 @@ class HttpServer:
 
     def cleaned(self, text: str) -> str:
         """`text` without the secret."""
-        return self._asks.secrets.text(text)
+        return MASKER.text(text)
 
     def outcome(self, outcome: CallOutcome) -> CallOutcome:
         """A call's outcome without it."""
-        return self._asks.secrets.outcome(outcome)
+        return MASKER.outcome(outcome)
 
     def kill(self) -> None:
         """There is no process of ours."""

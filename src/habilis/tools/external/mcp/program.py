@@ -17,10 +17,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from habilis.config import environment
+from habilis.config import environment, tell_granted
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER, Masker
 from habilis.core.types import CallOutcome
-from habilis.tools.capabilities.secrets import Secrets
 from habilis.tools.external.presenting import one_line
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Program:
     max_bytes: int = 8 << 20
     last_words: str = ""
     pid: int | None = None
-    _secrets: Secrets = field(default_factory=lambda: Secrets({}), repr=False)
+    _secrets: Masker = field(default_factory=Masker, repr=False)
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -86,16 +86,17 @@ class Program:
 
     def cleaned(self, text: str) -> str:
         """`text` without the values of the variables that it was given by name."""
-        return self._secrets.text(text)
+        return MASKER.text(self._secrets.text(text))
 
     def outcome(self, outcome: CallOutcome) -> CallOutcome:
         """A call's outcome without them."""
-        return self._secrets.outcome(outcome)
+        return MASKER.outcome(self._secrets.outcome(outcome))
 
     async def _started(self) -> asyncio.subprocess.Process:
         everything = environment()
         given: Mapping[str, str] = {name: everything[name] for name in self.env if name in everything}
-        self._secrets = Secrets(given)
+        self._secrets = Masker(given)
+        tell_granted(given)
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
@@ -145,7 +146,7 @@ class Program:
                 log.info("%s: %s", self.name, text)
 
     def _clean(self, text: str) -> str:
-        return one_line(self._secrets.text(text[: 8 * _LOG_CHARS]), _LOG_CHARS)
+        return one_line(self.cleaned(text[: 8 * _LOG_CHARS]), _LOG_CHARS)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from habilis.core.masker import MASKER
 from habilis.core.types import CallOutcome, Effects, ErrorKind, ToolSpec
 from habilis.tools.external.answers import SHOWN_CHARS, UNKNOWN, failed, outcome_of
 from habilis.tools.external.auth import Credentials, origin
@@ -70,8 +71,7 @@ class OpenApiTool:
             request = request_of(self.operation, arguments)
         except Unsendable as error:
             return failed("invalid_arguments", str(error))
-        outcome = await self._sent(request, self.line, workspace)
-        return self.line.credentials.secrets.outcome(outcome)
+        return MASKER.outcome(await self._sent(request, self.line, workspace))
 
     async def _sent(self, request: Request, line: Line, workspace: Path) -> CallOutcome:
         import httpx
@@ -136,7 +136,7 @@ def _refused(reply: httpx.Response, body: bytes, line: Line) -> CallOutcome:
     """A status that is no success, in words that say whose turn it is."""
     status = reply.status_code
     # A secret must be found before the text is cut.
-    said = one_line(line.credentials.secrets.text(body.decode("utf-8", "replace")), SHOWN_CHARS)
+    said = one_line(MASKER.text(body.decode("utf-8", "replace")), SHOWN_CHARS)
     told = f"HTTP {status}{f': {said}' if said else ''}."
     kind: ErrorKind
     if status in (401, 407) or (status == 403 and not line.credentials.name):

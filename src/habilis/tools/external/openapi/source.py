@@ -9,6 +9,7 @@ from urllib.parse import urljoin
 
 from habilis.config import SourceSettings
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
 from habilis.core.ports import ExternalTool
 from habilis.tools.external.auth import Credentials, credentials, hidden_names, origin
 from habilis.tools.external.openapi.calling import Line, OpenApiTool
@@ -82,7 +83,7 @@ class OpenApiSource:
                     raise UserError(f"the secret in {asks.name} is not sent: {inward}")
                 reply = await line.client.get(url, headers=dict(asks.headers), params=dict(asks.query) or None)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
-            told = asks.secrets.text(str(error) or type(error).__name__)
+            told = MASKER.text(str(error) or type(error).__name__)
             raise UserError(f"the secret in {asks.name} could not be checked: {told}") from None
         if reply.status_code in (401, 403):
             raise UserError(f"the secret in {asks.name} was refused (HTTP {reply.status_code} of {auth.check})")
