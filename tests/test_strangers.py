@@ -347,7 +347,7 @@ PAIRS = zip("abcdefgh", "bcdefghi", strict=True)
 YAML = {
     "a tag that calls": "x: !!python/object/apply:os.system ['touch canary']",
     "a billion laughs": "a: &a [x]\n" + "\n".join(f"{c}: &{c} [{('*' + p + ', ') * 9}]" for p, c in PAIRS),
-    "nested lists": "x: " + "- " * 100_000,
+    "nested lists": "x:\n  " + "- " * 100_000,
     "nested flow": "x: " + "{a: " * 100_000,
     "no mapping": "",
 }
