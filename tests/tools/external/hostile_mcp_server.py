@@ -48,7 +48,7 @@ def listed(kind: str, cursor: int) -> dict[str, Any]:
 
 def result(kind: str) -> dict[str, Any] | None:
     if kind == "parts":
-        return {"content": [{"type": "text", "text": "x"}] * 50_000}
+        return {"content": [{"type": "text", "text": "x"}] * 10_000}
     if kind == "odd":
         return {"content": [{"type": "resource_link", "uri": "a\nb", "name": "n\x1b[2J" * 1_000}], "isError": False}
     if kind == "files":

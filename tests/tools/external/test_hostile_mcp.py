@@ -61,6 +61,7 @@ async def test_a_server_that_never_answers_and_never_is_silent_is_a_line(kind: s
     assert told[0] == "double is left out: it did not open within 0.8 s"
 
 
+@pytest.mark.slow
 async def test_a_list_without_end_is_cut_and_what_is_kept_of_it_is_little() -> None:
     with memory_within(600):
         async with opened("many") as (tools, _):

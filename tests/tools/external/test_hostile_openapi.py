@@ -55,7 +55,7 @@ async def test_a_document_that_is_a_bomb_is_a_line(text: str, tmp_path: Path) ->
     path = tmp_path / "api.yaml"
     path.write_text(text)
     with memory_within(200), pytest.raises(UserError) as refused:
-        await read_document(str(path), timeout_s=2)
+        await read_document(str(path), timeout_s=1)
     assert "\n" not in str(refused.value)
     assert str(path) in str(refused.value)
 
@@ -95,11 +95,11 @@ WIDE = {
         "p": {"name": "q", "in": "query", "schema": {"default": ["x" * 100] * 20_000, "enum": ["e" * 100] * 20_000}},
     },
     "parameters without number": paths(
-        parameters=[{"name": f"p{n}", "in": "query", "schema": {"$ref": "#/s"}} for n in range(20_000)]
+        parameters=[{"name": f"p{n}", "in": "query", "schema": {"$ref": "#/s"}} for n in range(5_000)]
     )
     | {"s": {"properties": {f"f{n}": {"type": "string"} for n in range(1_000)}}},
     "fields without number": paths(
-        requestBody={"content": {"application/json": {"schema": {"properties": {f"f{n}": {} for n in range(90_000)}}}}}
+        requestBody={"content": {"application/json": {"schema": {"properties": {f"f{n}": {} for n in range(30_000)}}}}}
     ),
     "a chain of references": {
         **paths(parameters=[{"$ref": "#/r0"}] * 2_000),
