@@ -293,6 +293,20 @@ def test_white_space_round_a_key_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
         key("MY_KEY")
 
 
+async def test_who_listens_to_a_stream_hears_no_secret_that_lies_in_two_pieces(tmp_path: Path) -> None:
+    heard: list[str] = []
+    with ScriptedServer(lambda *_: AIMessage(EVERY_FORM)) as server:
+        rows = (f"models.basic.base_url={server.base_url}", "models.basic.model=m", "models.basic.stream=true")
+        settings = load_settings(overrides=rows, environ={})
+        tape = Tape(tmp_path / "tape.jsonl")
+        models = Models(settings.models, tape=tape, emit=Events([]), budget=Budget(None, None))
+        reply = await models.chat("basic", [HumanMessage("q")], purpose="p", say=lambda: heard.append)
+        await models.aclose()
+    assert len(heard) > 5
+    assert clean("".join(heard))
+    assert clean(str(reply.content))
+
+
 async def test_a_user_in_a_base_url_is_sent_and_never_shown(tmp_path: Path) -> None:
     with ScriptedServer() as server:
         url = server.base_url.replace("://", "://me%40home:pa%2Fss-word%20x@")
