@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from habilis.agents.checkpoints import NewestCheckpoints
 from habilis.cli import main
 from habilis.cli.streams import masked_streams
-from habilis.config import Settings, key, load_settings
+from habilis.config import SandboxSettings, Settings, key, load_settings
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.events import Notice, ToolCallStarted
 from habilis.core.masker import MASKER
@@ -37,6 +37,7 @@ from habilis.tools.exchange.exporting import mask_below
 from habilis.tools.exchange.redaction import Redaction
 from habilis.tools.exchange.stdio import Output
 from habilis.tools.external.bound import BoundTool, NamedSource
+from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.records import RecordedCall, RecordStore
 from habilis.tools.workshop import Events
 from habilis.tools.writers import CommandWriter
@@ -217,6 +218,37 @@ class _Repeating:
 async def test_what_a_tool_of_another_program_gives_is_masked(tmp_path: Path) -> None:
     tool = BoundTool("says", _Repeating(), NamedSource("s", None))  # type: ignore[arg-type]
     assert clean((await tool.call({}, tmp_path)).model_dump_json())
+
+
+ECHO = """from pydantic import BaseModel
+
+
+class InputModel(BaseModel):
+    text: str
+
+
+class OutputModel(BaseModel):
+    text: str
+
+
+def run(input: InputModel) -> OutputModel:
+    print(input.text)
+    return OutputModel(text=input.text)
+"""
+
+
+@pytest.mark.sandbox
+async def test_what_a_generated_tool_gives_is_masked_although_it_was_granted_nothing(tmp_path: Path) -> None:
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "workspace").mkdir()
+    host = ToolHost(SandboxSettings(warm=False))
+    try:
+        tool = Runnable("echo", tmp_path / "echo.py")
+        outcome = await host.call(tool, {"text": EVERY_FORM}, workspace=tmp_path / "workspace")
+    finally:
+        await host.aclose()
+    assert outcome.error is None
+    assert clean(outcome.model_dump_json())
 
 
 # --- what is told when settings are read
