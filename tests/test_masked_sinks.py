@@ -18,7 +18,7 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from habilis.agents.checkpoints import NewestCheckpoints
 from habilis.cli import main
 from habilis.cli.streams import masked_streams
-from habilis.config import Settings, key, load_settings
+from habilis.config import SandboxSettings, Settings, key, load_settings
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.events import Notice, ToolCallStarted
 from habilis.core.masker import MASKER
@@ -37,6 +37,7 @@ from habilis.tools.exchange.exporting import mask_below
 from habilis.tools.exchange.redaction import Redaction
 from habilis.tools.exchange.stdio import Output
 from habilis.tools.external.bound import BoundTool, NamedSource
+from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.records import RecordedCall, RecordStore
 from habilis.tools.workshop import Events
 from habilis.tools.writers import CommandWriter
@@ -219,6 +220,37 @@ async def test_what_a_tool_of_another_program_gives_is_masked(tmp_path: Path) ->
     assert clean((await tool.call({}, tmp_path)).model_dump_json())
 
 
+ECHO = """from pydantic import BaseModel
+
+
+class InputModel(BaseModel):
+    text: str
+
+
+class OutputModel(BaseModel):
+    text: str
+
+
+def run(input: InputModel) -> OutputModel:
+    print(input.text)
+    return OutputModel(text=input.text)
+"""
+
+
+@pytest.mark.sandbox
+async def test_what_a_generated_tool_gives_is_masked_although_it_was_granted_nothing(tmp_path: Path) -> None:
+    (tmp_path / "echo.py").write_text(ECHO)
+    (tmp_path / "workspace").mkdir()
+    host = ToolHost(SandboxSettings(warm=False))
+    try:
+        tool = Runnable("echo", tmp_path / "echo.py")
+        outcome = await host.call(tool, {"text": EVERY_FORM}, workspace=tmp_path / "workspace")
+    finally:
+        await host.aclose()
+    assert outcome.error is None
+    assert clean(outcome.model_dump_json())
+
+
 # --- what is told when settings are read
 
 
@@ -291,6 +323,20 @@ def test_white_space_round_a_key_is_left_out(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("MY_KEY", "a\tb")
     with pytest.raises(UserError, match="MY_KEY holds"):
         key("MY_KEY")
+
+
+async def test_who_listens_to_a_stream_hears_no_secret_that_lies_in_two_pieces(tmp_path: Path) -> None:
+    heard: list[str] = []
+    with ScriptedServer(lambda *_: AIMessage(EVERY_FORM)) as server:
+        rows = (f"models.basic.base_url={server.base_url}", "models.basic.model=m", "models.basic.stream=true")
+        settings = load_settings(overrides=rows, environ={})
+        tape = Tape(tmp_path / "tape.jsonl")
+        models = Models(settings.models, tape=tape, emit=Events([]), budget=Budget(None, None))
+        reply = await models.chat("basic", [HumanMessage("q")], purpose="p", say=lambda: heard.append)
+        await models.aclose()
+    assert len(heard) > 5
+    assert clean("".join(heard))
+    assert clean(str(reply.content))
 
 
 async def test_a_user_in_a_base_url_is_sent_and_never_shown(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from habilis.cli import main
 from habilis.config import cache_dir
+from habilis.rundir import read_jsonl
 from habilis.testing import Fault, ScriptedServer, ScriptedService, SeenRequest
 
 from .. import nursery
@@ -205,6 +206,7 @@ def test_a_run_a_replay_and_an_export_leave_no_secret(place: Place, capfd: pytes
     assert code == 0, errors[-3000:]
     result = json.loads(out)
     _it_began(place, result)
+    assert searched("".join(place.script.asked)) == [], "what came in masked goes to no model either"
     assert searched(out) + searched(errors) == []
     assert everywhere(place) == []
     asked = len(place.server.requests)
@@ -295,3 +297,21 @@ def test_a_run_that_is_killed_leaves_no_secret_and_goes_on(place: Place, at: int
         assert everywhere(place) == []
     again = place.server.repeated()
     assert [seen for seen in again if "You mend one Python" not in seen.prompt] == [], "mending asks twice by itself"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("runner", ["local", "process"])
+def test_a_training_run_leaves_no_secret(place: Place, runner: str, capfd: pytest.CaptureFixture[str]) -> None:
+    rows = [{"id": f"{number}", "question": f"{QUESTION} Number {number}", "answer": "18"} for number in range(2)]
+    (place.home / "tasks.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    words = ["evolve", "--dataset", "tasks.jsonl", "--run-name", "one", "--runner", runner, "--debug"]
+    code = main([*words, *place.settings()])
+    out, errors = capfd.readouterr()
+    assert code == 0, errors[-3000:]
+    predictions = list(read_jsonl(place.home / "runs" / "one" / "predictions.jsonl"))
+    assert all("[OPENAI_API_KEY]" in json.dumps(row) for row in predictions)
+    assert list((place.home / "runs" / "one" / "library").glob("*.py"))
+    assert searched(out) + searched(errors) + searched("".join(place.script.asked)) == []
+    assert everywhere(place) == []
+    assert main(["score", "one", *place.settings()]) in (0, 1)
+    assert searched("".join(capfd.readouterr())) == []
