@@ -10,7 +10,8 @@ import pytest
 from habilis.core.masker import Masker
 from habilis.core.types import CallError, CallOutcome
 from habilis.tools.capabilities.enforcing import told
-from habilis.tools.capabilities.words import Grant
+from habilis.tools.capabilities.grants import Grants
+from habilis.tools.capabilities.words import Capabilities, Grant
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox.probing import missing
 
@@ -64,6 +65,35 @@ async def test_a_variable_reaches_the_tool_that_was_granted_it_and_its_value_com
     assert told_why.error is not None
     assert told_why.error.kind == "denied"
     assert "sandbox.env_allow" in told_why.error.message
+
+
+async def test_variables_come_from_the_environment_that_was_decided_on(
+    level: str, host_with: MakeHost, tool: MakeTool, workspace: Path
+) -> None:
+    """Neither does a call get another value than the one that was looked at, nor its record name one that it lacks."""
+    names = ("API_TOKEN", "NEIGHBOURS_TOKEN", "ONLY_THERE")
+    environ = {"API_TOKEN": "another-value", "ONLY_THERE": "there-alone"}
+    found = f"found = [n for n in {names} if n in os.environ]"
+    reader = tool(f"import os\n{found}\nreturn OutputModel(value=[*found, len(os.environ[found[0]])])")
+    grant = await Grants(env_allow=names, environ=environ).decide("tool", "v1", Capabilities(env=names))
+    assert grant.env == ("API_TOKEN", "ONLY_THERE")
+    given = await host_with(level).call(reader, {}, workspace=workspace, grant=grant)
+    assert given.output["value"] == ["API_TOKEN", "ONLY_THERE", len("another-value")]
+    assert given.granted == ("env API_TOKEN", "env ONLY_THERE")
+    assert given.refused == ("env NEIGHBOURS_TOKEN: not set in the environment",)
+    assert "another-value" not in repr(grant) + grant.model_dump_json()
+
+
+async def test_a_variable_that_is_gone_by_the_time_of_the_call_is_not_said_to_be_given(
+    level: str, host_with: MakeHost, tool: MakeTool, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("API_TOKEN")
+    reader = tool("import os\nreturn OutputModel(value='API_TOKEN' in os.environ)")
+    grant = Grant(env=("API_TOKEN", "NEIGHBOURS_TOKEN"))
+    outcome = await host_with(level).call(reader, {}, workspace=workspace, grant=grant)
+    assert outcome.output["value"] is False
+    assert outcome.granted == ("env NEIGHBOURS_TOKEN",)
+    assert outcome.refused == ("env API_TOKEN: not set in the environment",)
 
 
 async def test_a_path_is_readable_while_it_is_granted_and_never_writable(

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
-from habilis.config import environment, tell_granted
+from habilis.config import tell_granted
 from habilis.core.masker import MASKER, Masker
 from habilis.core.ports import SandboxJob
 from habilis.core.types import CallError, CallOutcome, Traffic
@@ -106,10 +106,10 @@ async def under_grant(
         refusal = CallError(kind="denied", message=f"not started: {'; '.join(lacking)}")
         refused = tuple(dict.fromkeys((*grant.denied, *lacking)))
         return {steps[0]: CallOutcome(error=refusal, level=level, refused=refused)}
+    values = grant.values()
+    grant = grant.holding(values)
     if grant.empty:
         return {step: told(outcome, grant) for step, outcome in (await run(job, False)).items()}
-    environ = environment()
-    values = {name: environ[name] for name in grant.env if name in environ}
     tell_granted(values)
     wider, secrets = _wider(job, grant, values), Masker(values)
     recorder = (

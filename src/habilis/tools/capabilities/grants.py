@@ -18,7 +18,7 @@ from habilis.core.types import CallOutcome, GrantRequest
 from habilis.tools.capabilities.constructs import constructs
 from habilis.tools.capabilities.hosts import ANY, common, covers, host_pattern
 from habilis.tools.capabilities.inference import refused_in
-from habilis.tools.capabilities.words import NO_PROGRAMS, UNKNOWN_HOST, Capabilities, Grant, Need, inside
+from habilis.tools.capabilities.words import NO_PROGRAMS, NOT_SET, UNKNOWN_HOST, Capabilities, Grant, Need, inside
 
 if TYPE_CHECKING:
     from habilis.core.ports import Granter
@@ -47,12 +47,13 @@ class Grants:
         emit: Callable[[Event], object] = lambda event: None,
         environ: Mapping[str, str] | None = None,
     ) -> None:
-        """`files` are the task's, which every tool may read. Raises `UserError` for a host that is none."""
+        """`files` are the task's, which every tool may read; `environ` is where variables are looked for and taken
+        from, as it is now. Raises `UserError` for a host that is none."""
         self.settings = settings or CapabilitiesSettings()
         self._allowed_names, self._granter, self._tape, self._emit = frozenset(env_allow), granter, tape, emit
         self._hosts = _hosts(self.settings.network_list)
         self._files = [os.path.realpath(path) for path in files]
-        self._environ = environment() if environ is None else environ
+        self._environ = environment() if environ is None else dict(environ)
         self._said: dict[str, bool] = {}
         self._learnt: dict[str, Capabilities] = {}
         self._known: dict[tuple[str, Capabilities], Grant] = {}
@@ -227,7 +228,7 @@ class Grants:
             watched=needs.unknown_host and not network and rules.network == "ask" and self._granter is not None,
             any_host=bool(network) and rules.network == "any",
             denied=tuple(denied),
-        )
+        ).decided_on(self._environ)
 
     def _given_hosts(self, key: str, host: str, hoping: bool) -> Sequence[str]:
         rule = self.settings.network
@@ -264,7 +265,7 @@ class Grants:
             return self._host_reason(str(need))
         if need.kind == "env":
             allowed = need.name in self._allowed_names
-            why = "not set in the environment" if allowed else "not in sandbox.env_allow"
+            why = NOT_SET if allowed else "not in sandbox.env_allow"
         elif need.kind == "read":
             listed = self.settings.read == "listed"
             why = "not below capabilities.read_list, or not there" if listed else "capabilities.read is task_files"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
-from pydantic import model_validator
+from pydantic import PrivateAttr, model_validator
 
+from habilis.config import environment
 from habilis.core.types import Frozen
 from habilis.tools.capabilities.hosts import ANY, covers, host_pattern
 
@@ -23,6 +24,7 @@ OURS = re.compile(r"HABILIS_|LD_|PYTHON|(?:https?|all|no)_proxy$", re.IGNORECASE
 NO_PROGRAMS = "subprocess: capabilities.subprocess is deny"
 """The reason for which a tool is not run at all: without its programs it does half of what it should."""
 UNKNOWN_HOST = "network: unknown host"
+NOT_SET = "not set in the environment"
 
 
 class Malformed(ValueError):
@@ -115,7 +117,8 @@ class Capabilities(Frozen):
 class Grant(Frozen):
     """What one version of a tool is given for a call: kinds and names, never values. `denied` are reasons, as text.
 
-    `any_host`: its hosts are given by a policy that gives any.
+    `any_host`: its hosts are given by a policy that gives any. It knows which environment it was decided on, and takes
+    the values of its variables from there (`values`); that is neither written nor shown.
     """
 
     network: tuple[str, ...] = ()
@@ -127,6 +130,7 @@ class Grant(Frozen):
     watched: bool = False
     any_host: bool = False
     denied: tuple[str, ...] = ()
+    _variable: Callable[[str], str | None] | None = PrivateAttr(default=None)
 
     @property
     def empty(self) -> bool:
@@ -138,6 +142,24 @@ class Grant(Frozen):
         return tuple(
             str(need) for need in Capabilities(**self.model_dump(exclude={"watched", "any_host", "denied"})).needs
         )
+
+    def decided_on(self, environ: Mapping[str, str]) -> Grant:
+        """This, with the values of its variables to come from `environ`."""
+        grant = self.model_copy()
+        if grant.env:  # what holds no value needs none, and stays equal to any other of its kind
+            grant._variable = lambda name: environ.get(name)  # unlike a bound method no pickle can hold it
+        return grant
+
+    def values(self) -> dict[str, str]:
+        """Its variables that are set, from the environment that it was decided on, else from that of the process."""
+        variable = self._variable or environment().get
+        return {name: value for name in self.env if (value := variable(name))}
+
+    def holding(self, values: Mapping[str, str]) -> Grant:
+        """This, as far as `values` hold its variables: what is not set was not given, whoever decided it."""
+        lost = tuple(f"env {name}: {NOT_SET}" for name in self.env if name not in values)
+        kept = tuple(name for name in self.env if name in values)
+        return self.model_copy(update={"env": kept, "denied": (*self.denied, *lost)}) if lost else self
 
 
 def together(*all_of: Capabilities) -> Capabilities:

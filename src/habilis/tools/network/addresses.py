@@ -1,7 +1,8 @@
 """From a name to a connection: which addresses may be reached, and a connection to the very address that was looked at.
 
 A name may lead anywhere, also inwards: to this machine, its network, or a cloud's metadata service. So every address
-is checked after the name was resolved, and the connection is made to the checked address, not to the name again.
+is checked after the name was resolved, and the connection is made to the checked address, not to the name again. What
+it is checked for is its kind (`kind_of`), and whether it is one of this machine's own (`routes.py`).
 Sources: the IANA special-purpose address registries (RFC 6890), RFC 6052 (NAT64), RFC 3056 (6to4), RFC 4380 (Teredo).
 """
 
@@ -15,10 +16,13 @@ from functools import partial
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from habilis.tools.network.hosts import LOCALHOST, Address, Grants, Place, address_in
+from habilis.tools.network.routes import own_kind
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 Resolve = Callable[[str, int], Awaitable[Sequence[Address]]]
 Dial = Callable[[Address, int], Awaitable[Streams]]
+Kind = Callable[[Address], str | None]
+"""What kind of address, with its article, makes it none to be reached; None for one of another machine, in public."""
 
 _GLOBAL_V6 = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -32,6 +36,10 @@ _KINDS: tuple[tuple[str, tuple[IPv4Network | IPv6Network, ...]], ...] = tuple(
         ("a private", ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "fec0::/10")),
         ("a multicast", ("224.0.0.0/4", "ff00::/8")),
         (
+            "a cloud's metadata",
+            ("168.63.129.16/32",),
+        ),  # Azure's; those of other clouds are of the kinds above and below
+        (
             "a reserved",
             (
                 *("192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24"),
@@ -40,7 +48,15 @@ _KINDS: tuple[tuple[str, tuple[IPv4Network | IPv6Network, ...]], ...] = tuple(
         ),
     )
 )
-_NEVER = ("an unspecified", "a multicast")
+_NEVER = ("an unspecified", "a multicast", "a broadcast")
+METADATA_NAMES = frozenset(
+    {
+        *("metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"),
+        *("metadata.tencentyun.com", "metadata.platformequinix.com", "metadata.packet.net"),
+        "api.metadata.cloud.ibm.com",
+    }
+)
+"""Names of clouds' metadata services. A further proxy resolves them elsewhere, so the names are refused as well."""
 
 
 class Refused(Exception):
@@ -52,16 +68,26 @@ def kind_of(address: Address) -> str | None:
 
     An IPv4 address wrapped into an IPv6 one counts as what it leads to.
     """
-    if isinstance(address, IPv6Address):
-        inner = address.ipv4_mapped
-        if inner is None and address in _NAT64:
-            inner = IPv4Address(int(address) & 0xFFFFFFFF)
-        if inner is not None:
-            return kind_of(inner)
+    inner = _wrapped_in(address)
+    if inner is not None:
+        return kind_of(inner)
     for kind, networks in _KINDS:
         if any(address.version == network.version and address in network for network in networks):
             return kind
     return "a reserved" if isinstance(address, IPv6Address) and address not in _GLOBAL_V6 else None
+
+
+def kind_here(address: Address) -> str | None:
+    """The same on this machine, now: also for each address that is its own."""
+    inner = _wrapped_in(address)
+    return kind_of(address) or own_kind(address) or (own_kind(inner) if inner is not None else None)
+
+
+def _wrapped_in(address: Address) -> IPv4Address | None:
+    """The IPv4 address to which a connection to this IPv6 address goes."""
+    if isinstance(address, IPv4Address):
+        return None
+    return IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else address.ipv4_mapped
 
 
 class Resolver:
@@ -84,7 +110,12 @@ class Resolver:
 
 async def connect(address: Address, port: int) -> Streams:
     """A connection to exactly this address. Raises OSError."""
-    return await asyncio.open_connection(str(address), port)
+    streams = await asyncio.open_connection(str(address), port)
+    peer = streams[1].get_extra_info("peername")
+    if peer is None or ip_address(peer[0]) != address:
+        streams[1].transport.abort()
+        raise OSError(f"a connection to {address} led elsewhere")
+    return streams
 
 
 async def addresses_of(place: Place, resolve: Resolve) -> Sequence[Address]:
@@ -98,19 +129,39 @@ async def addresses_of(place: Place, resolve: Resolve) -> Sequence[Address]:
     return found
 
 
-async def allowed_addresses(place: Place, grants: Grants, resolve: Resolve) -> list[Address]:
+async def allowed_addresses(place: Place, grants: Grants, resolve: Resolve, look: Kind = kind_here) -> list[Address]:
     """Addresses of `place` that may be connected to. Raises `Refused` when there is none, OSError when the name is
     not known."""
+    if place.host in METADATA_NAMES:
+        raise Refused(f"{place.host} is the name of a cloud's metadata service; only a grant of an address reaches one")
     exact = grants.exact(place)
-    kinds = {address: kind_of(address) for address in await addresses_of(place, resolve)}
+    kinds = {address: look(address) for address in await addresses_of(place, resolve)}
     allowed = [a for a, kind in kinds.items() if kind is None or (exact and kind not in _NEVER)]
     if allowed:
         return allowed
-    kind = str(next(iter(kinds.values())))
+    raise _refusal(place, str(next(iter(kinds.values()))))
+
+
+def _refusal(place: Place, kind: str) -> Refused:
+    """Why an address of this kind is not reached, and what would have to be granted."""
     if address_in(place.host) is None and place.host != LOCALHOST:
-        raise Refused(f"{place.host} leads to {kind} address")
+        hint = "" if kind in _NEVER else ", which only a grant of the address itself, with its port, lets through"
+        return Refused(f"{place.host} leads to {kind} address{hint}")
     hint = "" if kind in _NEVER else f", which only a grant that says {place} lets through"
-    raise Refused(f"{place.host} is {kind} address{hint}")
+    return Refused(f"{place.host} is {kind} address{hint}")
+
+
+def checked_again(dial: Dial, look: Kind) -> Dial:
+    """`dial`, and a second look at the address when the connection stands: an interface may have got it meanwhile."""
+
+    async def dialled(address: Address, port: int) -> Streams:
+        streams = await dial(address, port)
+        if kind := look(address):
+            streams[1].transport.abort()
+            raise Refused(f"{address} has become {kind} address")
+        return streams
+
+    return dialled
 
 
 async def reach(addresses: Sequence[Address], port: int, dial: Dial) -> Streams:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 
-from habilis.tools.network.addresses import Dial, Resolve, Resolver, connect
+from habilis.tools.network.addresses import Dial, Kind, Resolve, Resolver, connect, kind_here
 from habilis.tools.network.fixtures import Recorder, Stored
 from habilis.tools.network.heads import answer
 from habilis.tools.network.hosts import Grants, Place
@@ -191,8 +191,8 @@ class Proxy:
     """All doors of one host. `upstream` is the user's own proxy, `http://[user:password@]host:port`.
 
     `connections` is how many all doors together may hold, since each takes two open files of this process. `resolve`,
-    `dial` and `to_hosts` (whom TLS believes) are the machine's own unless doubles stand in. Raises `BadHost` for an
-    `upstream` that is none.
+    `dial`, `kind_of` (which addresses are not public) and `to_hosts` (whom TLS believes) are the machine's own unless
+    doubles stand in. Raises `BadHost` for an `upstream` that is none.
     """
 
     def __init__(
@@ -203,11 +203,13 @@ class Proxy:
         connections: int = 256,
         resolve: Resolve | None = None,
         dial: Dial = connect,
+        kind_of: Kind = kind_here,
         to_hosts: ssl.SSLContext | None = None,
     ) -> None:
         self._limits, self._connections = limits or DoorLimits(), connections
         self._resolver = Resolver()
-        self._way_out = WayOut(resolve or self._resolver, dial, Upstream.read(upstream) if upstream else None)
+        further = Upstream.read(upstream) if upstream else None
+        self._way_out = WayOut(resolve or self._resolver, dial, further, kind_of)
         self._doors: set[Door] = set()
         self._to_hosts = to_hosts
         self._authority: Authority | None = None

@@ -7,7 +7,18 @@ import base64
 import re
 from dataclasses import dataclass
 
-from habilis.tools.network.addresses import Dial, Refused, Resolve, Streams, addresses_of, allowed_addresses, reach
+from habilis.tools.network.addresses import (
+    Dial,
+    Kind,
+    Refused,
+    Resolve,
+    Streams,
+    addresses_of,
+    allowed_addresses,
+    checked_again,
+    kind_here,
+    reach,
+)
 from habilis.tools.network.heads import Declined, Fields, Request, read_response
 from habilis.tools.network.hosts import BadHost, Grants, Place, place_of
 
@@ -37,11 +48,12 @@ class Upstream:
 
 @dataclass(frozen=True)
 class WayOut:
-    """How connections are made: `resolve` and `dial` are the machine's own, or doubles of them."""
+    """How connections are made: `resolve`, `dial` and `kind_of` are the machine's own, or doubles of them."""
 
     resolve: Resolve
     dial: Dial
     upstream: Upstream | None = None
+    kind_of: Kind = kind_here
 
     async def open(self, request: Request, grants: Grants) -> tuple[Streams, bytes]:
         """A connection on which `request` can be made, and its head as it is sent there: empty for a tunnel.
@@ -50,8 +62,9 @@ class WayOut:
         """
         upstream = self.upstream
         if upstream is None or grants.exact(request.place):
-            addresses = await allowed_addresses(request.place, grants, self.resolve)
-            streams = await reach(addresses, request.place.port, self.dial)
+            addresses = await allowed_addresses(request.place, grants, self.resolve, self.kind_of)
+            dial = self.dial if grants.exact(request.place) else checked_again(self.dial, self.kind_of)
+            streams = await reach(addresses, request.place.port, dial)
             return streams, b"" if request.tunnel else request.head()
         await self._may_pass(request.place, grants)
         streams = await reach(await addresses_of(upstream.place, self.resolve), upstream.place.port, self.dial)
@@ -67,7 +80,7 @@ class WayOut:
     async def _may_pass(self, place: Place, grants: Grants) -> None:
         """The further proxy resolves names anew, so this look at the address is all that can be done here."""
         try:
-            await allowed_addresses(place, grants, self.resolve)
+            await allowed_addresses(place, grants, self.resolve, self.kind_of)
         except OSError:
             if not grants.by_name(place):
                 raise Refused(f"{place.host} has no address here, so that nobody knows whether it is public") from None

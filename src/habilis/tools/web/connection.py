@@ -14,7 +14,7 @@ import httpcore
 
 from habilis.tools.network.addresses import Refused, Streams
 from habilis.tools.network.heads import Declined, Request
-from habilis.tools.network.hosts import Grants, Place, host_of
+from habilis.tools.network.hosts import Grants, Place, bracketed, host_of
 from habilis.tools.network.wayout import WayOut
 
 
@@ -32,7 +32,7 @@ class CheckedBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore.AsyncNetworkStream:
-        request = Request("CONNECT", Place(host_of(host), port), b"", ())
+        request = Request("CONNECT", Place(host_of(bracketed(host)), port), b"", ())
         streams, _ = await self._way_out.open(request, self._grants)
         return _Stream(streams)
 

@@ -9,7 +9,7 @@ from habilis.core.types import CallError, ErrorKind
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.capabilities.words import Capabilities
 from habilis.tools.network import hosts
-from habilis.tools.network.addresses import kind_of
+from habilis.tools.network.addresses import kind_here
 from habilis.tools.network.hosts import ANY, BadHost, HostGrant, Place, address_in
 
 VERSION = "1"
@@ -81,7 +81,8 @@ class Policy:
         settings = self._grants.settings
         listed = hosts.Grants.read(settings.network_list)
         if not self._own and _is_inward(place) and not listed.exact(place):
-            text = f"{place.host} is no public address; only one that capabilities.network_list spells out is reached"
+            text = f"{place.host} is no public address, or one of this machine's own; only"
+            text += " one that capabilities.network_list spells out, with its port, is reached"
             raise Failed("denied", f"{text}. Use another source.")
         if settings.network == "any":
             given = [ANY, *([str(place)] if self._own else [])]
@@ -107,4 +108,4 @@ class Policy:
 def _is_inward(place: Place) -> bool:
     """Whether the host is spelled out as an address of this machine or its network."""
     literal = address_in(place.host)
-    return place.host == hosts.LOCALHOST or (literal is not None and kind_of(literal) is not None)
+    return place.host == hosts.LOCALHOST or (literal is not None and kind_here(literal) is not None)

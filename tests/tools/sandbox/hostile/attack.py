@@ -18,7 +18,7 @@ class Attack:
 
     `slow`: for the slow run alone; `costly`: takes seconds, so the quick run tries it in one place alone.
 
-    `granted`: the call has a door to one host (`hostile/granted.py`).
+    `granted`: the call has a door to one host (`hostile/granted.py`); `any_host`: to any public one as well.
 
     `beside` is a call at the same time in the same server, which must answer `unharmed`, and `after` one that follows,
     which must answer `[]`: what finds what the attempt left says so there (`hostile/warm_host.py`).
@@ -40,6 +40,7 @@ class Attack:
     slow: bool = False
     costly: bool = False
     granted: bool = False
+    any_host: bool = False
     told_on: Mapping[str, str] = field(default_factory=dict)
     programs: bool = True
     by_chance: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import socket
 import ssl
 import subprocess
@@ -14,13 +15,20 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob
-from habilis.tools.network.addresses import Streams, connect
+from habilis.tools.network.addresses import Streams, connect, kind_here
 from habilis.tools.network.hosts import Address
 from habilis.tools.network.proxy import Door, DoorLimits, Proxy
 
 INWARD = "inward.example"
 """A granted name whose owner has it lead to the metadata service of clouds."""
 METADATA = "169.254.169.254"
+OWN = ("8.8.8.8", "2001:4860:4860::8888", "::ffff:8.8.8.8", "64:ff9b::808:808")
+"""What counts as this machine's public addresses, in the forms in which the kernel knows them."""
+PUBLIC = "93.184.215.14"
+"""An address of somebody else, at which nobody answers."""
+NAMES = {INWARD: [METADATA], "own.example": [OWN[0]], "both.example": [PUBLIC, OWN[1]]}
+REBINDING = "rebinding.example"
+"""Leads to somebody else when first asked for, and then to this machine."""
 FORBIDDEN = (b"smuggled", b"stolen", b"proxy-authorization", b"evil")
 """What the granted host must never hear."""
 TOO_LATE = b"after"
@@ -46,6 +54,7 @@ class Granted:
         self.until_end = 0
         self.door: Door | None = None
         self.dialled: list[str] = []
+        self._rebound = iter([PUBLIC])
         self.port = self.tls_port = 0
         self.facts: dict[str, Any] = {}
 
@@ -54,7 +63,7 @@ class Granted:
         try:
             head = await reader.readuntil(b"\r\n\r\n")
             self.heard += head
-            places = {b"/in": f"127.0.0.1:{self._victim_port}", b"/metadata": METADATA}
+            places = {b"/in": f"127.0.0.1:{self._victim_port}", b"/metadata": METADATA, b"/own": OWN[0]}
             where = places.get(head.split(b" ")[1])
             if where:
                 writer.write(f"HTTP/1.1 302 Found\r\nLocation: http://{where}/\r\nContent-Length: 0\r\n\r\n".encode())
@@ -69,12 +78,22 @@ class Granted:
             writer.close()
 
     async def resolve(self, name: str, port: int) -> Sequence[Address]:
-        if name != INWARD:
+        if name == REBINDING:
+            return [ip_address(next(self._rebound, OWN[0]))]
+        if name not in NAMES:
             raise socket.gaierror(f"{name} was looked up")
-        return [ip_address(METADATA)]
+        return [ip_address(text) for text in NAMES[name]]
+
+    def kind_of(self, address: Address) -> str | None:
+        """As on this machine, but for addresses that are taken for its own."""
+        return "this machine's own" if address in {ip_address(text) for text in OWN} else kind_here(address)
 
     async def dial(self, address: Address, port: int) -> Streams:
+        if str(address) == PUBLIC:
+            raise OSError(errno.ECONNREFUSED, "nobody answers")
         self.dialled.append(f"{address}:{port}")
+        if not address.is_loopback:  # noted, and not done: nothing leaves this machine
+            raise OSError(errno.ECONNREFUSED, "no test leaves this machine")
         return await connect(address, port)
 
     async def ended(self) -> None:
@@ -98,9 +117,10 @@ class Granted:
 
 @asynccontextmanager
 async def granted(
-    inner: Sandbox, victim_port: int, certificate: Path | None = None
+    inner: Sandbox, victim_port: int, certificate: Path | None = None, *, any_host: bool = False
 ) -> AsyncIterator[tuple[Sandbox, Granted]]:
-    """`inner` with a door to one host of this machine, and what stands behind it; with a `certificate`, its TLS too."""
+    """`inner` with a door to one host of this machine, and what stands behind it; with a `certificate`, its TLS too.
+    `any_host`: the door is one to any host besides."""
     behind = Granted(victim_port)
     servers = [await asyncio.start_server(behind.serve, "127.0.0.1", 0)]
     behind.port = servers[0].sockets[0].getsockname()[1]
@@ -109,8 +129,9 @@ async def granted(
         context.load_cert_chain(certificate, certificate.with_suffix(".key"))
         servers.append(await asyncio.start_server(behind.serve, "127.0.0.1", 0, ssl=context))
         behind.tls_port = servers[1].sockets[0].getsockname()[1]
-    proxy = Proxy(limits=DoorLimits(head_s=1.0, idle_s=5.0), resolve=behind.resolve, dial=behind.dial)
-    hosts = [f"localhost:{port}" for port in (behind.port, behind.tls_port) if port]
+    limits = DoorLimits(head_s=1.0, idle_s=5.0)
+    proxy = Proxy(limits=limits, resolve=behind.resolve, dial=behind.dial, kind_of=behind.kind_of)
+    hosts = [f"localhost:{port}" for port in (behind.port, behind.tls_port) if port] + ["*"] * any_host
     try:
         async with (
             await proxy.door([*hosts, INWARD]) as door,

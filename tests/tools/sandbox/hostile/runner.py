@@ -121,7 +121,7 @@ async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str,
     accidents: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: accidents.append(str(context)[:500]))
     try:
-        async with granted(make(level), scene.port, certificate) as (sandbox, behind):
+        async with granted(make(level), scene.port, certificate, any_host=attack.any_host) as (sandbox, behind):
             host = ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=sandbox)
             outcome = await host.call(
                 Runnable("hostile_tool", scene.module),

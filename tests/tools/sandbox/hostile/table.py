@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from hostile import escape, exposure, filesystem, network, network_granted, programs, protocol, resources, warm_host
+from hostile import (
+    escape,
+    exposure,
+    filesystem,
+    network,
+    network_any,
+    network_granted,
+    programs,
+    protocol,
+    resources,
+    warm_host,
+)
 from hostile.attack import Attack
 
 CATEGORIES: dict[str, tuple[Attack, ...]] = {
     "information exposure": exposure.ATTACKS,
     "file system": filesystem.ATTACKS,
     "network": network.ATTACKS,
-    "granted network": network_granted.ATTACKS,
+    "granted network": (*network_granted.ATTACKS, *network_any.ATTACKS),
     "programs": programs.ATTACKS,
     "resources": resources.ATTACKS,
     "escape": escape.ATTACKS,
