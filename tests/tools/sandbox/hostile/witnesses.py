@@ -11,6 +11,7 @@ import os
 import socket
 import struct
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +56,13 @@ class Witnesses:
     def _watch(self) -> None:
         held, looked = self._workspace / HELD, self._workspace / LOOKED
         while not self._ending.wait(LOOK_S):
-            if held.exists() and not looked.exists():
-                problem = tried(Path(held.read_text()))
-                self._found += [f"the host could not {problem} a file"] if problem else []
-                aside = looked.with_name(f"{LOOKED}.part")
-                aside.write_text(problem or "free")
-                aside.rename(looked)
+            with suppress(PermissionError):  # another attempt has shut the workspace
+                if held.exists() and not looked.exists():
+                    problem = tried(Path(held.read_text()))
+                    self._found += [f"the host could not {problem} a file"] if problem else []
+                    aside = looked.with_name(f"{LOOKED}.part")
+                    aside.write_text(problem or "free")
+                    aside.rename(looked)
 
 
 def tried(path: Path) -> str:
