@@ -165,6 +165,7 @@ class ToolHost:
         """Expect calls in `workspace` with `files`: a server that makes them quick is started in the background."""
         if not self._settings.warm:
             return
+        workspace = placed(workspace)
         self._custody.expect(workspace)
         self._expect(workspace, files)
 
@@ -179,7 +180,7 @@ class ToolHost:
         if not self._settings.warm or (self._room is not None and self._room.folder.is_dir()):
             return
         try:
-            self._room = Room(beside)
+            self._room = Room(placed(beside))
         except OSError:  # then each trial starts an interpreter
             return
         self._expect(self._room.folder, ())
@@ -236,6 +237,7 @@ class ToolHost:
         network: Recording | Replaying | None = None,
     ) -> dict[str, CallOutcome]:
         """The outcome of each step. Steps behind a failed one are missing."""
+        workspace = placed(workspace)
         wider = (grant is not None and not grant.empty) or network is not None
         if self._room is None or files or workspace in self._announced or wider:
             return await self._run_in(workspace, tool, steps, arguments, files, timeout_s, grant, network)
@@ -368,3 +370,8 @@ class ToolHost:
             output_bytes=given.output_mb * _MIB,
             disk_bytes=4 * given.file_mb * _MIB,
         )
+
+
+def placed(folder: Path) -> Path:
+    """`folder` by its whole name: inside the sandbox relative names begin elsewhere."""
+    return folder.absolute()

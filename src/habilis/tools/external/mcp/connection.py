@@ -55,7 +55,8 @@ class Connection:
             us = Implementation(name="habilis", version=__version__)
             client = Client(streams, read_timeout_seconds=self._timeout_s, client_info=us, cache=None)
             async with client:
-                # The SDK checks by whatever schema the server sends, for as long as it takes; `McpSource` checks.
+                # The SDK checks by whatever schema the server sends, for as long as it takes. A result is data here:
+                # a model is shown what a server said.
                 client.session.validate_tool_result = _taken_as_it_is  # type: ignore[method-assign]
                 self._connected = True
                 if not ready.done():
@@ -95,7 +96,7 @@ class Connection:
 
 
 async def _taken_as_it_is(name: str, result: Any) -> None:
-    """No check."""
+    """Check nothing."""
 
 
 class HttpServer:

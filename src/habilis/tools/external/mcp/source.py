@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.config import SourceSettings, secret
 from habilis.core.errors import UserError
 from habilis.core.ports import ExternalTool
-from habilis.core.types import CallOutcome, Effects, JsonSchema, ToolSpec
-from habilis.models.calls import misfits
+from habilis.core.types import CallOutcome, Effects, ToolSpec
 from habilis.tools.external.answers import UNKNOWN, failed
 from habilis.tools.external.auth import credentials
 from habilis.tools.external.mcp.connection import MAX_PAGES, MAX_TOOLS, Connection, HttpServer
@@ -24,7 +23,6 @@ from habilis.tools.external.presenting import is_within, kept, one_line
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import CallToolResult
     from mcp_types import Tool as Listed
 
 SHOWN_CHARS = 800
@@ -44,7 +42,6 @@ class McpSource:
         self._client: Client | None = None
         self._restarts = 0
         self._users = 0
-        self._promised: dict[str, JsonSchema | None] = {}
         self._turn = asyncio.Lock()
 
     async def open(self) -> Sequence[ExternalTool]:
@@ -54,7 +51,6 @@ class McpSource:
         async with self._turn:
             client = await self._connected()
         listed = await self._listed(client)
-        self._promised = {tool.name: tool.output_schema for tool in listed}
         version = client.server_info.version if client.server_info else ""
         return [
             McpTool(self, tool.name, _spec(tool), self._effects(tool), _digest(version, tool), dict(tool.meta or {}))
@@ -93,20 +89,8 @@ class McpSource:
             return _late(limit, effects)
         except Exception as error:  # whatever an SDK and a stranger's server come to is a value for the model
             return await self._failed(error, client, effects)
-        if wrong := self._misfit(tool, result):
-            return failed("bad_output", f"the server's answer is not what it promised: {wrong}")
         outcome = outcome_of_result(result, workspace)
         return self._server.outcome(outcome) if self._server is not None else outcome
-
-    def _misfit(self, tool: str, result: CallToolResult) -> str:
-        """What is wrong with a result by the schema that its tool came with. A schema out of bounds checks nothing."""
-        schema = self._promised.get(tool)
-        if schema is None or result.is_error:
-            return ""
-        if result.structured_content is None:
-            return "it has an output schema and sent no structured content"
-        wrong = "; ".join(misfits(result.structured_content, schema))
-        return one_line(self._cleaned(wrong), SHOWN_CHARS)
 
     async def _failed(self, error: BaseException, client: Client, effects: Effects) -> CallOutcome:
         from mcp import MCPError
