@@ -8,4 +8,5 @@ sys.path.insert(0, str(Path(__file__).resolve().parent / "src"))
 if __name__ == "__main__":
     from habilis.cli import main
 
-    sys.exit(main(["evolve", *sys.argv[1:]]))
+    sys.argv.insert(1, "evolve")
+    sys.exit(main())

@@ -1,6 +1,6 @@
 """What a tool call costs: warm, cold, many at once; what a waiting server weighs; how fast known tools are loaded.
 
-    python benchmarks/host.py [--only calls|throughput|weight|environment|loading] [REPEATS]
+    python benchmarks/host.py [--only calls|throughput|weight|answers|environment|loading] [REPEATS]
 
 Beside wall time stands processor time, of this process and all below it: that tells something on a busy machine, too.
 """
@@ -33,6 +33,12 @@ from memory import pss_bytes
 CALLS, PAUSE_S = 60, 0.03
 AT_ONCE, WORK_S = 200, 0.05
 FEW_TOOLS, MANY_TOOLS = 1_000, 10_000
+ANSWERS = {
+    "text": "'some text, ' * 740_000",
+    "small lists": "[[0]] * 1_600_000",
+    "small objects": "[{'a': 1}] * 800_000",
+}
+"""Expressions that come to about 8 MB of JSON."""
 SETTLED_S = 3.0
 """So long a file is too young for what was read of it to be kept."""
 PYDANTIC = "import pydantic; pydantic.create_model('M', x=(int, 1))()"
@@ -204,6 +210,29 @@ async def weight(repeats: int) -> list[Figure]:
     ]
 
 
+async def answers(repeats: int) -> list[Figure]:
+    """The most that a process ever takes which makes one call with an answer of about 8 MB."""
+    found = []
+    for what, result in ANSWERS.items():
+        source = f"from typing import Any{SMALL}".replace("    n: int\n\ndef", "    n: Any\n\ndef")
+        code = f"import asyncio, host; asyncio.run(host.one_answer({source.replace('input.n + 1', result)!r}))"
+        told = await asyncio.to_thread(
+            lambda code=code: subprocess.check_output([PYTHON, "-c", code], cwd=Path(__file__).parent, text=True)
+        )
+        found.append(Figure(f"peak memory of the host, an answer of 8 MB ({what}), MiB", "", [int(told) / 1024]))
+    return found
+
+
+async def one_answer(source: str) -> None:
+    """Make one call, and print what this process took at most, KiB (`VmHWM`, which a parent's size is no part of)."""
+    async with host_at_work(source, warm=False) as (host, tool, workspace):
+        outcome = await host.call(tool, {"n": 1}, workspace=workspace)
+        if outcome.error is not None:
+            raise RuntimeError(f"the call failed: {outcome.error}")
+    status = Path("/proc/self/status").read_text()  # noqa: ASYNC240
+    print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:")))
+
+
 def weight_mb() -> float:
     """What all processes below this one take, shared pages divided among those that share them."""
     import psutil
@@ -274,6 +303,7 @@ ROWS: dict[str, Callable[[int], Awaitable[list[Figure]]]] = {
     "calls": calls,
     "throughput": throughput,
     "weight": weight,
+    "answers": answers,
     "environment": ready_environment,
     "loading": loading,
 }

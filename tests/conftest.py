@@ -23,6 +23,7 @@ for name in list(os.environ):
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 # One for all workers and all runs: environments for tools are built once, and the user's own stay out of it.
 os.environ["HABILIS_CACHE_DIR"] = str(ROOT / ".test_cache")
+os.environ["HABILIS_DATA_DIR"] = str(ROOT / ".test_cache" / "data")
 
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)
@@ -74,6 +75,16 @@ def _no_network() -> Iterator[None]:
     tried = list(refusals)
     refusals.clear()
     assert not tried, f"the test tried to reach the network: {tried}"
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_of_another_test() -> Iterator[None]:
+    """The masker is told for as long as the process lives; what one test plants must not hide words of the next."""
+    from habilis.core.masker import MASKER
+
+    MASKER.forget()
+    yield
+    MASKER.forget()
 
 
 @pytest.fixture(scope="session")

@@ -57,6 +57,25 @@ LONG_FILES = {
     "habilis.tools.sandbox.guest": "goes into the sandbox alone, as one file",
 }
 """Files over MAX_LINES, each with the reason."""
+WRITES_BY_ITSELF = {
+    "habilis.rundir.files": "masks all that it writes",
+    "habilis.tools.records": "masks each line",
+    "habilis.tools.exchange.exporting": "masks all of an export before it is put in place",
+    "habilis.tools.exchange.package": "part of an export",
+    "habilis.tools.exchange.parcels": "part of an export",
+    "habilis.tools.exchange.skills": "part of an export",
+    "habilis.tools.exchange.importing": "a trial that is thrown away",
+    "habilis.tools.gate": "a trial that is thrown away",
+    "habilis.tools.replay": "a trial that is thrown away",
+    "habilis.evolution.curator.merge": "a trial that is thrown away",
+    "habilis.evolution.tending.merging": "a trial that is thrown away",
+    "habilis.tools.packages": "names of packages",
+    "habilis.tools.sandbox": "the sandbox's own programs and probes",
+    "habilis.tools.network.proxy": "a certificate",
+    "habilis.models.local.serving": "the log of a program of its own",
+    "habilis.testing": "doubles",
+}
+"""Modules that write files by themselves, each with why no secret gets into what is kept."""
 PROSE_CHARS = 300
 SENTENCE_END = re.compile(r"[a-z\])`'\"][.!?](\s|$)")
 NO_PROMPTS_THERE = ("habilis.models.offline", "habilis.cli")
@@ -233,6 +252,25 @@ def prompts_in_code(root: Path) -> list[str]:
     return bad
 
 
+def writers_past_the_masker(root: Path) -> list[str]:
+    """What Habilis keeps goes through `rundir.files`, which masks; only what is listed writes files by itself."""
+    bad = []
+    for module, path in modules(root).items():
+        if module in INSIDE_THE_SANDBOX or module.startswith(tuple(WRITES_BY_ITSELF)):
+            continue
+        for node in ast.walk(tree_of(path)):
+            if not isinstance(node, ast.Call):
+                continue
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            modes = [a.value for a in (*node.args, *(k.value for k in node.keywords)) if isinstance(a, ast.Constant)]
+            opens = name == "open" and any(
+                isinstance(m, str) and re.fullmatch(r"[rwxab+]*[wxa][rwxab+]*", m) for m in modes
+            )
+            if name in ("write_text", "write_bytes") or opens:
+                bad.append(f"{module}:{node.lineno} writes a file past the masker")
+    return bad
+
+
 def long_files(root: Path) -> list[str]:
     sizes = {m: len(p.read_text(encoding="utf-8").splitlines()) for m, p in modules(root).items()}
     return [
@@ -259,6 +297,7 @@ RULES = [
     environment_readers,
     parsers_of_python,
     prompts_in_code,
+    writers_past_the_masker,
     long_files,
     shapeless_names,
     undocumented_rooms,
@@ -298,6 +337,8 @@ SAMPLES = {
     "the environment, read beside its door": (environment_readers, "config/x.py", "import os\nos.environ"),
     "a prompt in code": (prompts_in_code, "agents/x.py", f"ask({PROSE!r})"),
     "a prompt in an f-string": (prompts_in_code, "agents/x.py", f"ask(f{PROSE + '{x}'!r})"),
+    "a file past the masker": (writers_past_the_masker, "agents/x.py", "path.write_text('x')"),
+    "a file past the masker, opened": (writers_past_the_masker, "cli/x.py", "open('x', mode='ab')"),
     "a file without end": (long_files, "agents/x.py", "x = 1\n" * (MAX_LINES + 1)),
     "a drawer for everything": (shapeless_names, "tools/utils.py", ""),
     "a room without a word": (undocumented_rooms, "cellar/x.py", ""),

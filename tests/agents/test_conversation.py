@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -252,9 +253,9 @@ async def test_a_replayed_turn_is_told_what_it_was_told_then(stage: Stage) -> No
     stored = folder.load_task()
     assert stored is not None
     copy = stage.root / "copy"
-    (copy / "tasks").mkdir(parents=True)
+    copy.mkdir()
     (copy / "run.yaml").write_text("format: 1\n", encoding="utf-8")
-    (copy / "tasks" / "0002").symlink_to(folder.path)
+    shutil.copytree(folder.path, copy / "tasks" / "0002", symlinks=True)
     silent = Script(steps=[AssertionError("nobody is asked")])
     again = await stage.team(silent).run(stored[0], run_dir=stage.root / "again", replay=copy)
     assert (again.status, again.final_answer) == ("answered", "two")

@@ -17,6 +17,8 @@ from habilis.tools.smith import SAME_AGAIN, BuildFailure, EnhanceFailure
 
 Source = Callable[..., str]
 EXAMPLE = "'examples': [{'arguments': {'path': 'a.csv'}, 'files': {'a.csv': 'x\\n1\\n'}}]"
+BOMB = "    model_json_schema = classmethod(lambda cls, **how: {'allOf': [{'$ref': '#'}]})\n"
+FLOOD = "    model_json_schema = classmethod(lambda cls, **how: {'description': 'long ' * 99_999})\n"
 SECOND = "    return OutputModel(result=len(open(input.path).read().split('\\n')) - 1)"
 
 
@@ -68,6 +70,11 @@ async def test_the_prompt_tells_the_request(shop: Any, source_of: Source) -> Non
         ({"body": "    return OutputModel(result='many')"}, "fails"),
         ({"fields": "    file: str"}, "InputModel lacks the fields path; it has file."),
         ({"meta": "'examples': [{'arguments': {'p': 1}}]"}, "fails"),
+        (
+            {"fields": f"{BOMB}    path: str"},
+            "The JSON schema of InputModel refers to itself without end; put the $ref",
+        ),
+        ({"fields": f"{FLOOD}    path: str"}, "The JSON schema of InputModel holds more than 128,000 characters"),
         (WriterFailed("The reply holds no code."), "The reply holds no code."),
         ("nothing but ``` here", "no ```python block"),
     ],

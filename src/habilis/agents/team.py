@@ -97,12 +97,14 @@ class Team:
         base: Path | None = None,
         answer_schema: JsonSchema | None = None,
         thread: str | None = None,
+        trust: bool = False,
     ) -> TaskResult:
         """Answer `question` with the help of `files`; relative names mean `base` (default: the current folder).
 
         With an `answer_schema` the answer is JSON that fits it: `answer_data`, and as text `final_answer`. With a
         `thread` the question is the next turn of the conversation of that name, which lies in `threads` in the runs
-        folder: earlier questions, tool work, answers, files and tools come along, within `memory.max_tokens`.
+        folder: earlier questions, tool work, answers, files and tools come along, within `memory.max_tokens`. A run or
+        conversation that is there must have been made by this user, unless `trust` takes it over as theirs.
 
         Every outcome of the task itself is a `TaskResult`. `replay` names the run whose tape answers instead of a
         model; the first request that differs ends the task. Raises `UserError` for what a person must mend first:
@@ -116,13 +118,17 @@ class Team:
         if thread is not None:
             if run_dir is not None or task_id is not None:
                 raise UserError("a thread has its own folder and numbers its turns: leave --run-dir and --task-id out")
-            return await self._turn(ThreadDir.named(Path(self.settings.runs_dir), thread), task, replay)
-        run = RunDir.at(run_dir) if run_dir else RunDir.create(Path(self.settings.runs_dir), None, task.question)
+            return await self._turn(ThreadDir.named(Path(self.settings.runs_dir), thread), task, replay, trust)
+        run = (
+            RunDir.at(run_dir, trust=trust)
+            if run_dir
+            else RunDir.create(Path(self.settings.runs_dir), None, task.question)
+        )
         return await self._begin(task, run.task(task.id), self.library, replay)
 
-    async def _turn(self, thread: ThreadDir, task: Task, replay: Path | None) -> TaskResult:
+    async def _turn(self, thread: ThreadDir, task: Task, replay: Path | None, trust: bool) -> TaskResult:
         """The next turn of `thread`. Without a library of this team it goes on with that of the last turn."""
-        thread.begin()
+        thread.begin(trust=trust)
         with thread.lock():
             turn = as_turn(thread, task, self.settings)
             library = self._library or library_of(thread) or self.library
@@ -149,16 +155,19 @@ class Team:
         files: Sequence[str | Path] = (),
         run_dir: Path | None = None,
         base: Path | None = None,
+        trust: bool = False,
     ) -> Decision:
         """One step towards an answer: calls for someone else to run, or the answer. Nothing is run here.
 
         The step begins a conversation about `question`, or goes on with `conversation` (messages of OpenAI's or
         Anthropic's API), or with that of `run_dir`. `results` are what earlier calls gave, by call id. `tools` are
-        function schemas; without any the nearest of the library and of the sources are taken, and kept with `run_dir`.
+        function schemas; without any the nearest of the library and of the sources are taken, and kept with `run_dir`,
+        which must have been made by this user, unless `trust` takes it over as theirs.
         Raises `UserError` for what a person must mend first.
         """
         if run_dir is not None and question is None:
             folder = only_task(RunDir.open(run_dir), None)
+            folder.run.accept(trust=trust, tasks=[folder])
             stored, before = folder.load_task(), folder.load_decision()
             if stored is None or before is None:
                 raise UserError(f"{folder.path} holds no decision to go on from; give the question")
@@ -168,7 +177,11 @@ class Team:
             messages = read_transcript(conversation)
             asked = question if question is not None else first_question(messages)
             task = asked if isinstance(asked, Task) else task_of(asked, files, base or Path.cwd(), None)
-            run = RunDir.at(run_dir) if run_dir else RunDir.create(Path(self.settings.runs_dir), None, task.question)
+            run = (
+                RunDir.at(run_dir, trust=trust)
+                if run_dir
+                else RunDir.create(Path(self.settings.runs_dir), None, task.question)
+            )
             folder = run.task(task.id)
             stored = folder.load_task()
             if stored is not None and (folder.load_decision() is not None or not stored[1].get("decide")):
@@ -208,20 +221,26 @@ class Team:
             await shop.aclose()
             sink.close()
 
-    async def resume(self, run_dir: Path, task_id: str | None = None, answer: str | None = None) -> TaskResult:
+    async def resume(
+        self, run_dir: Path, task_id: str | None = None, answer: str | None = None, *, trust: bool = False
+    ) -> TaskResult:
         """Go on with a task where it stopped: killed, interrupted, out of budget, unreachable, or waiting.
 
         No finished model call is made again. A finished task's result is returned as it is. `answer` is what the user
-        says to the question that a waiting task asked. Without a library of this team the task keeps its own.
+        says to the question that a waiting task asked. Without a library of this team the task keeps its own. A run
+        that this user did not make is gone on with only where `trust` says so, and is theirs from then on. Raises
+        `UserError`.
         """
         run = RunDir.open(run_dir)
         folder = only_task(run, task_id)
+        thread = ThreadDir.of(run)
+        run.accept(trust=trust, tasks=None if thread else [folder])
+        run.task(folder.id)
         stored = folder.load_task()
         if stored is None:
             raise UserError(f"{folder.path} holds no task; nothing to resume")
         if stored[1].get("decide"):
             raise UserError(f"{folder.path} is decided step by step; go on with run --decide --run-dir and --results")
-        thread = ThreadDir.of(run)
         with thread.lock() if thread else contextlib.nullcontext(), folder.lock():
             before = folder.load_result()
             if before is not None and before.status in ("answered", "gave_up"):

@@ -14,7 +14,7 @@ from typing import Any
 
 from habilis.core.errors import UserError
 from habilis.core.types import PastCall, PastTurn, Task, TaskFile
-from habilis.rundir import TaskDir, read_jsonl
+from habilis.rundir import TaskDir, plain_json, read_jsonl, read_plain
 from habilis.tools.presets import ASK_USER
 from habilis.tools.results import FOLDER
 
@@ -36,7 +36,10 @@ def read_turn(task: TaskDir) -> Record | None:
     Read from `turn.json` where the turn has ended, else made of its events: so it is after a kill.
     """
     try:
-        stored = json.loads(task.turn.read_bytes())
+        stored = plain_json(read_plain(task.turn))
+        mark = task.run.mark()
+        if mark is None or not task.is_ours(mark, task.turn):  # the files that it names go to tools and models
+            return _from_events(task)
         files = tuple(TaskFile.model_validate(file) for file in stored["files"])
         return Record(PastTurn.model_validate(stored["turn"]), files)
     except (OSError, ValueError, KeyError, TypeError):

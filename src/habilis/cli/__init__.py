@@ -18,23 +18,31 @@ USAGE, UNREACHABLE, INTERRUPTED = 2, 3, 130
 
 
 def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] | None = None) -> int:
-    """Run one command and return its exit code. `team_factory` stands in for `habilis.Team` in tests."""
+    """Run one command and return its exit code. `team_factory` stands in for `habilis.Team` in tests.
+
+    Without `argv` the process is the command, and is watched: once asked to end, it is gone within five seconds.
+    """
     words = list(sys.argv[1:] if argv is None else argv)
-    with _logging(debug="--debug" in words):
-        return _run(words, "--debug" in words, team_factory)
+    from habilis.cli.streams import masked_streams
+
+    with masked_streams(), _logging(debug="--debug" in words):
+        return _run(words, "--debug" in words, team_factory, watch=argv is None)
 
 
-def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None) -> int:
+def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None, *, watch: bool) -> int:
     """The command with everything that can go wrong put into one line and an exit code."""
     from habilis.cli.parser import parse
+    from habilis.cli.watchdog import watched
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = _dispatch(parse(words), team_factory)
-        sys.stdout.flush()
-        return code
+        args = parse(words)
+        with watched() if watch else contextlib.nullcontext():
+            code = _dispatch(args, team_factory)
+            sys.stdout.flush()
+            return code
     except SystemExit as done:  # argparse, after --help and --version
         return done.code if isinstance(done.code, int) else USAGE
     except KeyboardInterrupt:

@@ -72,6 +72,7 @@ class Chat:
         self._files: list[str] = list(args.file)
         self._waiting: TaskDir | None = None
         self._code = 0
+        self._seen: set[Path] = set()
         self._absorber = Absorber(loaded.settings)
 
     def hold(self) -> int:
@@ -109,12 +110,14 @@ class Chat:
         waiting, self._waiting = self._waiting, None
         try:
             if waiting is not None:
-                if not self._run(lambda team: team.resume(self._thread.path, waiting.id, answer=text)):
+                more = self._trusted()
+                if not self._run(lambda team: team.resume(self._thread.path, waiting.id, answer=text, **more)):
                     self._waiting = waiting
                 return
-            self._thread.begin()
+            self._thread.begin(trust=self._args.trust or self._thread.path in self._seen)
+            self._seen.add(self._thread.path)
             self._thread.run.write_run(chosen_settings=chosen_settings(self._loaded))
-            if self._run(lambda team: team.run(text, files=self._files, thread=self._thread.name)):
+            if self._run(lambda team: team.run(text, files=self._files, thread=self._thread.name, **self._trusted())):
                 self._files = []
         except HabilisError as error:
             self._waiting = waiting
@@ -147,6 +150,11 @@ class Chat:
                 self._sink.pause()
         self._show(result)
         return True
+
+    def _trusted(self) -> dict[str, bool]:
+        """Beside a conversation that bears no mark (no key can be kept), that it was looked at or begun here."""
+        new = self._args.trust or self._thread.path in self._seen
+        return {"trust": True} if new and not self._thread.run.is_ours() else {}
 
     def _team(self) -> Any:
         if self._factory is None:
@@ -249,7 +257,7 @@ class Chat:
         if not turns or turns[-1].read_state() not in UNFINISHED | {"failed"}:
             raise UserError("there is nothing to continue: the last question has come to its end")
         self._waiting = None
-        self._run(lambda team: team.resume(self._thread.path, turns[-1].id))
+        self._run(lambda team: team.resume(self._thread.path, turns[-1].id, **self._trusted()))
 
     # --- what is said
 

@@ -31,8 +31,9 @@ def decide(args: Namespace, loaded: Loaded, question: str | None, make_team: Cal
     library = Path(args.library).absolute() if args.library else None
     team = make_team(loaded.settings, library=library)
     run_dir = Path(args.run_dir) if args.run_dir else None
+    trusted = {"trust": True} if args.trust else {}
     decision: Decision = asyncio.run(
-        team.decide(question, tools=tools, results=results, files=args.file, run_dir=run_dir)
+        team.decide(question, tools=tools, results=results, files=args.file, run_dir=run_dir, **trusted)
     )
     print(decision.model_dump_json(indent=2))
     if decision.error and not args.quiet:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from habilis.cli.run import load
-from habilis.cli.words import one_line, plain
+from habilis.cli.words import one_line, report_line
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
 from habilis.core.errors import ModelUnreachable, SandboxUnavailable, UserError
 
@@ -50,9 +50,9 @@ def doctor(args: Namespace) -> int:
     if not (sys.stdout.encoding or "").lower().startswith("utf"):
         signs |= {"ok": "+", "note": "-", "problem": "x"}
     for finding in findings:
-        print(plain(f"{signs[finding.state]} {finding.what:<9} {finding.text}"))
+        print(report_line(f"{signs[finding.state]} {finding.what:<9} {finding.text}"))
         if finding.todo:
-            print(plain(f"{'':<11} to do: {finding.todo}"))
+            print(report_line(f"{'':<11} to do: {finding.todo}"))
     print("\na task can run here" if can_run else "\nno task can run here until the problems above are solved")
     return 0 if can_run else 1
 

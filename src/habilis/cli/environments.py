@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from habilis.cli.words import age_text, bytes_of, one_line, plain, seconds_of, size_text
+from habilis.cli.words import age_text, bytes_of, one_line, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def list_(args: Namespace) -> int:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return 0
     if not found:
-        print(f"no environments in {plain(str(folder))}")
+        print(f"no environments in {report_line(str(folder))}")
         return 0
     now = time.time()
     print(f"{'ENVIRONMENT':<22}{'LAST USE':<10}{'SIZE':<9}{'':<8}PACKAGES")
@@ -47,7 +47,7 @@ def list_(args: Namespace) -> int:
         age, size = age_text(max(0.0, now - one.used)), size_text(one.bytes)
         print(f"{one.name:<22}{age:<10}{size:<9}{one.stays:<8}{one_line(', '.join(one.packages))}".rstrip())
     total = size_text(sum(one.bytes for one in found))
-    print(f"{len(found)} environment{'' if len(found) == 1 else 's'}, {total}, in {plain(str(folder))}")
+    print(f"{len(found)} environment{'' if len(found) == 1 else 's'}, {total}, in {report_line(str(folder))}")
     return 0
 
 
@@ -72,10 +72,10 @@ def prune(args: Namespace) -> int:
         return 0
     word = "would remove" if args.dry_run else "removed"
     for one in done:
-        print(plain(f"{word} {one.path.name} ({size_text(one.bytes)}, {_WHY[one.why]})"))
+        print(report_line(f"{word} {one.path.name} ({size_text(one.bytes)}, {_WHY[one.why]})"))
     for one in go:
         if one not in done:
-            print(plain(f"kept {one.path.name}: in use"), file=sys.stderr)
+            print(report_line(f"kept {one.path.name}: in use"), file=sys.stderr)
     print(f"{'would free' if args.dry_run else 'freed'} {size_text(freed)}")
     if not args.older_than and not args.max_size:
         print("only leftovers of killed builds go by themselves; environments by --older-than 30d or --max-size 2GB")
@@ -96,6 +96,6 @@ def _confirmed(whole: list[Going]) -> bool:
     if not (sys.stdin is not None and sys.stdin.isatty()):
         raise UserError(f"{many} would be removed; confirm with --yes, or look first with --dry-run")
     for one in whole:
-        print(plain(f"  {one.path.name} ({size_text(one.bytes)})"), file=sys.stderr)
+        print(report_line(f"  {one.path.name} ({size_text(one.bytes)})"), file=sys.stderr)
     print(f"remove {many}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}

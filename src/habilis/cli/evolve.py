@@ -14,7 +14,7 @@ from habilis.cli.interrupting import guarded
 from habilis.cli.plot import check_plot, write_plot
 from habilis.cli.run import chosen_settings, load
 from habilis.cli.training import TrainingConsole, report
-from habilis.cli.words import plain, seconds_of
+from habilis.cli.words import report_line, seconds_of
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, find_run, list_runs
@@ -58,6 +58,7 @@ def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
 
 def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = None) -> int:
     """Go on with the training run `run`."""
+    run.accept(trust=args.trust, tasks=())
     record = run.read_run()
     size = (record.get("training") or {}).get("batch_size")
     if getattr(args, "batch_size", None) not in (None, size):
@@ -66,7 +67,8 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
         raise UserError("--start and --freeze belong to the start of a run; leave them out with --resume")
     loaded = load(args, record.get("chosen_settings") or {})
     session = _Session(args, loaded, factory or _evolution(), None)
-    return session.drive(lambda evolution: evolution.resume(run.path), lambda: run.path)
+    seen = {} if run.is_ours(()) else {"trust": True}  # there is no key: the run was looked at above
+    return session.drive(lambda evolution: evolution.resume(run.path, **seen), lambda: run.path)
 
 
 def training_meant(args: Namespace) -> RunDir | None:
@@ -178,4 +180,4 @@ def _named_run(args: Namespace) -> RunDir:
 
 
 def _say(text: str) -> None:
-    print(plain(f"note  {text}"), file=sys.stderr)
+    print(report_line(f"note  {text}"), file=sys.stderr)

@@ -131,7 +131,7 @@ def export(args: Namespace) -> int:
 def verify(args: Namespace) -> int:
     """Say each difference in a line. 1 when there is one."""
     _, library = _settled(args)
-    from habilis.cli.words import plain
+    from habilis.cli.words import report_line
     from habilis.tools.exchange.verifying import verified
 
     folder = Path(args.folder).expanduser() if args.folder else library
@@ -140,9 +140,9 @@ def verify(args: Namespace) -> int:
         print(json.dumps({"folder": str(folder), "ok": not report.differences, **report.document()}, indent=2))
     else:
         for line in report.differences:
-            print(plain(line))
+            print(report_line(line))
         if not report.differences:
-            print(plain(f"{folder}: {report.tools} tools, {report.files} files, all as they were"))
+            print(report_line(f"{folder}: {report.tools} tools, {report.files} files, all as they were"))
     return 1 if report.differences else 0
 
 
@@ -200,22 +200,25 @@ def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any
     import asyncio
     import signal
 
+    from habilis.core.signals import hearing
     from habilis.tools.host import ToolHost
     from habilis.tools.packages.environments import Environments
 
     async def whole() -> _T:
         task = asyncio.current_task()
         assert task is not None
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+
+        def end() -> None:
+            task.cancel()
+
         upstream, environments = settings.capabilities.proxy, Environments.of(settings.tools)
-        host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
-        try:
-            await host.level()
-            return await work(host)
-        finally:
-            await host.aclose()
+        with hearing({signal.SIGTERM: end, signal.SIGHUP: end}):
+            host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
+            try:
+                await host.level()
+                return await work(host)
+            finally:
+                await host.aclose()
 
     try:
         return asyncio.run(whole())
@@ -224,10 +227,10 @@ def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any
 
 
 def _show_import(report: ImportReport) -> None:
-    from habilis.cli.words import plain
+    from habilis.cli.words import report_line
 
     for line in report.lines:
-        print(plain(line.text))
+        print(report_line(line.text))
     counts = ", ".join(f"{report.count(ending)} {ending}" for ending in ("imported", "kept", "same", "refused"))
     if report.dry_run:
         end = "nothing was changed"
@@ -235,23 +238,23 @@ def _show_import(report: ImportReport) -> None:
         end = f"generation {report.generation} of {report.library} has {report.tools} tools"
     else:
         end = f"nothing is new in {report.library}"
-    print(plain(f"{len(report.lines)} looked at: {counts}; {end}"))
+    print(report_line(f"{len(report.lines)} looked at: {counts}; {end}"))
 
 
 def _show_export(report: ExportReport) -> None:
-    from habilis.cli.words import plain
+    from habilis.cli.words import report_line
 
     for line in (*report.left_out, *report.notes):
-        print(plain(line), file=sys.stderr)
+        print(report_line(line), file=sys.stderr)
     if not report.tools:
-        print(plain(f"{report.target}: no tool can be handed on, nothing was made"))
+        print(report_line(f"{report.target}: no tool can be handed on, nothing was made"))
         return
     if report.archived:
-        print(plain(f"what was there is now {report.archived}"))
+        print(report_line(f"what was there is now {report.archived}"))
     calls, redacted = sum(t.calls for t in report.tools), sum(t.redacted for t in report.tools)
     tests = f", {sum(t.tests for t in report.tools)} of them tests" if report.kind == "package" else ""
     print(
-        plain(
+        report_line(
             f"{report.target}: {len(report.tools)} tools as {report.kind}; {calls} recorded calls{tests}, "
             f"{redacted} redacted"
         )
@@ -259,6 +262,6 @@ def _show_export(report: ExportReport) -> None:
 
 
 def _tell(text: str) -> None:
-    from habilis.cli.words import plain
+    from habilis.cli.words import report_line
 
-    print(plain(text), file=sys.stderr)
+    print(report_line(text), file=sys.stderr)

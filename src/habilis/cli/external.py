@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.words import one_line, plain
+from habilis.cli.words import one_line, report_line
 from habilis.config import Settings, SourceSettings, secret
 
 if TYPE_CHECKING:
@@ -75,8 +75,8 @@ def _show(row: dict[str, Any], *, listing: bool) -> None:
     unset = [one["name"] for one in row["secrets"] if not one["set"]]
     state = f"{len(row['tools'])} tools" if row["tools"] else "no tools"
     lacking = f"; not set: {', '.join(unset)}" if unset else ""
-    print(plain(f"{row['name']} ({row['kind']}): {state}{lacking}"))
+    print(report_line(f"{row['name']} ({row['kind']}): {state}{lacking}"))
     for fault in row["faults"]:
-        print(plain(f"  left out: {one_line(fault, 300)}"))
+        print(report_line(f"  left out: {one_line(fault, 300)}"))
     for tool in row["tools"] if listing else ():
-        print(plain(f"  {tool['name']} ({tool['effects']}): {one_line(tool['description'], 100)}"))
+        print(report_line(f"  {tool['name']} ({tool['effects']}): {one_line(tool['description'], 100)}"))

@@ -76,12 +76,15 @@ def read_history(task: TaskDir) -> TaskHistory:
         history.result = task.load_result()
     except UserError as error:
         problems.append(str(error))
+    try:
+        for row in read_jsonl(task.events):
+            try:
+                _take(history, row)
+            except (KeyError, TypeError, AttributeError, ValueError):
+                continue  # an event of another version, or a torn one
+    except (UserError, OSError) as error:
+        problems.append(str(error) if isinstance(error, UserError) else f"{task.events}: {error.strerror}")
     history.broken = "; ".join(problems)
-    for row in read_jsonl(task.events):
-        try:
-            _take(history, row)
-        except (KeyError, TypeError, AttributeError, ValueError):
-            continue  # an event of another version, or a torn one
     return history
 
 

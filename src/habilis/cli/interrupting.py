@@ -7,6 +7,8 @@ import signal
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from habilis.core.signals import hearing
+
 T = TypeVar("T")
 
 
@@ -15,24 +17,23 @@ async def guarded(work: Coroutine[Any, Any, T], ask: Callable[[], None]) -> T:
 
     After that the system's own handling is back. A signal that we were started to ignore (nohup) stays ignored.
     """
-    loop = asyncio.get_running_loop()
     task = asyncio.ensure_future(work)
     asked = False
-    heard = [n for n in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if signal.getsignal(n) != signal.SIG_IGN]
 
-    def end(at_once: bool) -> None:
+    def interrupted() -> None:
         nonlocal asked
-        if asked or at_once:
-            for number in heard:
-                loop.remove_signal_handler(number)
-            task.cancel()
+        if asked:
+            end()
             return
         asked = True
         ask()
 
-    for number in heard:
-        loop.add_signal_handler(number, end, number != signal.SIGINT)
-    return await task
+    def end() -> None:
+        give_back()
+        task.cancel()
+
+    with hearing({signal.SIGINT: interrupted, signal.SIGTERM: end, signal.SIGHUP: end}) as give_back:
+        return await task
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
@@ -42,11 +43,12 @@ def run_to_end(work: Coroutine[Any, Any, T]) -> T:
 
     async def driven() -> None:
         task = asyncio.ensure_future(work)
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) != signal.SIG_IGN:
-                loop.add_signal_handler(number, task.cancel)
-        done.append(await task)  # not returned: Python writes a main task's result out as text, and throws it away
+
+        def end() -> None:
+            task.cancel()
+
+        with hearing({signal.SIGTERM: end, signal.SIGHUP: end}):
+            done.append(await task)  # not returned: Python writes a main task's result out as text, and throws it away
 
     try:
         asyncio.run(driven())

@@ -18,7 +18,7 @@ from habilis.cli.callargs import paired, read_arguments, read_grants
 from habilis.cli.granting import Walls, at_terminal
 from habilis.cli.interrupting import run_to_end
 from habilis.cli.run import check_file, load
-from habilis.cli.words import call_text, one_line, plain, seconds_of, size_text
+from habilis.cli.words import call_text, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
 
@@ -275,7 +275,7 @@ def _print(one: Called) -> None:
 
 
 def _warn(text: str) -> None:
-    print(f"warning: {plain(text)}", file=sys.stderr)
+    print(f"warning: {report_line(text)}", file=sys.stderr)
 
 
 def _json_text(value: Any) -> str:
@@ -289,7 +289,7 @@ def _print_end(done: Sequence[Called], keep: Path | None, kept: Sequence[str]) -
         print(f"{len(done)} calls, {failed or 'none'} failed")
     if keep is not None:
         size = size_text(sum((keep / name).lstat().st_size for name in kept))
-        print(f"kept in {plain(str(keep))}: {one_line(', '.join(kept)) or 'nothing was made'} ({size})")
+        print(f"kept in {report_line(str(keep))}: {one_line(', '.join(kept)) or 'nothing was made'} ({size})")
 
 
 def _empty_folder(name: str) -> Path:

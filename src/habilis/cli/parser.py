@@ -35,6 +35,7 @@ through one host, in one temporary working folder."""
 COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
 behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
+TRUST = "go on with a run that you did not make as if it were yours, from now on"
 
 
 class Parser(argparse.ArgumentParser):
@@ -164,7 +165,7 @@ def _add_run(commands: Any) -> None:
         "--resume", action="store_true", help="go on with the newest unfinished task, or that of --run-dir"
     )
     run.add_argument("--replay", metavar="RUN", help="run again from the record of RUN, without a model")
-    _absorb_option(run)
+    _keeping_options(run)
     _budget_options(run, "the task")
     _output_options(run)
 
@@ -177,7 +178,7 @@ def _add_chat(commands: Any) -> None:
     chat.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
     _settings_options(chat)
     _folder_options(chat)
-    _absorb_option(chat)
+    _keeping_options(chat)
     _budget_options(chat, "one question")
     _output_options(chat, "each result as one line of JSON", "the answers")
 
@@ -216,6 +217,7 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
     evolve.add_argument("--freeze", action="store_true", help="make no tools: work with those of --library")
     evolve.add_argument("--resume", action="store_true", help="go on with the run of --run-name, or the newest stopped")
+    evolve.add_argument("--trust", action="store_true", help=TRUST)
     evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
     _settings_options(evolve)
     _folder_options(evolve, library=False)
@@ -239,7 +241,7 @@ def _add_runs(commands: Any) -> None:
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
     resume.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest unfinished")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")
-    _absorb_option(resume)
+    _keeping_options(resume)
     resume.add_argument("--answer", metavar="TEXT", help="answer to the question that the task asks; - reads stdin")
     _output_options(resume)
     clean.add_argument("--older-than", metavar="AGE", help="runs older than this, for example 30d")
@@ -370,8 +372,9 @@ def _thread_option(parser: argparse.ArgumentParser, told: str) -> None:
     parser.add_argument("--thread", metavar="NAME", help=told)
 
 
-def _absorb_option(parser: argparse.ArgumentParser) -> None:
+def _keeping_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-absorb", action="store_true", help="keep the task's tools out of the library")
+    parser.add_argument("--trust", action="store_true", help=TRUST)
 
 
 def _budget_options(parser: argparse.ArgumentParser, whose: str, under: str = "max") -> None:

@@ -24,7 +24,13 @@ def question_of(args: Namespace, replayed: TaskDir | None) -> str | Task:
         recorded = replayed.load_task()
         if recorded is None:
             raise UserError(f"{replayed.path} does not say what was asked; give the question")
-        return recorded[0]
+        task = recorded[0]
+        if (task.files or task.earlier) and not (args.trust or replayed.run.is_ours([replayed])):
+            raise UserError(
+                f"{replayed.run.path} was not made by you, and names files of this machine for its tools; "
+                "give the question yourself, or say --trust"
+            )
+        return task
     if text is None:
         raise UserError("no question; for example: habilis run \"What is 2 + 3 * 4?\" (see 'habilis run --help')")
     if args.question == "-":

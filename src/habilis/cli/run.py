@@ -62,7 +62,8 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     if args.thread is not None:
         folder = _begun(ThreadDir.named(runs, args.thread), args)
     else:
-        folder = RunDir.at(Path(args.run_dir)) if args.run_dir else RunDir.create(runs, label=label_of(question))
+        where = Path(args.run_dir) if args.run_dir else None
+        folder = RunDir.at(where, trust=args.trust) if where else RunDir.create(runs, label=label_of(question))
     before = {task.id for task in folder.tasks()}
     folder.write_run(chosen_settings=chosen_settings(loaded))
     try:
@@ -86,9 +87,11 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
 
 def _place(args: Namespace, folder: RunDir, replayed: TaskDir | None) -> dict[str, Any]:
     """Where the team is to put the task: in a conversation, or in a run of its own."""
+    seen = {} if folder.is_ours(()) else {"trust": True}  # there is no key: the run was looked at above
     if args.thread is not None:
-        return {"thread": args.thread}
+        return {"thread": args.thread, **seen}
     return {
+        **seen,
         "run_dir": folder.path,
         "task_id": args.task_id,
         "replay": replayed.run.path if replayed else None,
@@ -97,7 +100,7 @@ def _place(args: Namespace, folder: RunDir, replayed: TaskDir | None) -> dict[st
 
 def _begun(thread: ThreadDir, args: Namespace) -> RunDir:
     """The folder of a conversation that is asked the next question, with the library that it had."""
-    thread.begin()
+    thread.begin(trust=args.trust)
     turns = thread.turns()
     if turns and args.library is None:
         args.library = library_of(turns[-1])
@@ -130,6 +133,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
         task = newest
     if task.run.training is not None:
         raise UserError(f"{task.run.path} holds a training run; go on with 'habilis evolve --resume'")
+    task.run.accept(trust=args.trust, tasks=None if ThreadDir.of(task.run) else [task])
     loaded = load(args, task.run.read_run().get("chosen_settings") or {})
     answer = from_stdin("answer") if args.answer == "-" else args.answer
     if answer is not None and task.read_state() != "waiting":
@@ -142,7 +146,8 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
     waiting = task.load_result() if task.read_state() == "waiting" else None
     if waiting is not None and answer is None and session.asker is None:
         return report(waiting, session.console, as_json=args.json, quiet=args.quiet)
-    return session.drive(lambda team: team.resume(task.run.path, task.id, answer=answer))
+    seen = {} if task.run.is_ours(()) else {"trust": True}  # there is no key: the run was looked at above
+    return session.drive(lambda team: team.resume(task.run.path, task.id, answer=answer, **seen))
 
 
 def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:

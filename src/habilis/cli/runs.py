@@ -9,9 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.history import TaskHistory, read_history
-from habilis.cli.words import age_text, bytes_of, one_line, plain, seconds_of, size_text
+from habilis.cli.words import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
-from habilis.rundir import Cleaning, RunDir, cleanable, find_run, finish_removals, list_runs, read_jsonl
+from habilis.rundir import (
+    Cleaning,
+    RunDir,
+    cleanable,
+    find_run,
+    finish_removals,
+    list_runs,
+    plain_json,
+    read_jsonl,
+    read_plain,
+)
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -92,7 +102,11 @@ def _show_training(run: RunDir, record: dict[str, Any], *, as_json: bool) -> int
     print(f"state    {state}")
     for row in ends:
         if row.get("status") != "answered":
-            print(plain(f"  {row.get('task_id')}: {row.get('status')}: {one_line(str(row.get('error') or ''), 300)}"))
+            print(
+                report_line(
+                    f"  {row.get('task_id')}: {row.get('status')}: {one_line(str(row.get('error') or ''), 300)}"
+                )
+            )
     return 0
 
 
@@ -111,7 +125,7 @@ def clean(args: Namespace) -> int:
     if not args.json:
         for run, state in stay:
             hint = "" if state == "running" or args.force else "; --force removes it"
-            print(plain(f"kept {run.name}: {state}{hint}"), file=sys.stderr)
+            print(report_line(f"kept {run.name}: {state}{hint}"), file=sys.stderr)
     if go and not args.dry_run and not args.yes and not _confirmed(go):
         return 1
     removed = []
@@ -122,7 +136,7 @@ def clean(args: Namespace) -> int:
             run.remove()
         removed.append({"name": run.name, "bytes": size})
         if not args.json:
-            print(plain(f"{'would remove' if args.dry_run else 'removed'} {run.name} ({size_text(size)})"))
+            print(report_line(f"{'would remove' if args.dry_run else 'removed'} {run.name} ({size_text(size)})"))
     total = sum(size for _, size in go)
     if args.json:
         kept = [{"name": run.name, "state": state} for run, state in stay]
@@ -144,7 +158,7 @@ def _confirmed(go: list[tuple[RunDir, int]]) -> bool:
     if not (sys.stdin is not None and sys.stdin.isatty()):
         raise UserError(f"{len(go)} runs would be removed; confirm with --yes, or look first with --dry-run")
     for run, size in go:
-        print(plain(f"  {run.name} ({size_text(size)})"), file=sys.stderr)
+        print(report_line(f"  {run.name} ({size_text(size)})"), file=sys.stderr)
     print(f"remove {len(go)} run{'' if len(go) == 1 else 's'}? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
@@ -171,7 +185,7 @@ def read_question(run: RunDir) -> str:
     """The question of the run's first task, "" when it cannot be read."""
     for task in run.tasks():
         try:
-            return str(json.loads(task.task.read_text(encoding="utf-8"))["task"]["question"])
+            return str(plain_json(read_plain(task.task))["task"]["question"])
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return ""

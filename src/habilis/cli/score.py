@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.words import plain
+from habilis.cli.words import plain, report_line
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, find_run
@@ -51,6 +51,7 @@ def _rows(args: Namespace, run: RunDir, loaded: Loaded) -> tuple[str, list[Row]]
 
     recorded = run.read_run().get("dataset")
     own = recorded if isinstance(recorded, Mapping) and not args.dataset else {}  # another set has its own form
+    own = own if run.is_ours(()) else {}  # nor may a run of somebody else say which file of ours is read
     path = str(args.dataset or own.get("path") or "")
     if not path:
         rows = rows_of(run)
@@ -119,7 +120,7 @@ def _progress(done: int, of: int) -> None:
 
 
 def _say(text: str) -> None:
-    print(plain(f"note  {text}"), file=sys.stderr)
+    print(report_line(f"note  {text}"), file=sys.stderr)
 
 
 def summary(scored: Sequence[Scored]) -> dict[str, Any]:
@@ -147,10 +148,10 @@ def _report(args: Namespace, run: RunDir, covered: dict[str, Any], scored: Seque
         document |= {"categories": categories, "scores": [one.model_dump(mode="json") for one in scored]}
         print(json.dumps(document, ensure_ascii=False, indent=2))
         return
-    print(plain("run {}: {answered:,} of the {rows:,} tasks of {dataset}".format(run.name, **covered)))
+    print(report_line("run {}: {answered:,} of the {rows:,} tasks of {dataset}".format(run.name, **covered)))
     _print_table({**({} if list(categories) == [""] else categories), "all": whole})
     for reason, count in _reasons(scored)[:5]:
-        print(plain(f"unscored: {count:,} × {reason}"))
+        print(report_line(f"unscored: {count:,} × {reason}"))
 
 
 def _reasons(scored: Sequence[Scored]) -> list[tuple[str, int]]:

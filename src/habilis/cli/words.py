@@ -9,6 +9,7 @@ from typing import Any
 from habilis.core.errors import UserError
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_BREAK = re.compile("[\t\n\u2028\u2029]")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 _BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
@@ -16,6 +17,11 @@ _BYTES = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 def plain(text: str) -> str:
     """`text` with control and direction characters written out, so that it cannot steer a terminal."""
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape", "replace").decode(), text)
+
+
+def report_line(text: str) -> str:
+    """`text` as one line of a report: line breaks and tabs are written out too, so that it forges no line beside it."""
+    return _BREAK.sub(lambda found: found[0].encode("unicode_escape").decode(), plain(text))
 
 
 def one_line(text: str, width: int = 200) -> str:

@@ -6,16 +6,18 @@ which value counts; `variables.py` is the only reader of the environment.
 
 from habilis.config.evolution import DatasetsSettings, EvolutionSettings, ScoringSettings
 from habilis.config.files import shipped
+from habilis.config.hiding import masked
 from habilis.config.keys import all_keys
 from habilis.config.knowledge import KnowledgeSettings, WebSearchSettings, WebSettings
 from habilis.config.limits import LimitsSettings, MemorySettings
 from habilis.config.models import BASIC_DEFAULTS, OFFLINE_NOTICE, ROLES, LocalSettings, ModelsSettings, RoleSettings
 from habilis.config.resolving import Loaded, load_settings, load_with_origins
 from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
+from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
-from habilis.config.variables import cache_dir, environment, secret
+from habilis.config.variables import cache_dir, data_dir, environment, secret
 
 __all__ = [
     "BASIC_DEFAULTS",
@@ -45,9 +47,15 @@ __all__ = [
     "WriterSettings",
     "all_keys",
     "cache_dir",
+    "data_dir",
     "environment",
+    "key",
     "load_settings",
     "load_with_origins",
+    "masked",
     "secret",
     "shipped",
+    "tell_auth",
+    "tell_granted",
+    "users_of",
 ]

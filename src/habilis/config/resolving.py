@@ -85,7 +85,7 @@ def _from_environment(environ: Mapping[str, str]) -> list[Row]:
     return rows
 
 
-_OWN_VARIABLES = {"HABILIS_CACHE_DIR", "HABILIS_IN", "HABILIS_OUT", "HABILIS_QUESTION"}
+_OWN_VARIABLES = {"HABILIS_CACHE_DIR", "HABILIS_DATA_DIR", "HABILIS_IN", "HABILIS_OUT", "HABILIS_QUESTION"}
 
 
 def _from_overrides(overrides: Sequence[str]) -> list[Row]:

@@ -12,6 +12,7 @@ from habilis.config.knowledge import KnowledgeSettings, WebSettings
 from habilis.config.limits import LimitsSettings, MemorySettings
 from habilis.config.models import ModelsSettings
 from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
+from habilis.config.secrets import tell_masker
 from habilis.config.sources import SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
 from habilis.core.types import Frozen
@@ -42,6 +43,10 @@ class Settings(Frozen):
     exchange: ExchangeSettings = ExchangeSettings()
     prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
     runs_dir: str = Field("runs", description="folder that runs are kept in")
+
+    def model_post_init(self, _: Any) -> None:
+        """No settings without their secrets being known to the masker."""
+        tell_masker(self)
 
     @field_validator("sources", "tool_sets")
     @classmethod

@@ -5,15 +5,30 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from habilis.core.masker import MASKER
+
 
 def secret(name: str | None) -> str | None:
-    """The value of the environment variable `name`, None when unset or empty."""
-    return (os.environ.get(name) or None) if name else None
+    """The value of the environment variable `name`, None when unset or empty. It is masked from now on."""
+    value = (os.environ.get(name) or None) if name else None
+    MASKER.add(name or "", value)
+    return value
 
 
 def environment() -> dict[str, str]:
     """A copy of the process environment, for the few programs of the user's own that we start (uv, a code writer)."""
     return dict(os.environ)
+
+
+def data_dir() -> Path | None:
+    """Folder for what is the user's own and cannot be made again; None for a user without a home."""
+    base = os.environ.get("HABILIS_DATA_DIR")
+    if base:
+        return Path(base)
+    try:
+        return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "habilis"
+    except RuntimeError:
+        return None
 
 
 def cache_dir() -> Path:

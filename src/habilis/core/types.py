@@ -191,6 +191,7 @@ class Traffic(Frozen):
 class CallOutcome(Frozen):
     """What one run of a tool came to: exactly one of `output` (JSON) and `error` counts.
 
+    An output whose objects would take too much memory stays text: the JSON as it came.
     `printed` is the tail of what the tool wrote to stdout and stderr. `opened` are the task files that it
     opened for reading, `made` the workspace-relative files that it created or changed. `level` is the sandbox
     level that held it. `granted` is what it was given beside its task's files and `refused` what it wanted and did not

@@ -52,6 +52,7 @@ class Batch:
         self._concurrency, self._timeout_s = concurrency, timeout_s
         self._library, self._share_builds, self._base = library, share_builds, base
         self._watch, self._emit = watch, emit
+        self._trusted = run.mark() is None  # whoever begins a batch has looked at the run; here no key can be kept
         self.stopped: Stop | None = None
         self.reason = ""
 
@@ -142,6 +143,7 @@ class Batch:
             library=str(self._library.absolute()),
             builds=str(builds.absolute()) if builds else None,
             timeout_s=self._timeout_s,
+            trusted=self._trusted,
         )
 
     def _is_over(self, row: Row) -> bool:

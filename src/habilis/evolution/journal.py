@@ -6,13 +6,15 @@ left by a kill, counts as never written.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import UserError
 from habilis.evolution.words import Point
-from habilis.rundir import append_line
+from habilis.rundir import append_line, plain_json
+from habilis.rundir.plain import lines_of
 
 
 class Journal:
@@ -38,14 +40,12 @@ class Journal:
         self._entries[step, point] = json.loads(line)["payload"]
 
     def _load(self) -> None:
-        try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
-            return
-        *whole, _ = data.split(b"\n")
-        for number, raw in enumerate(whole, 1):
-            try:
-                row = json.loads(raw)
-                self._entries[row["step"], row["point"]] = row["payload"]
-            except (ValueError, KeyError, TypeError):
-                raise UserError(f"{self.path} is damaged at line {number}; the run cannot go on from it") from None
+        with contextlib.suppress(FileNotFoundError):
+            for number, raw in enumerate(lines_of(self.path), 1):
+                if not raw.endswith(b"\n"):
+                    return  # torn: the last one
+                try:
+                    row = plain_json(raw)
+                    self._entries[row["step"], row["point"]] = row["payload"]
+                except (ValueError, KeyError, TypeError):
+                    raise UserError(f"{self.path} is damaged at line {number}; the run cannot go on from it") from None

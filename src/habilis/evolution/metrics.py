@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from habilis.core.types import FORMAT, Frozen, Invocation, Usage
 from habilis.evolution.words import Finished
 from habilis.models.tape import Tape
 from habilis.rundir import TaskDir, read_jsonl
+from habilis.rundir.plain import plain_json, read_plain
 from habilis.tools.library import Library
 from habilis.tools.names import RESERVED
 
@@ -171,7 +171,7 @@ def _tools_of(folder: TaskDir) -> tuple[frozenset[str], frozenset[str]]:
     origins: dict[str, Mapping[str, object]] = {}
     for path in sorted((folder.tools / "archive").glob("*.json")):
         try:
-            manifest = json.loads(path.read_text(encoding="utf-8"))
+            manifest = plain_json(read_plain(path))
             origins[manifest["name"]] = manifest["origin"]
         except (OSError, ValueError, KeyError, TypeError):
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import stat
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -77,6 +78,13 @@ class Shelf:
         return Absorbed(generation=report.generation, tools=report.tools)
 
 
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    """What a fork leaves behind: hidden files, the account of another library, what is no plain file or folder."""
+    modes = {name: Path(folder, name).lstat().st_mode for name in names}
+    odd = {name for name, mode in modes.items() if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)}
+    return odd | shutil.ignore_patterns(".*", "report.json", "__pycache__")(folder, names)
+
+
 async def fork(source: Path, training: TrainingDir, host: ToolHost, emit: Events) -> None:
     """Make the first generation of the run's library from the library or generation at `source`, which is only read.
 
@@ -87,8 +95,7 @@ async def fork(source: Path, training: TrainingDir, host: ToolHost, emit: Events
     if generations.current():
         return
     with generations.draft() as draft:
-        ignored = shutil.ignore_patterns(".*", "report.json", "__pycache__")
-        shutil.copytree(given.path, draft, ignore=ignored, dirs_exist_ok=True)
+        shutil.copytree(given.path, draft, ignore=_ignored, dirs_exist_ok=True)
         library = Library(draft)
         await library.describe_missing(host)
         for broken in library.broken():

@@ -27,7 +27,7 @@ from habilis.evolution.runners import BatchRunner, LocalRunner, ProcessRunner
 from habilis.evolution.shelf import Absorber, Absorbing, Shelf, fork
 from habilis.evolution.steps import Scorer, Steps
 from habilis.evolution.words import Row
-from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir
+from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.tools.host import ToolHost
 from habilis.tools.packages.environments import Environments
 from habilis.tools.workshop import Events
@@ -98,22 +98,26 @@ class Evolution:
                 run.discard_if_unused()
                 raise
             training.save_rows(_kept(row) for row in rows)
-            fixed = _fixed(self.settings, base, self._library)
+            fixed = _fixed(self.settings, base, self._library) | {"rows": marks.digest_of_file(training.rows)}
             run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level, training=fixed, **(about or {}))
             training.set_state("running", seconds=0.0, tokens=0)
             return await self._work(run, rows, base)
 
-    async def resume(self, run_dir: Path) -> Training:
+    async def resume(self, run_dir: Path, *, trust: bool = False) -> Training:
         """Go on with a run where it stopped. Its rows, batch size and whether tools are made stay as they were.
 
-        Raises `UserError` when another process works on it.
+        Raises `UserError` when another process works on it, and for a run that this user did not make, unless `trust`
+        takes it over as theirs.
         """
         run = RunDir.open(run_dir)
         training = run.training
         if training is None:
             raise UserError(f"{run_dir} holds no training run; a single task goes on with 'habilis run --resume'")
+        run.accept(trust=trust, tasks=())
         with training.lock():
             fixed = run.read_run().get("training") or {}
+            if "rows" in fixed and fixed["rows"] != marks.digest_of_file(training.rows):
+                raise UserError(f"{training.rows} is not what the run began with; bring it back, or begin another run")
             rows = tuple(Row.model_validate(row) for row in training.load_rows())
             self.settings = _with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
@@ -272,7 +276,7 @@ def _new_run(root: Path, name: str | None) -> RunDir:
     except UserError:
         path = root / (name or "")
         if name and (path / "run.yaml").is_file() and not (path / "tasks").exists() and not TrainingDir(path).exists():
-            return RunDir.open(path)
+            return RunDir.at(path)
         if name and (path / "run.yaml").is_file():
             raise UserError(_taken(RunDir(path))) from None
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from functools import lru_cache
 from pathlib import Path
@@ -12,6 +13,8 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 from habilis.core.errors import UserError
 from habilis.core.types import JsonSchema
 from habilis.models.calls import misfits
+from habilis.models.references import pointed
+from habilis.models.schemas import MAX_NODES, Checker, SchemaFault, unchecked_patterns
 
 
 class _Answer(BaseModel):
@@ -33,23 +36,15 @@ def read_schema(path: Path) -> JsonSchema:
 
 def checked_schema(schema: Any, where: str = "answer_schema") -> JsonSchema:
     """`schema` if it is a JSON schema that holds all that it refers to. Raises `UserError` that begins with `where`."""
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import Draft202012Validator, validator_for
-    from referencing.exceptions import Unresolvable
-
     if not isinstance(schema, dict):
         raise UserError(f'{where}: a JSON schema is an object, such as {{"type": "object", "properties": …}}')
-    kind = validator_for(schema, default=Draft202012Validator)
     try:
-        kind.check_schema(schema)
-    except SchemaError as error:
-        place = ".".join(str(part) for part in error.absolute_path) or "the top"
-        raise UserError(f"{where} is no valid JSON schema: at {place}: {error.message[:200]}") from None
-    for reference in _references(schema):
-        try:
-            _target(schema, reference)
-        except (KeyError, Unresolvable):
-            raise UserError(f"{where}: {reference} refers to nothing in the schema") from None
+        Checker(schema)
+    except SchemaFault as fault:
+        raise UserError(f"{where} {fault}") from None
+    if unchecked := unchecked_patterns(schema):
+        told = f"the pattern {unchecked[0][:100]!r} cannot be checked: it is too large, or looks around or back"
+        raise UserError(f"{where}: {told}; write a simpler one")
     return schema
 
 
@@ -71,7 +66,7 @@ def _answer_type(text: str) -> type[BaseModel]:
             raise ValueError("; ".join(wrong))
         return value
 
-    kind = Annotated[Any, AfterValidator(fit), WithJsonSchema(_inlined(schema, schema, ()))]
+    kind = Annotated[Any, AfterValidator(fit), WithJsonSchema(_inlined_within(schema))]
     summary = Field(default="", max_length=1_500)
     return create_model("AnswerReply", __base__=_Answer, final_answer=(kind, ...), reasoning_summary=(str, summary))
 
@@ -88,36 +83,27 @@ def _loaded(text: str) -> Any:
         return None
 
 
-def _references(node: Any) -> list[str]:
-    if isinstance(node, list):
-        return [found for item in node for found in _references(item)]
-    if not isinstance(node, dict):
-        return []
-    own = [node["$ref"]] if isinstance(node.get("$ref"), str) else []
-    return own + [found for value in node.values() for found in _references(value)]
+def _inlined_within(schema: JsonSchema) -> JsonSchema:
+    """`schema` without references, as far as that is short: each may hold two others, and so on."""
+    room = itertools.count(MAX_NODES, -1)
 
-
-def _target(schema: JsonSchema, reference: str) -> Any:
-    """What a reference within the schema means (RFC 6901). Raises `KeyError`."""
-    if reference != "#" and not reference.startswith("#/"):
-        raise KeyError(reference)
-    node: Any = schema
-    for part in reference.split("/")[1:]:
+    def inlined(node: Any, trail: tuple[str, ...]) -> Any:
+        """Where a schema holds itself, and where it grows too long, the servers are told nothing, and only we check."""
+        if isinstance(node, list):
+            return [inlined(item, trail) for item in node]
         if not isinstance(node, dict):
-            raise KeyError(reference)
-        node = node[part.replace("~1", "/").replace("~0", "~")]
-    return node
+            return node
+        if next(room) < 0:
+            return {}
+        reference = node.get("$ref")
+        left_out = {"$ref", *(("$defs", "definitions", "$schema", "$id") if node is schema else ())}
+        rest = {key: inlined(value, trail) for key, value in node.items() if key not in left_out}
+        if not isinstance(reference, str):
+            return rest
+        return {**({} if reference in trail else inlined(pointed(schema, reference), (*trail, reference))), **rest}
 
-
-def _inlined(node: Any, schema: JsonSchema, trail: tuple[str, ...]) -> Any:
-    """`node` without references, but where it holds itself: there the servers are told nothing, and only we check."""
-    if isinstance(node, list):
-        return [_inlined(item, schema, trail) for item in node]
-    if not isinstance(node, dict):
-        return node
-    reference = node.get("$ref")
-    left_out = {"$ref", *(("$defs", "definitions", "$schema", "$id") if node is schema else ())}
-    rest = {key: _inlined(value, schema, trail) for key, value in node.items() if key not in left_out}
-    if not isinstance(reference, str):
-        return rest
-    return {**({} if reference in trail else _inlined(_target(schema, reference), schema, (*trail, reference))), **rest}
+    try:
+        made: JsonSchema = inlined(schema, ())
+    except RecursionError:  # a long chain of references
+        return {}
+    return made

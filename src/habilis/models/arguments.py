@@ -18,12 +18,15 @@ import ast
 import json
 import re
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from habilis.core.parsing import expression_tree
 
 _FENCE = re.compile(r"\A\s*```[a-zA-Z0-9_-]*\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _SURPLUS = re.compile(r"\A[\s}\]]*\Z")
+MAX_DEPTH = 200
+_NEXT = re.compile(r"\s*(\S?)")
 _CLOSER = {"{": "}", "[": "]"}
 
 
@@ -37,7 +40,7 @@ def read_arguments(raw: Any, *, cut: bool = False) -> dict[str, Any]:
     Raises `ArgumentsUnreadable` naming the position.
     """
     if raw is None or isinstance(raw, dict):
-        return raw or {}
+        return _shallow(raw or {})
     if not isinstance(raw, str):
         raise ArgumentsUnreadable(f"the arguments must be a JSON object, not {kind_of(raw)}")
     text = raw.strip().lstrip("\ufeff").strip()
@@ -53,7 +56,22 @@ def read_arguments(raw: Any, *, cut: bool = False) -> dict[str, Any]:
         return read_arguments(value, cut=cut)
     if not isinstance(value, dict):
         raise ArgumentsUnreadable(f"the arguments must be a JSON object, not {kind_of(value)}")
-    return value
+    return _shallow(value)
+
+
+def _shallow(arguments: dict[str, Any]) -> dict[str, Any]:
+    """`arguments`, unless they are nested so deep that something that walks through them could break off."""
+    level: list[Any] = [arguments]
+    for _ in range(MAX_DEPTH):
+        level = [
+            item
+            for node in level
+            for item in (node.values() if isinstance(node, dict) else node)
+            if isinstance(item, (dict, list))
+        ]
+        if not level:
+            return arguments
+    raise ArgumentsUnreadable(f"the arguments are nested too deeply, more than {MAX_DEPTH} levels")
 
 
 def _repaired(text: str, error: json.JSONDecodeError, cut: bool) -> Any:
@@ -154,10 +172,16 @@ def drop_trailing_commas(text: str) -> str:
     """`text` without the commas, outside strings, that stand right before a closing bracket."""
     kept: list[str] = []
     for index, char, inside in _walk(text):
-        if char == "," and not inside and text[index + 1 :].lstrip()[:1] in ("}", "]"):
+        if char == "," and not inside and _closes_after(text, index + 1):
             continue
         kept.append(char)
     return "".join(kept)
+
+
+def _closes_after(text: str, at: int) -> bool:
+    """Whether a closing bracket comes next, blanks passed over."""
+    after = _NEXT.match(text, at)
+    return after is not None and after[1] in ("}", "]")
 
 
 def _open_brackets(text: str) -> str:
@@ -175,9 +199,8 @@ def _open_brackets(text: str) -> str:
     return "" if within else "".join(reversed(stack))
 
 
-def _walk(text: str) -> list[tuple[int, str, bool]]:
+def _walk(text: str) -> Iterator[tuple[int, str, bool]]:
     """Each character with its place and whether a JSON string is open at it (the closing quote is outside)."""
-    rows: list[tuple[int, str, bool]] = []
     inside = escaped = False
     for index, char in enumerate(text):
         if inside:
@@ -189,8 +212,7 @@ def _walk(text: str) -> list[tuple[int, str, bool]]:
                 inside = False
         elif char == '"':
             inside = True
-        rows.append((index, char, inside))
-    return rows
+        yield index, char, inside
 
 
 def kind_of(value: Any) -> str:

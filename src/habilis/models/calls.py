@@ -11,15 +11,14 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.types import JsonSchema, ToolSpec
 from habilis.models.arguments import ArgumentsUnreadable, kind_of, read_arguments
+from habilis.models.schemas import TooMuch, checker_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
-    from jsonschema.protocols import Validator
     from langchain_core.messages import AIMessage
 
 UNREADABLE = "unreadable_arguments"
@@ -99,7 +98,7 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec], *, only: str | No
                 name = only
             text = _problem(name, args, by_name)
         except ArgumentsUnreadable as error:
-            args = {UNREADABLE: raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False, default=str)}
+            args = {UNREADABLE: raw if isinstance(raw, str) else _dumped(raw)}
             text = (
                 _unknown_tool(name, by_name) or f"Tool call {name!r}: {error}. Send the call again, as a JSON object."
             )
@@ -111,6 +110,13 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec], *, only: str | No
     if message.invalid_tool_calls or kept != message.tool_calls:
         message = _replaced(message, kept, [])
     return CheckedCalls(tuple(good), tuple(problems), message, tuple(taken))
+
+
+def _dumped(raw: Any) -> str:
+    try:
+        return json.dumps(raw, ensure_ascii=False, default=str)
+    except RecursionError:
+        return "(nested too deeply to be written down)"
 
 
 def _may_mean(name: str, only: str, by_name: Mapping[str, ToolSpec]) -> bool:
@@ -229,44 +235,38 @@ def _with_hint(name: str, free: Collection[str]) -> str:
 
 
 def _wrong_values(args: dict[str, Any], schema: JsonSchema) -> Iterator[str]:
-    for error in _errors(args, schema):
+    try:
+        errors = _errors(args, schema)
+    except TooMuch:
+        return  # the tool's own check, inside the sandbox, decides
+    for error in errors:
         if not error.path and error.validator in ("required", "additionalProperties"):
             continue  # said already, all names together
         yield _worded(error)
 
 
 def misfits(value: Any, schema: JsonSchema) -> list[str]:
-    """What is wrong with `value` by `schema`, in words for the model; nothing if it fits."""
-    found = [_worded(error) for error in _errors(value, schema)][:MAX_PROBLEMS]
+    """What is wrong with `value` by `schema`, in words for the model; nothing if it fits.
+
+    What is too much to check does not fit; a schema that is of no use checks nothing.
+    """
+    try:
+        errors = _errors(value, schema)
+    except TooMuch:
+        return ["it is too large, or too deeply nested, to be checked against the schema; make it smaller"]
+    found = [_worded(error) for error in errors][:MAX_PROBLEMS]
     return [f"it{text.removeprefix('the arguments')}" if text.startswith("the arguments") else text for text in found]
 
 
 def _errors(value: Any, schema: JsonSchema) -> list[ValidationError]:
-    validator = _validator(json.dumps(schema, sort_keys=True))
-    if validator is None:
+    """Raises `TooMuch`."""
+    try:
+        checker = checker_of(json.dumps(schema, sort_keys=True))
+    except (ValueError, RecursionError):
         return []
-    from referencing.exceptions import Unresolvable
-
-    try:
-        return sorted(validator.iter_errors(value), key=lambda error: ([str(p) for p in error.path], error.message))
-    except Unresolvable:
-        return []  # a schema that refers to nowhere checks nothing
-
-
-@lru_cache(maxsize=512)
-def _validator(schema: str) -> Validator | None:
-    """The validator of a schema, None if the schema itself is broken (then the tool checks its own arguments)."""
-    from jsonschema.exceptions import SchemaError
-    from jsonschema.validators import Draft202012Validator, validator_for
-    from referencing import Registry
-
-    loaded = json.loads(schema)
-    kind = validator_for(loaded, default=Draft202012Validator)
-    try:
-        kind.check_schema(loaded)
-    except SchemaError:
-        return None
-    return kind(loaded, registry=Registry())  # an empty registry fetches nothing
+    if checker is None:
+        return []
+    return sorted(checker.errors(value), key=lambda error: ([str(p) for p in error.path], error.message))
 
 
 def _worded(error: ValidationError) -> str:

@@ -19,11 +19,13 @@ from pydantic import BaseModel
 from habilis.config import ModelsSettings, RoleSettings, secret
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, ModelRetry, Notice
+from habilis.core.masker import MASKER
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
 from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
 from habilis.models.offline import MODEL_NAME
+from habilis.models.providers import address
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.models.tape import AGENTS, Entry, Request, Slot, Tape
 from habilis.models.tokens import TokenCount, TokenCounter
@@ -92,7 +94,7 @@ class Models:
             return self._replayed_names[role]
         if self._clients.is_offline(role):
             return MODEL_NAME
-        return settings.model or f"the first model of {settings.base_url}"
+        return settings.model or f"the first model of {address(settings)}"
 
     def is_offline(self) -> bool:
         """Whether the offline demonstration model plays the basic role."""
@@ -244,7 +246,7 @@ class Models:
         error: str | None = "interrupted"
         try:
             reply = await self._attempts(slot, client, exchange, spent)
-            kept = reply_part(reply)
+            kept = MASKER.value(reply_part(reply))  # a server, or its model, may repeat the key
             self.tape.record_reply(slot, kept, spent.total, model=client.name, mode=exchange.mode)
             error = None
         except RequestRefused as refused:
@@ -275,9 +277,7 @@ class Models:
             limit, by_budget = self._time_for(client)
             try:
                 async with asyncio.timeout(limit):
-                    reply = normalised(
-                        await client.ask(exchange.messages, exchange.wire, exchange.say and exchange.say())
-                    )
+                    reply = normalised(await _asked(client, exchange))
             except expected() as error:
                 spent.add(role, Usage(model_calls=1))
                 failure = sort_out(error)
@@ -317,6 +317,16 @@ class Models:
         if remaining is not None and (limit is None or remaining < limit):
             return remaining, True
         return limit, False
+
+
+async def _asked(client: Client, exchange: Exchange) -> AIMessage:
+    """One reply; who listens hears it as it comes, without secrets that lie in two of its pieces."""
+    if exchange.say is None:
+        return await client.ask(exchange.messages, exchange.wire, None)
+    heard = MASKER.pieces(exchange.say())
+    reply = await client.ask(exchange.messages, exchange.wire, heard)
+    heard.end()
+    return reply
 
 
 def _usable(reply: AIMessage, model: str) -> AIMessage:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.config import ModelsSettings, RoleSettings
+from habilis.config import ModelsSettings, RoleSettings, key
 from habilis.core.errors import ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.models.exchange import Wire
@@ -127,6 +127,7 @@ class Clients:
         if self._factory or plays_offline(settings):
             return
         check_extra(settings)
+        key(settings.api_key_env)  # raises for one that cannot be sent
         if settings.provider == "local":
             from habilis.models.local.files import check
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
 
+from habilis.core.masker import MASKER
+
 RETRIED = frozenset({408, 409, 425, 429})
 _TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too many tokens", re.IGNORECASE)
 _OTHER_ROUTE = re.compile(r"no endpoints? found that|no providers? (?:that|which)? ?support", re.IGNORECASE)
@@ -185,7 +187,7 @@ def _text(error: Exception) -> str:
     cause = error.__cause__
     if said in ("", "Connection error.") and cause is not None:
         said = str(cause) or type(cause).__name__
-    line = " ".join(said.split())
+    line = " ".join(MASKER.text(said).split())  # before the cut, which would leave half a key
     return line if len(line) <= 300 else line[:300] + "…"
 
 

@@ -26,6 +26,9 @@ GRAMMAR_LIMIT = 1_900
 (https://github.com/ggml-org/llama.cpp/issues/27087)."""
 MAX_ITEMS = 64
 """Items of a list that its type does not bound."""
+MAX_FENCES = 50
+MAX_FAILED = 500
+"""Braces of a reply that begin no object, after which no more are tried."""
 _FENCED = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n(.*?)```", re.DOTALL)
 _NOT_STRICT = frozenset(
     {
@@ -234,7 +237,7 @@ def json_in(text: Any) -> Iterator[Any]:
     if isinstance(whole, dict):
         yield whole
         return
-    for block in reversed(_FENCED.findall(text)):
+    for block in reversed(_FENCED.findall(text)[-MAX_FENCES:]):
         value = _loaded(block)
         if isinstance(value, dict):
             yield value
@@ -255,11 +258,12 @@ def _spans(text: str) -> list[Any]:
     found: list[Any] = []
     text = drop_trailing_commas(text)
     decoder = json.JSONDecoder(strict=False)
-    start = text.find("{")
-    while start >= 0 and len(found) < 20:
+    start, failed = text.find("{"), 0
+    while start >= 0 and len(found) < 20 and failed < MAX_FAILED:
         try:
             value, end = decoder.raw_decode(text, start)
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError):  # which costs a look at all that comes before, for the number of the line
+            failed += 1
             start = text.find("{", start + 1)
             continue
         if isinstance(value, dict) and value:

@@ -85,6 +85,8 @@ class Narrator:
         return line
 
 
+MAX_LEAD = 200
+"""Characters within which a label or a block begins, if a line has one."""
 _OPENING = ("<think>", "<thinking>")
 _BLOCK = re.compile(r"[ \t]*(?:[{\[]|`{3}|~{3}|<tool|<func)")
 _WORDS = ("thought:", "action:", "actioninput:", "finalanswer:", "observation:", "```", "~~~", "<tool", "<func")
@@ -92,6 +94,8 @@ _WORDS = ("thought:", "action:", "actioninput:", "finalanswer:", "observation:",
 
 def _may_be_special(line: str) -> bool:
     """Whether the beginning of a line may still become a label or a block."""
+    if len(line) > MAX_LEAD:
+        return False
     plain = re.sub(r"[\s>*_#]", "", line).lower()
     if not plain:
         return True

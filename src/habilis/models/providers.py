@@ -9,14 +9,16 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import ipaddress
+import re
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from habilis.config import RoleSettings, secret
+from habilis.config import RoleSettings, key, secret, users_of
 from habilis.core.errors import ModelUnreachable, UserError
+from habilis.core.masker import MASKER
 from habilis.models.failures import advice, expected, sort_out
 
 if TYPE_CHECKING:
@@ -31,10 +33,25 @@ NO_KEY = "no-key"
 
 
 def address(settings: RoleSettings) -> str:
-    """Where the model of `settings` is asked, without a slash at the end."""
+    """Where the model of `settings` is asked, without a slash at the end. A user in it is for `connection` alone."""
+    base_url = _USER.sub("", settings.base_url or "")
     if settings.provider == "anthropic":
-        return (settings.base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1")
-    return (settings.base_url or OPENAI_URL).rstrip("/")
+        return (base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1")
+    return (base_url or OPENAI_URL).rstrip("/")
+
+
+_USER = re.compile(r"(?<=://)[^/?#\s]*@")
+
+
+def _user(settings: RoleSettings) -> tuple[str, str] | None:
+    """User and password in the address of `settings`: for Basic authorisation (RFC 7617), which goes before a key."""
+    found = _USER.search(settings.base_url or "")
+    if found is None:
+        return None
+    for part in users_of(settings.base_url or ""):
+        MASKER.add("base_url", part)
+    user, _, password = found[0][:-1].partition(":")
+    return unquote(user), unquote(password)
 
 
 def plays_offline(settings: RoleSettings) -> bool:
@@ -87,34 +104,39 @@ def connection(settings: RoleSettings) -> Any:
         from openai import DefaultAsyncHttpxClient as kind
 
     where = address(settings)
-    return kind(verify=_verify(where, settings), trust_env=not is_loopback(where), timeout=settings.timeout_s)
+    return kind(
+        verify=_verify(where, settings),
+        trust_env=not is_loopback(where),
+        timeout=settings.timeout_s,
+        auth=_user(settings),
+    )
 
 
 def chat_model(
     settings: RoleSettings,
     name: str,
     http: Any,
-    key: str | None = None,
+    own_key: str | None = None,
     *,
     quirks: KnownQuirks,
     tell: Callable[[str], None],
 ) -> BaseChatModel:
-    """The chat model `name` of the provider of `settings`, over the connection `http`; `key` in place of theirs.
+    """The chat model `name` of the provider of `settings`, over the connection `http`; `own_key` in place of theirs.
 
     What its server takes otherwise than others is learnt in `quirks`, and told to `tell`.
     """
-    key = key or secret(settings.api_key_env) or NO_KEY
+    sent = own_key or key(settings.api_key_env) or NO_KEY
     made = _anthropic if settings.provider == "anthropic" else _compatible
-    return made(settings, name, http, key, quirks=quirks.of(address(settings), name), tell=tell)
+    return made(settings, name, http, sent, quirks=quirks.of(address(settings), name), tell=tell)
 
 
-def _compatible(settings: RoleSettings, name: str, http: Any, key: str, **learning: Any) -> BaseChatModel:
+def _compatible(settings: RoleSettings, name: str, http: Any, sent: str, **learning: Any) -> BaseChatModel:
     from habilis.models.compatible import CompatibleChat
 
     base_url = address(settings)
 
     async def api_key() -> str:  # as a coroutine it keeps LangChain from building a second, blocking client
-        return key
+        return sent
 
     return CompatibleChat(
         model=name,
@@ -134,13 +156,13 @@ def _compatible(settings: RoleSettings, name: str, http: Any, key: str, **learni
     )
 
 
-def _anthropic(settings: RoleSettings, name: str, http: Any, key: str, **learning: Any) -> BaseChatModel:
+def _anthropic(settings: RoleSettings, name: str, http: Any, sent: str, **learning: Any) -> BaseChatModel:
     from habilis.models.anthropic import AnthropicChat
 
     return AnthropicChat(
         model=name,
         base_url=address(settings),
-        api_key=key,
+        api_key=sent,
         max_retries=0,
         timeout=settings.timeout_s,
         default_headers=settings.headers,
@@ -167,7 +189,7 @@ async def list_models(settings: RoleSettings, role: str = "basic") -> list[str]:
                 async with asyncio.timeout(settings.timeout_s):
                     body = await api.get(path, cast_to=object)
                 rows = body.get("data") or body.get("models") or [] if isinstance(body, dict) else []
-                return [str(row.get("id") or row.get("name")) for row in rows if isinstance(row, dict)]
+                return [MASKER.text(str(row.get("id") or row.get("name"))) for row in rows if isinstance(row, dict)]
             except caught as error:
                 failure = sort_out(error)
                 if failure.what == "retry" and attempt == 1:
@@ -194,7 +216,7 @@ async def _api(settings: RoleSettings) -> AsyncIterator[tuple[Any, str]]:
         yield (
             kind(
                 base_url=address(settings),
-                api_key=secret(settings.api_key_env) or NO_KEY,
+                api_key=key(settings.api_key_env) or NO_KEY,
                 http_client=http,
                 max_retries=0,
                 default_headers=settings.headers,

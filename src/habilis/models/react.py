@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ _ACTION = re.compile(r"^[ \t>*_#]*action\b", re.IGNORECASE | re.MULTILINE)
 _WRITTEN = re.compile(r"[\w.]+\(")
 _THINK = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 _LATE_THINK = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking)>", re.DOTALL)
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -97,10 +98,12 @@ def _unwrapped(text: str) -> str:
 
 def _labels(text: str) -> list[tuple[str, int, int]]:
     """The labels of a reply: kind, beginning, end. What stands in code fences labels nothing."""
-    fences = [(match.start(2), match.end(2)) for match in _FENCED.finditer(text)]
+    fences = deque((match.start(2), match.end(2)) for match in _FENCED.finditer(text))
     found = []
     for match in LABEL.finditer(text):
-        if any(begin <= match.start() < end for begin, end in fences):
+        while fences and fences[0][1] <= match.start():
+            fences.popleft()
+        if fences and fences[0][0] <= match.start():
             continue
         word = match[1].lower().replace("_", " ").replace(" ", "")
         kind = {"actioninput": "input", "finalanswer": "final"}.get(word, word)

@@ -21,7 +21,7 @@ THINKING_BLOCKS = "thinking_blocks"
 """Key of `additional_kwargs`: thinking that its service signed, and wants back with the reply that it led to."""
 BYTES_PER_TOKEN = 3.4
 """Measured over mixed prompts of code and prose; used where no count is to be had."""
-_LEADING_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(.*?)(?:</\1>|\Z)", re.DOTALL)
+_LEADING_THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)(?:</\1>|\Z)", re.DOTALL)
 _LATE_END = re.compile(r"\A(.*?)</(?:think|thinking)>", re.DOTALL)
 
 
@@ -97,9 +97,11 @@ def normalised(message: AIMessage) -> AIMessage:
     given = message.additional_kwargs.get("reasoning_content") or message.additional_kwargs.get("reasoning")
     if isinstance(given, str) and given:
         thoughts.insert(0, given)
-    while found := _LEADING_THOUGHT.match(text):
+    at = 0
+    while found := _LEADING_THOUGHT.match(text, at):
         thoughts.append(found.group(2))
-        text = text[found.end() :].lstrip()
+        at = found.end()
+    text = text[at:].lstrip() if at else text
     if not message.tool_calls and "<think" not in text and (found := _LATE_END.match(text)):
         thoughts.append(found.group(1))
         text = text[found.end() :].lstrip()

@@ -1,7 +1,8 @@
 """The tape of a task: every finished model call, tool call and user's answer, so that nothing is done or paid twice.
 
 One append-only JSONL file. A model call is keyed by role, digest of the request and how often that request came;
-the digest leaves out the model's name and the mode in which a structured answer was asked for. Lines, by `kind`:
+the digest leaves out the model's name and the mode in which a structured answer was asked for, and is one of the
+masked request: a secret counts by its name, so that a replay needs none. Lines, by `kind`:
 
     tape      {format}                                               the first line
     message   {digest, message}                                      each request message once
@@ -17,18 +18,21 @@ Each line is with the kernel before anything acts on it. A torn last line, left 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from habilis.core.errors import ReplayMismatch, UserError
+from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Role, Usage
-from habilis.models.wire import Plain, digest
+from habilis.models.wire import Cleaned, Plain, digest
+from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 AGENTS = "tools"
 """Under which name the cost of tools that ask models stands beside those of the roles."""
@@ -90,6 +94,7 @@ class Tape:
         self._syncer = ThreadPoolExecutor(1, "tape")
         self._sync_due = False
         self._messages: dict[str, Plain] = {}
+        self._clean = Cleaned()
         self._entries: list[Entry] = []
         self._by_place: dict[tuple[Key, int], int] = {}
         self._counts: dict[Key, int] = {}
@@ -113,8 +118,9 @@ class Tape:
 
     def slot(self, request: Request) -> Slot:
         """Claim the next place of `request`. In a replay, raises `ReplayMismatch` if nothing was recorded there."""
-        digests = tuple(digest(message) for message in request.messages)
-        key = digest([digests, request.tools, request.schema])
+        messages, digests = self._clean.messages(request.messages)
+        request = replace(request, messages=messages)
+        key = digest([digests, MASKER.value(request.tools), request.schema])
         with self._lock:
             place: Key = (request.role, key)
             n = self._counts.get(place, 0) + 1
@@ -269,7 +275,7 @@ class Tape:
             json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines
         )
         before = os.fstat(self._file).st_size
-        view = memoryview(text.encode("utf-8", "surrogatepass"))
+        view = memoryview(MASKER.document(text.encode("utf-8", "surrogatepass")))
         try:
             while view:
                 view = view[os.write(self._file, view) :]
@@ -293,7 +299,7 @@ class Tape:
     def _open(self) -> int:
         fresh = not self.path.exists()
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = open_plain(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         if fresh or self._whole_bytes == 0:
             os.ftruncate(handle, 0)
             os.write(handle, json.dumps({"kind": "tape", "format": FORMAT}).encode() + b"\n")
@@ -304,19 +310,18 @@ class Tape:
 
     def _load(self) -> int:
         """Reads the file; returns how many of its bytes are whole lines."""
-        try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
-            return 0
-        *whole, _torn = data.split(b"\n")
-        for number, raw in enumerate(whole, 1):
-            try:
-                line = json.loads(raw.decode("utf-8", "surrogatepass"))
-                self._take_in(line)
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-                what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-                raise UserError(f"{self.path} is damaged at line {number}: {what}") from None
-        return sum(len(raw) + 1 for raw in whole)
+        whole = 0
+        with contextlib.suppress(FileNotFoundError):
+            for number, raw in enumerate(lines_of(self.path), 1):
+                if not raw.endswith(b"\n"):
+                    break  # torn: the last one
+                try:
+                    self._take_in(plain_json(raw.decode("utf-8", "surrogatepass")))
+                except (ValueError, KeyError, TypeError, AttributeError) as error:
+                    what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+                    raise UserError(f"{self.path} is damaged at line {number}: {what}") from None
+                whole += len(raw)
+        return whole
 
     def _take_in(self, line: Plain) -> None:
         kind = line["kind"]

@@ -29,6 +29,8 @@ RUNNABLE = frozenset({"", "json", "jsonc", "text", "plaintext", "tool_call", "to
 MAX_CALLS = 64
 MAX_DEPTH = 3
 """Fences and tags inside one another that are looked into."""
+MAX_LOOKED = 1_000
+"""Lines that may begin a call; of a reply with more none is read as one, for each costs a look at all before it."""
 HOW = 'end your reply with {"name": "TOOL", "arguments": {…}} on a line of its own, in no code block'
 _CALL = re.compile(r"(?:functions?[.:])?([A-Za-z_][A-Za-z0-9_.:-]{0,99})\(")
 _TAG = re.compile(r"<(tool_call|function_call|tool|function=[A-Za-z0-9_.:-]{1,100})>\s*")
@@ -109,7 +111,7 @@ def read_text(text: str, specs: Sequence[ToolSpec]) -> Written:
 def _last_run(text: str, known: Mapping[str, ToolSpec], depth: int = 0) -> tuple[int, list[_Block]]:
     """The blocks with nothing but blank space behind and between them at the end of `text`, and where they begin."""
     run: list[_Block] = []
-    begin = at = 0
+    begin = at = looked = 0
     while at < len(text):
         line_end = text.find("\n", at)
         line_end = len(text) if line_end < 0 else line_end
@@ -119,6 +121,9 @@ def _last_run(text: str, known: Mapping[str, ToolSpec], depth: int = 0) -> tuple
             continue
         start = at + len(line) - len(line.lstrip())
         indented = line.startswith(("    ", "\t")) and at > 0
+        looked += line[start - at] in "{[" or "(" in line
+        if looked > MAX_LOOKED:
+            return begin, []
         block = None if indented else _block_at(text, start, known, depth)
         rest = _REST_OF_LINE.match(text, block.end) if block else None
         if block and rest and (block.calls or block.fault):
@@ -139,7 +144,7 @@ def _block_at(text: str, at: int, known: Mapping[str, ToolSpec], depth: int) -> 
         return None
     if char in "`~":
         return _fence(text, at, known, depth)
-    if char in "[<" and (prefix := _PREFIX.match(text, at)):
+    if char in "[<" and depth <= MAX_DEPTH and (prefix := _PREFIX.match(text, at)):
         found = _tagged(text[prefix.end() :], "", known, depth)
         return replace(found, end=len(text))
     if char == "<" and (tag := _TAG.match(text, at)):

@@ -12,6 +12,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from habilis.core.masker import MASKER
 from habilis.core.types import ToolSpec
 from habilis.models.calls import UNREADABLE_AT
 from habilis.models.replies import THINKING_BLOCKS
@@ -59,6 +60,27 @@ def _image_by_digest(block: Plain) -> Plain:
 def tools_part(tools: Sequence[ToolSpec]) -> list[Plain]:
     """What a provider is sent of the tools."""
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]
+
+
+class Cleaned:
+    """Messages without secrets. They come again with every request, and each is looked through once."""
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[str, int], tuple[Plain, str] | None] = {}
+
+    def messages(self, messages: Sequence[Plain]) -> tuple[tuple[Plain, ...], tuple[str, ...]]:
+        """`messages` as they may be written, and the digest of each as it is then."""
+        told = MASKER.told
+        found = [self._one(message, digest(message), told) for message in messages]
+        return tuple(message for message, _ in found), tuple(name for _, name in found)
+
+    def _one(self, message: Plain, name: str, told: int) -> tuple[Plain, str]:
+        if not told:
+            return message, name
+        if (name, told) not in self._seen:
+            clean = MASKER.value(message)
+            self._seen[name, told] = None if clean is message else (clean, digest(clean))
+        return self._seen[name, told] or (message, name)
 
 
 _KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT, THINKING_BLOCKS)

@@ -17,6 +17,7 @@ and for a training run (`rundir.training`) in `runs/<name>/`: rows.jsonl, predic
 metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/
 """
 
+from habilis.config import masked
 from habilis.rundir.files import JsonlSink, append_line, atomic_write, read_jsonl
 from habilis.rundir.keeping import (
     Cleaning,
@@ -27,8 +28,8 @@ from habilis.rundir.keeping import (
     newest_unfinished,
 )
 from habilis.rundir.layout import UNFINISHED, RunDir, TaskDir
-from habilis.rundir.masking import masked
 from habilis.rundir.names import THREADS, check_run_name, run_name, safe_id, slugify
+from habilis.rundir.plain import check_plain_file, check_plain_folder, plain_json, read_plain
 from habilis.rundir.scores import ScoresDir
 from habilis.rundir.threads import ThreadDir, list_threads
 from habilis.rundir.training import KeyedRows, TrainingDir
@@ -46,6 +47,8 @@ __all__ = [
     "TrainingDir",
     "append_line",
     "atomic_write",
+    "check_plain_file",
+    "check_plain_folder",
     "check_run_name",
     "cleanable",
     "find_run",
@@ -54,7 +57,9 @@ __all__ = [
     "list_threads",
     "masked",
     "newest_unfinished",
+    "plain_json",
     "read_jsonl",
+    "read_plain",
     "run_name",
     "safe_id",
     "slugify",

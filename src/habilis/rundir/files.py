@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
+from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
 
 if TYPE_CHECKING:
     from habilis.core.events import Event
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 FORMAT = 1
+MAX_RECORD_BYTES = 256 << 20
+"""Longer than any record of one piece that Habilis writes."""
 
 
 class JsonlSink:
@@ -43,7 +47,7 @@ class JsonlSink:
             row = {"at": round(time.time(), 3), **event.model_dump()}
             text = json.dumps(row, ensure_ascii=False, default=str) + "\n"
             # 'backslashreplace' turns a lone surrogate into the JSON escape that stands for it
-            self._append(text.encode("utf-8", "backslashreplace"))
+            self._append(MASKER.document(text.encode("utf-8", "backslashreplace")))
         except (OSError, ValueError, TypeError) as error:
             if not self._warned:
                 log.warning("events are no longer recorded in %s: %s", self._path, one_line(error))
@@ -57,7 +61,7 @@ class JsonlSink:
     def _append(self, line: bytes) -> None:
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+            self._descriptor = open_plain(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
             size = os.fstat(self._descriptor).st_size
             self._torn = size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
         line = b"\n" + line if self._torn else line
@@ -66,22 +70,25 @@ class JsonlSink:
 
 
 def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows of a JSONL file; a torn line is passed over, a missing file is empty."""
-    try:
-        lines = path.open(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return
-    with lines:
-        for line in lines:
+    """The rows of a JSONL file; a torn line is passed over, a missing file is empty.
+
+    Raises OSError, `UserError` for a file that Habilis cannot have written: a link, a line without end.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        for line in lines_of(path):
             with contextlib.suppress(ValueError):
-                row = json.loads(line)
+                row = plain_json(line.decode("utf-8", "replace"))
                 if isinstance(row, dict):
                     yield row
 
 
 def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None:
-    """Write `path` whole or not at all: aside, to the disk (`durable`), then by one rename. Raises OSError."""
+    """Write `path` whole or not at all: aside, to the disk (`durable`), then by one rename; secrets stay out of it.
+
+    Raises OSError.
+    """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    data = MASKER.document(data) if path.suffix in (".json", ".jsonl") else MASKER.data(data)
     aside = path.with_name(f".{path.name[:60]}.{os.getpid()}-{time.monotonic_ns()}.tmp")
     try:
         with aside.open("xb") as out:
@@ -99,17 +106,17 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
 
 def append_line(path: Path, line: bytes) -> None:
     """Add a line, with its line feed, to `path`; it is on the disk when this returns. A last line that a killed writer
-    left without its end is cut off first. One process at a time writes.
+    left without its end is cut off first. One process at a time writes. Secrets stay out of it.
 
     Raises OSError, the file then being as it was, without such a line.
     """
     fresh = not path.exists()
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+    descriptor = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         whole = _whole_bytes(descriptor)
         os.ftruncate(descriptor, whole)
         try:
-            left = memoryview(line)
+            left = memoryview(MASKER.document(line))
             while left:
                 left = left[os.write(descriptor, left) :]
             os.fsync(descriptor)
@@ -144,7 +151,10 @@ def sync(path: Path) -> None:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a tree although a tool may have left folders that refuse it."""
+    """Remove a tree although a tool may have left folders that refuse it. Of a link, the link alone goes."""
+    if path.is_symlink():
+        path.unlink()
+        return
     for folder, _, _ in os.walk(path):
         with contextlib.suppress(OSError):
             Path(folder).chmod(stat.S_IRWXU)
@@ -158,7 +168,7 @@ def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> 
 
 def read_json(path: Path) -> dict[str, Any] | None:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = plain_json(read_plain(path, MAX_RECORD_BYTES).decode("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

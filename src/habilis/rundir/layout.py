@@ -5,19 +5,21 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.config import masked
 from habilis.core.errors import UserError
+from habilis.rundir import marks, owning
 from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, read_jsonl, remove_tree, write_json
 from habilis.rundir.locks import held, is_held
-from habilis.rundir.masking import masked
 from habilis.rundir.names import GENERATIONS, LIBRARY, check_run_name, run_name, safe_id
+from habilis.rundir.parts import MAX_RUN_BYTES, as_yaml, make_folder, plain_yaml, unwritable, versions
+from habilis.rundir.plain import check_plain_folder, read_plain, reading
 from habilis.rundir.training import TrainingDir
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class RunDir:
         """
         if name is not None:
             check_run_name(name)
-        _make_folder(root)
+        make_folder(root)
         base = name or run_name(label, now or datetime.now())
         for number in range(1, 10_000):
             path = root / (base if number == 1 else f"{base}-{number}")
@@ -58,18 +60,22 @@ class RunDir:
                     raise UserError(f"a run named {name} exists in {root}; choose another name") from None
                 continue
             except OSError as error:
-                raise _unwritable(path, error) from None
+                raise unwritable(path, error) from None
             return cls(path)._begun()
         raise UserError(f"{root} holds too many runs named {base}; remove some with 'habilis runs clean'")
 
     @classmethod
-    def at(cls, path: Path) -> RunDir:
-        """The run whose own folder is `path`, made if not there or empty. Raises `UserError` for others."""
+    def at(cls, path: Path, *, trust: bool = False) -> RunDir:
+        """The run whose own folder is `path`, made if not there or empty. Raises `UserError` for others.
+
+        One that is there must have been made here, or be taken over (`trust`).
+        """
         if path.resolve().name.lower() in (LIBRARY, GENERATIONS):
             check_run_name(path.resolve().name)
-        _make_folder(path)
+        make_folder(path)
         run = cls(path)
         if run._file.is_file():
+            run.accept(trust=trust)
             return run
         if any(path.iterdir()):
             raise UserError(f"{path} is not empty and holds no run; choose another folder")
@@ -85,14 +91,17 @@ class RunDir:
     def task(self, task_id: str) -> TaskDir:
         """The folder of task `task_id`, made with its `workspace` and `tools` if it is not there."""
         path = self.path / "tasks" / safe_id(task_id)
-        for folder in (path / "workspace", path / "tools"):
-            _make_folder(folder)
+        for folder in (path.parent, path, path / "workspace", path / "tools"):
+            check_plain_folder(folder)
+            make_folder(folder)
         return TaskDir(path)
 
     def tasks(self) -> list[TaskDir]:
         """The tasks that are there, by id; makes nothing."""
         folder = self.path / "tasks"
-        return [TaskDir(p) for p in sorted(folder.iterdir()) if p.is_dir()] if folder.is_dir() else []
+        if folder.is_symlink() or not folder.is_dir():
+            return []
+        return [TaskDir(p) for p in sorted(folder.iterdir()) if p.is_dir() and not p.is_symlink()]
 
     @property
     def training(self) -> TrainingDir | None:
@@ -107,42 +116,63 @@ class RunDir:
 
         Returns what was written; `more` are further keys (JSON-plain).
         """
-        import yaml
-
         record = {"format": FORMAT, "created": datetime.now().astimezone().isoformat(timespec="seconds")}
-        record |= self.read_run() if self._file.is_file() else {"name": self.name}
+        there = self._file.is_file()
+        mark = self.mark() if there else marks.new()
+        record |= self.read_run() if there else {"name": self.name}
         record |= {"versions": versions()} | more
         if sandbox_level:
             record["sandbox_level"] = sandbox_level
         if settings is not None:
             record["settings"] = masked(settings)
-        dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # twenty times as fast where it is there
-        atomic_write(self._file, yaml.dump(record, Dumper=dumper, allow_unicode=True, sort_keys=False))
+        atomic_write(self._file, marks.marked(as_yaml(record), mark))
         return record
 
     def read_run(self) -> dict[str, Any]:
         """What `run.yaml` says. Raises `UserError` when it cannot be read or is of a later format."""
-        import yaml
-
         try:
-            record = yaml.load(self._file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raw = read_plain(self._file, MAX_RUN_BYTES)
+            record = plain_yaml(raw.decode("utf-8"), known=marks.mark_in(raw) is not None)
+        except (OSError, ValueError) as error:
             raise UserError(f"{self._file} cannot be read: {one_line(error)}") from None
         if not isinstance(record, dict) or not isinstance(record.get("format"), int):
             raise UserError(f"{self._file} is not a run's record (no format)")
         if record["format"] > FORMAT:
             raise UserError(f"{self._file} has format {record['format']}; this version of habilis reads up to {FORMAT}")
-        return record
+        return {key: value for key, value in record.items() if key != marks.FIELD}
+
+    # --- whose it is
+
+    def mark(self) -> str | None:
+        """By what the run and its tasks are marked as made here; None for a run of somebody else, or of before marks.
+
+        Raises `UserError` for a key that cannot be used.
+        """
+        try:
+            return marks.mark_in(read_plain(self._file, MAX_RUN_BYTES))
+        except OSError:
+            return None
+
+    def is_ours(self, tasks: Iterable[TaskDir] | None = None) -> bool:
+        """Whether this user made the run and what its `tasks` (default: all) ask, and nobody changed them since."""
+        return owning.is_ours(self, tasks)
+
+    def accept(self, *, trust: bool, tasks: Iterable[TaskDir] | None = None) -> None:
+        """Let the run go on: one made here, or one that a person trusts, which is marked as theirs from now on.
+
+        Raises `UserError` for any other, and for one in which something lies that Habilis never leaves: a link, a pipe.
+        """
+        owning.accept(self, trust, tasks)
 
     @property
     def created(self) -> float:
         """When the run was made, seconds since the epoch; from the file's time when the record cannot be read."""
-        with contextlib.suppress(OSError, ValueError):
-            with self._file.open(encoding="utf-8", errors="replace") as lines:
-                for line, _ in zip(lines, range(5), strict=False):
-                    if line.startswith("created:"):
-                        return datetime.fromisoformat(line.removeprefix("created:").strip(" '\"\n")).timestamp()
-            return self._file.stat().st_mtime
+        with contextlib.suppress(OSError, ValueError), reading(self._file) as stream:
+            for line in stream.read(4_096).decode("utf-8", "replace").splitlines()[:5]:
+                if line.startswith("created:"):
+                    return datetime.fromisoformat(line.removeprefix("created:").strip(" '\"\n")).timestamp()
+        with contextlib.suppress(OSError):
+            return self._file.lstat().st_mtime
         return 0.0
 
     def state(self) -> str:
@@ -195,7 +225,7 @@ class RunDir:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self.path.rmdir()
-            raise _unwritable(self.path, error) from None
+            raise unwritable(self.path, error) from None
         return self
 
     @property
@@ -265,7 +295,13 @@ class TaskDir:
 
     def save_task(self, task: Task, extra: Mapping[str, Any] | None = None) -> None:
         """Write what was asked; `extra` is JSON-plain and comes back from `load_task`."""
-        write_json(self.task, {"format": FORMAT, "task": task.model_dump(mode="json"), "extra": dict(extra or {})})
+        owning.save_marked(
+            self.run, self.task, {"format": FORMAT, "task": task.model_dump(mode="json"), "extra": dict(extra or {})}
+        )
+
+    def is_ours(self, mark: str, path: Path | None = None) -> bool:
+        """Whether what the task asks (or another record of it) was written here, for the run marked `mark`."""
+        return owning.is_marked(path or self.task, mark)
 
     def load_task(self) -> tuple[Task, dict[str, Any]] | None:
         """The task and its `extra`; None when none was written. Raises `UserError` for a broken file."""
@@ -286,7 +322,7 @@ class TaskDir:
 
     def save_turn(self, turn: Mapping[str, Any]) -> None:
         """Write what later turns of the conversation read of this one (JSON-plain)."""
-        write_json(self.turn, {"format": FORMAT, **turn}, durable=False)
+        owning.save_marked(self.run, self.turn, {"format": FORMAT, **turn}, durable=False)
 
     def save_result(self, result: TaskResult) -> None:
         """Write the outcome, then the state that follows from its status."""
@@ -346,28 +382,3 @@ class TaskDir:
     @property
     def _lock(self) -> Path:
         return self.path / ".lock"
-
-
-@cache
-def versions() -> dict[str, str]:
-    """Versions of what a run's outcome may depend on."""
-    import platform
-    from importlib.metadata import PackageNotFoundError, version
-
-    found = {"python": platform.python_version(), "platform": platform.platform(terse=True)}
-    for package in ("habilis", "langgraph", "langchain-core", "langchain-openai", "pydantic"):
-        with contextlib.suppress(PackageNotFoundError):
-            found[package] = version(package)
-    return found
-
-
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _unwritable(path, error) from None
-
-
-def _unwritable(path: Path, error: OSError) -> UserError:
-    reason = "a file of that name is in the way" if isinstance(error, FileExistsError) else error.strerror
-    return UserError(f"cannot write the folder {path}: {reason}; choose another with --output or --run-dir")

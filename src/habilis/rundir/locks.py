@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from habilis.core.errors import UserError
+from habilis.rundir.plain import open_plain
 
 
 @contextlib.contextmanager
 def held(path: Path, refusal: str) -> Iterator[None]:
     """Hold the lock file `path` for this process. Raises `UserError` with `refusal` when another one holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = open_plain(path, os.O_RDWR | os.O_CREAT)
     try:
         if not _hold(descriptor):
             raise UserError(refusal)
@@ -27,7 +28,7 @@ def held(path: Path, refusal: str) -> Iterator[None]:
 def is_held(path: Path) -> bool:
     """Whether some process holds the lock file `path` now."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        descriptor = open_plain(path, os.O_RDONLY)
     except OSError:
         return False
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.rundir.files import atomic_write, read_jsonl
+from habilis.rundir.plain import open_plain
 
 
 class ScoresDir:
@@ -27,7 +28,7 @@ class ScoresDir:
     @contextlib.contextmanager
     def adding(self) -> Iterator[Callable[[Mapping[str, Any]], None]]:
         """Gives a function that puts one score by, with the kernel when it returns, until `write` has all of them."""
-        descriptor = os.open(self.part, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = open_plain(self.part, os.O_RDWR | os.O_APPEND | os.O_CREAT)
         try:
             if os.fstat(descriptor).st_size:
                 os.write(descriptor, b"\n")  # a kill may have left half a line

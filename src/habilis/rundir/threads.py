@@ -50,12 +50,16 @@ class ThreadDir:
         """Whether it has begun."""
         return (self.path / RECORD).is_file()
 
-    def begin(self) -> None:
-        """Make it, if it is not there. Raises `UserError` for a folder that holds something else, or a later format."""
+    def begin(self, *, trust: bool = False) -> None:
+        """Make it, if it is not there. One that is must have been made here, or be taken over (`trust`).
+
+        Raises `UserError` for any other, for a folder that holds something else, and for a later format.
+        """
         if self.exists():
             self.record()
+            self.run.accept(trust=trust)
             return
-        RunDir.at(self.path)
+        RunDir.at(self.path, trust=trust)
         now = datetime.now().astimezone().isoformat(timespec="seconds")
         write_json(self.path / RECORD, {"format": FORMAT, "name": self.name, "created": now})
 

@@ -12,6 +12,7 @@ from typing import Any
 from habilis.core.errors import UserError
 from habilis.rundir.files import FORMAT, append_line, atomic_write, read_json, read_jsonl, write_json
 from habilis.rundir.locks import held, is_held
+from habilis.rundir.plain import read_plain
 
 
 class TrainingDir:
@@ -121,7 +122,7 @@ def _line(row: Mapping[str, Any]) -> bytes:
 def _ends_whole(path: Path) -> bool:
     """Whether every line of the file is a whole row, as far as its lines tell."""
     try:
-        data = path.read_bytes()
+        data = read_plain(path)
     except FileNotFoundError:
         return True
     rows = sum(1 for _ in read_jsonl(path))

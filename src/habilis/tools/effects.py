@@ -36,7 +36,9 @@ _PLAIN_VALUES = _words("math cmath statistics operator decimal fractions string"
 _WRITING_MODULES = _words(
     "builtins cffi ctypes dbm fileinput ftplib imaplib importlib logging.config logging.handlers multiprocessing "
     "nntplib paramiko poplib pty runpy shelve shutil smtplib socket sqlite3 subprocess telnetlib tempfile websocket "
-    "websockets pickle marshal code codeop"
+    "websockets pickle marshal code codeop "
+    # the sandbox takes no locks on files, so what relies on them is used by one call at a time
+    "aiosqlite apsw duckdb fcntl filelock peewee portalocker sqlalchemy"
 )
 _OS_PURE = _words(
     "path sep altsep extsep pathsep linesep curdir pardir devnull name fspath fsencode fsdecode PathLike strerror error"

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.types import CallError, CallOutcome
+from habilis.models.schemas import fault_of
 from habilis.tools.aliases import Alias, alias_between, properties
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.capabilities.inference import refused_in
@@ -140,6 +141,7 @@ class Gate:
         described, outcome = await self._host.try_out(candidate, arguments, workspace=workspace, grant=grant)
         if isinstance(described, CallError):
             raise Rejected(f"It cannot be loaded: {described.message}")
+        _check_schemas(described)
         found = refused_in(outcome, arguments) if outcome is not None else Capabilities()
         smoke = "not tried: it reaches hosts, and here nothing may" if offline else _smoke(example, outcome)
         return described, smoke, found
@@ -239,6 +241,13 @@ def _smoke(example: Example | None, outcome: CallOutcome | None) -> str:
 def _printed(outcome: CallOutcome) -> str:
     tail = outcome.printed.strip()[-800:]
     return f"\nIt printed:\n{tail}" if tail else ""
+
+
+def _check_schemas(description: Description) -> None:
+    """Whoever calls the tool checks by its schemas, so these must be within bounds."""
+    for name, schema in (("InputModel", description.input_schema), ("OutputModel", description.output_schema)):
+        if fault := fault_of(schema):
+            raise Rejected(f"The JSON schema of {name} {fault}.")
 
 
 def _check_fields(description: Description, fields: Sequence[str]) -> None:

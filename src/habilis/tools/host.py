@@ -7,17 +7,17 @@ import importlib.util
 import json
 import logging
 import math
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
 from habilis.config import SandboxSettings
 from habilis.core.errors import SandboxUnavailable
+from habilis.core.masker import MASKER
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome, Frozen, JsonSchema
 from habilis.tools.aliases import Alias
@@ -27,6 +27,7 @@ from habilis.tools.loading import may_be_loaded_early, repeatable
 from habilis.tools.network.fixtures import Recording, Replaying
 from habilis.tools.packages.environments import Environment, EnvironmentFailed, Environments
 from habilis.tools.sandbox import seccomp
+from habilis.tools.sandbox.custody import Custody
 from habilis.tools.sandbox.early import Early
 from habilis.tools.sandbox.interpreter import FIXED_VARIABLES, FLAGS, compiled
 from habilis.tools.sandbox.outcomes import outcomes_of
@@ -35,14 +36,11 @@ from habilis.tools.sandbox.probing import choose
 from habilis.tools.sandbox.process import uncancelled
 from habilis.tools.sandbox.room import Room
 from habilis.tools.sandbox.warm import LOST, ServerGone
-from habilis.tools.sandbox.workspace import Survey
+from habilis.tools.sandbox.workspace import Survey, changed
 
 logger = logging.getLogger(__name__)
 _GUEST = Path(__file__).parent / "sandbox" / "guest.py"
 _MIB = 1 << 20
-QUICK_S = 0.003
-"""A look at a workspace that takes no longer is taken without a thread."""
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -74,15 +72,6 @@ class Description(Frozen):
     output_schema: JsonSchema
 
 
-@dataclass
-class Use:
-    """A workspace while calls run in it: how it was before the first, how many run now, and ran at once at most."""
-
-    began: Survey
-    calls: int = 0
-    most: int = 0
-
-
 class ToolHost:
     """Runs tools. One per run of the program; safe for any number of concurrent calls."""
 
@@ -104,11 +93,10 @@ class ToolHost:
         self._environments = environments or Environments()
         self._sandbox = sandbox
         self._choosing = asyncio.Lock()
-        self._in_use: dict[Path, Use] = {}
+        self._custody = Custody()
         self._servers: Servers | None = None
         self._announced: dict[Path, tuple[Path, ...]] = {}
         self._starting: set[asyncio.Task[None]] = set()
-        self._quick: set[Path] = set()
         self._room: Room | None = None
 
     async def level(self) -> str:
@@ -177,6 +165,11 @@ class ToolHost:
         """Expect calls in `workspace` with `files`: a server that makes them quick is started in the background."""
         if not self._settings.warm:
             return
+        workspace = placed(workspace)
+        self._custody.expect(workspace)
+        self._expect(workspace, files)
+
+    def _expect(self, workspace: Path, files: Sequence[Path]) -> None:
         self._announced[workspace] = tuple(files)
         task = asyncio.create_task(self._start(workspace))
         self._starting.add(task)
@@ -187,10 +180,10 @@ class ToolHost:
         if not self._settings.warm or (self._room is not None and self._room.folder.is_dir()):
             return
         try:
-            self._room = Room(beside)
+            self._room = Room(placed(beside))
         except OSError:  # then each trial starts an interpreter
             return
-        self.start(self._room.folder, ())
+        self._expect(self._room.folder, ())
 
     async def aclose(self) -> None:
         """End what is kept running between calls. Workspaces go back to their owners."""
@@ -199,6 +192,7 @@ class ToolHost:
         if self._servers is not None:
             await self._servers.aclose()
         self._announced.clear()
+        self._custody.forget()
         if self._room is not None:
             self._room.close()
             self._room = None
@@ -243,6 +237,7 @@ class ToolHost:
         network: Recording | Replaying | None = None,
     ) -> dict[str, CallOutcome]:
         """The outcome of each step. Steps behind a failed one are missing."""
+        workspace = placed(workspace)
         wider = (grant is not None and not grant.empty) or network is not None
         if self._room is None or files or workspace in self._announced or wider:
             return await self._run_in(workspace, tool, steps, arguments, files, timeout_s, grant, network)
@@ -290,7 +285,9 @@ class ToolHost:
         async def run(job: SandboxJob, wider: bool) -> dict[str, CallOutcome]:
             return await self._confined(sandbox, job, found, source, steps, early, cold=wider)
 
-        return await under_grant(grant, job, steps, run, level=sandbox.level, doors=self._doors, network=network)
+        doors = self._doors
+        found_out = await under_grant(grant, job, steps, run, level=sandbox.level, doors=doors, network=network)
+        return {step: MASKER.outcome(outcome) for step, outcome in found_out.items()}
 
     def _job(
         self, found: Environment, body: bytes, workspace: Path, files: Sequence[Path], limits: SandboxLimits
@@ -316,42 +313,21 @@ class ToolHost:
         cold: bool,
     ) -> dict[str, CallOutcome]:
         """Run `job`, and see what it left in its workspace. `cold`: by an interpreter of its own."""
-        before = await self._surveyed(lambda: Survey.of(job.workspace), job.workspace)
-        use = self._in_use.setdefault(job.workspace, Use(before))
-        use.calls += 1
-        use.most = max(use.most, use.calls)
+        use = self._custody.enter(job.workspace)
         try:
             try:
+                before = await self._custody.look(use, job.read_only)
                 if cold:
                     ended = await sandbox.run(job)
                 else:
                     ended = await self._ended(sandbox, job, found, source, before, early)
             finally:
-                use.calls -= 1
-                last = use.calls == 0
-                if last:
-                    del self._in_use[job.workspace]
-                since = use.began if last else None
-                made = await self._surveyed(lambda: before.made_since(since), job.workspace)
+                after = await uncancelled(self._custody.leave(use))
+            made = changed(before.files, after.files)
         except OSError as error:
             text = f"the sandbox could not be started: {error.strerror or error}"
             return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
         return outcomes_of(ended, job, steps, made, shared=use.most > 1, level=sandbox.level)
-
-    async def _surveyed(self, look: Callable[[], _T], workspace: Path) -> _T:
-        """What `look` sees, looked for in a thread where that takes long."""
-
-        def timed() -> tuple[_T, float]:
-            began = time.perf_counter()
-            return look(), time.perf_counter() - began
-
-        quick = workspace in self._quick
-        result, seconds = timed() if quick else await uncancelled(asyncio.to_thread(timed))
-        if seconds < QUICK_S and workspace in self._announced:
-            self._quick.add(workspace)
-        else:
-            self._quick.discard(workspace)
-        return result
 
     async def _ended(
         self,
@@ -394,3 +370,8 @@ class ToolHost:
             output_bytes=given.output_mb * _MIB,
             disk_bytes=4 * given.file_mb * _MIB,
         )
+
+
+def placed(folder: Path) -> Path:
+    """`folder` by its whole name: inside the sandbox relative names begin elsewhere."""
+    return folder.absolute()

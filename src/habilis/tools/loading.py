@@ -12,7 +12,7 @@ from habilis.core.parsing import syntax_tree
 from habilis.core.ports import SandboxExit
 from habilis.core.types import Effects
 from habilis.tools.effects import infer_effects
-from habilis.tools.sandbox.outcomes import frames_of
+from habilis.tools.sandbox.frames import frames_of
 
 
 def _words(text: str) -> frozenset[str]:

@@ -17,8 +17,10 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
+from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallError, Effects, Frozen, Invocation, Traffic, Verdict
 from habilis.rundir import atomic_write
+from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
 from habilis.tools.confined import Refused, files_below, read_confined
 
 log = logging.getLogger(__name__)
@@ -77,14 +79,14 @@ class RecordStore:
         """The calls of tool `name`, oldest first, each call id once. What is torn or broken is passed over."""
         found: dict[str, RecordedCall] = {}
         try:
-            lines = self.path(name).read_bytes().split(b"\n")
+            lines = read_plain(self.path(name)).split(b"\n")
         except OSError:
             return []
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                call = RecordedCall.model_validate(json.loads(line))
+                call = RecordedCall.model_validate(plain_json(line))
             except (ValueError, RecursionError) as error:
                 what = "not of this format" if isinstance(error, ValidationError) else "not JSON"
                 log.warning("record %s of tool %s is passed over: %s", number, name, what)
@@ -98,9 +100,10 @@ class RecordStore:
         A file that another folder holds too (generations share what is equal) is parted from it first.
         """
         path = self.path(call.tool)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(call.model_dump(), ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
-        with path.open("ab+") as stream:
+        own_folder(path.parent)
+        written = MASKER.value(call.model_dump())
+        line = json.dumps(written, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        with os.fdopen(open_plain(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "ab+") as stream:
             size = stream.seek(0, os.SEEK_END)
             if size:
                 stream.seek(size - 1)
@@ -113,7 +116,9 @@ class RecordStore:
         atomic_write(path, line, durable=False)
 
     def keep(self, contents: Mapping[str, bytes]) -> tuple[dict[str, str], str | None]:
-        """Store file contents by digest. Returns digests by name, or why they could not be kept (limits)."""
+        """Store file contents by digest, without secrets. Returns digests by name, or why they could not be kept
+        (limits)."""
+        contents = {name: MASKER.data(content) for name, content in contents.items()}
         total = sum(len(content) for content in contents.values())
         if total > self._max_call:
             return {}, f"its files hold more than {_megabytes(self._max_call)}"
@@ -123,7 +128,8 @@ class RecordStore:
             return {}, f"the library's records hold {_megabytes(self._max_library)} already"
         for digest, content in new.items():
             path = self._content_path(digest)
-            path.parent.mkdir(parents=True, exist_ok=True)
+            own_folder(self._folder)
+            own_folder(path.parent)
             atomic_write(path, content)
         return digests, None
 
@@ -148,7 +154,7 @@ class RecordStore:
         if not re.fullmatch(r"[0-9a-f]{64}", digest):
             return None
         try:
-            content = self._content_path(digest).read_bytes()
+            content = read_plain(self._content_path(digest))
         except OSError:
             return None
         return content if hashlib.sha256(content).hexdigest() == digest else None

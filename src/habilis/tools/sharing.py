@@ -28,6 +28,7 @@ from typing import Any, Protocol
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.rundir import atomic_write
 from habilis.rundir.locks import is_held
+from habilis.rundir.plain import open_plain, plain_json, read_plain
 from habilis.tools.library import Tool
 from habilis.tools.retrieval.words import stem, terms
 
@@ -145,7 +146,7 @@ class BuildFolder:
     @contextlib.contextmanager
     def _registry(self) -> Iterator[None]:
         """One comer at a time; held for the reading and writing of a few small files."""
-        descriptor = os.open(self._folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = open_plain(self._folder / ".lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
@@ -156,13 +157,13 @@ class BuildFolder:
         found = []
         for path in sorted(self._folder.glob("*.json")):
             with contextlib.suppress(OSError, ValueError):
-                found.append(json.loads(path.read_text(encoding="utf-8")))
+                found.append(plain_json(read_plain(path)))
         return found
 
     def _claim(self, request: ToolRequest) -> int:
         """Enter `request` as being built by this task; the descriptor holds its lock."""
         name = _id(self._task, request)
-        descriptor = os.open(self._folder / f"{name}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = open_plain(self._folder / f"{name}.lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._write(request, None)
@@ -203,7 +204,7 @@ def _offer(entry: Mapping[str, Any]) -> Offer | None:
     if "tool" not in entry:
         return None
     try:
-        source = Path(entry["path"]).read_bytes()
+        source = read_plain(Path(entry["path"]))
         text = source.decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return None

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import Interrupted
 from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
+from habilis.core.masker import MASKER
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.tools import taskfiles
 from habilis.tools.capabilities.grants import Grants
@@ -41,12 +42,14 @@ log = logging.getLogger(__name__)
 
 
 class Events:
-    """Hands each event to every sink. A sink that raises is left out from then on; the run goes on unchanged."""
+    """Hands each event, without secrets, to every sink. A sink that raises is left out from then on; the run goes on
+    unchanged."""
 
     def __init__(self, sinks: Iterable[EventSink]) -> None:
         self._sinks = list(sinks)
 
     def __call__(self, event: Event) -> None:
+        event = MASKER.model(event)
         for sink in list(self._sinks):
             try:
                 sink.emit(event)

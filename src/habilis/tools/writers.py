@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
+from habilis.core.masker import MASKER
 from habilis.core.types import Usage
 
 if TYPE_CHECKING:
@@ -97,12 +98,12 @@ class CommandWriter:
         ) as folder:
             prompt = f"{system}\n\n{user}\n".encode("utf-8", "replace")
             ended = await _run(self._command, prompt, Path(folder), environment(), self._timeout_s)
-        said = ended.stderr.decode("utf-8", "replace").strip()[-_TAIL_CHARS:]
+        said = MASKER.text(ended.stderr.decode("utf-8", "replace")).strip()[-_TAIL_CHARS:]
         if ended.timed_out:
             raise WriterFailed(f"{self.name} did not end within {self._timeout_s:g} seconds.")
         if ended.returncode != 0:
             raise WriterFailed(f"{self.name} ended with code {ended.returncode}{': ' + said if said else ''}.")
-        reply = ended.stdout.decode("utf-8", "replace")
+        reply = MASKER.text(ended.stdout.decode("utf-8", "replace"))  # it has our environment, and may repeat it
         if not reply.strip():
             raise WriterFailed(f"{self.name} printed nothing{': ' + said if said else ''}.")
         return reply

@@ -194,6 +194,15 @@ async def test_calls_that_give_something_else_here_stay_behind(exchange: Any) ->
     assert [call.call_id for call in Library(exchange.ours).records("double_it")] == ["true"]
 
 
+async def test_a_tool_whose_schema_is_a_bomb_is_refused_in_a_line(exchange: Any) -> None:
+    bomb = "    model_json_schema = classmethod(lambda cls, **how: {'anyOf': [{'$ref': '#'}]})\n    number: int"
+    (exchange.home / "bomb.py").write_text(exchange.double("bomb", fields=bomb))
+    report = await exchange.take(exchange.home / "bomb.py")
+    (line,) = report.lines
+    assert "refused: The JSON schema of InputModel refers to itself without end" in line.text
+    assert exchange.digests(exchange.ours) == {}
+
+
 async def test_a_tool_that_repeats_none_of_its_calls_is_refused(exchange: Any) -> None:
     theirs = exchange.home / "theirs"
     tool = await exchange.has(exchange.double(), "double_it", theirs)

@@ -24,6 +24,12 @@ from habilis.tools.library import Library
 pytestmark = pytest.mark.sandbox
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 ENDED_S = 60.0
+DOUBLING = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)} | {"d60": False}
+BOMBS: dict[str, dict[str, Any]] = {
+    "pattern": {"properties": {"result": {"pattern": "^(a+)+$|!$"}}},
+    "doubling": {"properties": {"result": {"$ref": "#/$defs/d0"}}, "$defs": DOUBLING},
+    "itself": {"allOf": [{"$ref": "#"}]},
+}
 
 
 def words(library: Path, *more: str) -> list[str]:
@@ -101,6 +107,24 @@ async def test_what_fails_is_a_result_that_says_so(served: Any) -> None:
         assert wrong.is_error
         assert wrong.content[0].text.startswith("invalid_arguments: ")
         assert (await session.call_tool("nothing", {})).is_error
+        assert (await session.call_tool("double_it", {"number": 1})).structured_content == {"result": 2, "error": None}
+
+
+async def unchecked(name: str, result: Any) -> None:
+    """The official client checks as we once did."""
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+async def test_a_tools_own_schema_holds_no_server_up(served: Any, bomb: str) -> None:
+    schema = {"type": "object", **BOMBS[bomb]}
+    said = f"    model_json_schema = classmethod(lambda cls, **how: {schema!r})\n    result:"
+    source = served.double("bomb", body="    return OutputModel(result='a' * 60 + '!')", result="str | None")
+    await served.has(source.replace("    result:", said), "bomb")
+    async with asyncio.timeout(ENDED_S), client(served.ours) as session:
+        session.validate_tool_result = unchecked  # type: ignore[method-assign]
+        done = await session.call_tool("bomb", {"number": 1})
+        assert "aaaa" in done.content[0].text, "it did run"
+        assert done.is_error is (bomb != "pattern"), "what cannot be checked does not fit"
         assert (await session.call_tool("double_it", {"number": 1})).structured_content == {"result": 2, "error": None}
 
 

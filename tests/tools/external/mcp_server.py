@@ -15,6 +15,13 @@ from typing import Any
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
 NAMES = ("echo", "data", "image", "link", "fails", "die", "slow", "garbage", "huge", "env", "child", "refuse")
+DOUBLING = {f"d{n}": {"anyOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(60)}
+BOMBS: dict[str, dict[str, Any]] = {
+    "pattern": {"type": "object", "properties": {"n": {"pattern": "^(a+)+$"}}},
+    "doubling": {"type": "object", "properties": {"n": {"$ref": "#/$defs/d0"}}, "$defs": DOUBLING | {"d60": False}},
+    "itself": {"type": "object", "allOf": [{"$ref": "#"}]},
+    "sound": {"type": "object", "properties": {"n": {"type": "string"}}},
+}
 PNG = b"\x89PNG\r\n\x1a\nrest"
 
 
@@ -23,6 +30,8 @@ def tools() -> list[dict[str, Any]]:
         {"name": name, "description": f"Does {name}.", "inputSchema": TEXT} for name in NAMES
     ]
     listed[1]["annotations"] = {"readOnlyHint": True}
+    if "bombs" in sys.argv:
+        listed += [{"name": name, "inputSchema": TEXT, "outputSchema": schema} for name, schema in BOMBS.items()]
     return listed
 
 
@@ -33,6 +42,8 @@ def text(said: str, **more: Any) -> dict[str, Any]:
 def call(name: str, arguments: dict[str, Any]) -> dict[str, Any] | None:
     """The result of a tool; None for what answers nothing."""
     given = arguments.get("text", "")
+    if name in BOMBS:
+        return text("", structuredContent={"n": given if name == "sound" else "a" * 60 + "!"})
     if name == "echo":
         return text(given)
     if name == "data":

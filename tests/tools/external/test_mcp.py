@@ -107,6 +107,13 @@ async def test_a_server_that_dies_in_a_call_is_a_value_and_is_started_again_once
         assert "ended, and again" in failure(await used.call("echo", text="x"))[1]
 
 
+async def test_a_schema_of_a_server_never_holds_us_up(tmp_path: Path) -> None:
+    async with using(tmp_path, "bombs") as used, asyncio.timeout(60):
+        assert (await used.call("sound", text="x")).output == {"n": "x"}
+        for bomb in ("pattern", "doubling", "itself"):  # what a server said is shown, whatever it said of it before
+            assert (await used.call(bomb)).output is not None
+
+
 async def test_noise_between_messages_is_passed_over(tmp_path: Path) -> None:
     async with using(tmp_path) as used:
         assert (await used.call("garbage")).output == "after the garbage"

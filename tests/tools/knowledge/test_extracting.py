@@ -83,8 +83,8 @@ async def test_a_reader_that_dies_takes_nothing_else_along() -> None:
 
         async def run(self, job: SandboxJob) -> SandboxExit:
             if b"deadly" in job.request:
-                return SandboxExit(reply=b'[{"parts"', returncode=137, printed="", timed_out=True)
-            return SandboxExit(reply=b'[{"parts": [{"text": "fine"}]}]', returncode=0, printed="")
+                return SandboxExit(reply=b'{"parts"', returncode=137, printed="", timed_out=True)
+            return SandboxExit(reply=b'{"parts": [{"text": "fine"}]}\n', returncode=0, printed="")
 
     extractor = Extractor(SandboxSettings(), print, sandbox=Dying())
     found = await extractor.extract([Raw("html", b"deadly"), Raw("html", b"good")])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from habilis.tools.cutting import estimated
-from habilis.tools.knowledge.blocks import blocks_of
-from habilis.tools.knowledge.chunks import Chunk, chunks_of
+from habilis.tools.documents.blocks import blocks_of
+from habilis.tools.documents.chunks import Chunk, chunks_of
 
 HANDBOOK = """# Handbook
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from habilis.tools.knowledge.chunks import Chunk
+from habilis.tools.documents.chunks import Chunk
 from habilis.tools.knowledge.store import Document, Store
 
 WORD = st.sampled_from(["alpha", "beta", "gamma", "delta", "leave", "notice", "month", "假期"])

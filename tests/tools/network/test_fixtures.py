@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.tools.capabilities.secrets import Secrets
+from habilis.core.masker import Masker
 from habilis.tools.network.fixtures import ANSWER_BYTES, Fixture, Recorder, Stored, load
 from habilis.tools.network.heads import read_request
 from habilis.tools.network.inspecting import Authority, secured
@@ -122,7 +122,7 @@ async def test_asked_again_a_request_gets_what_it_got_then(world: Any, host: Any
 async def test_no_value_of_a_granted_variable_is_kept_and_its_name_in_brackets_takes_its_place(
     world: Any, host: Any, ask: Ask
 ) -> None:
-    real, placeholder = Secrets({"API_TOKEN": "sk-planted+1"}), Secrets({"API_TOKEN": "[API_TOKEN]"})
+    real, placeholder = Masker({"API_TOKEN": "sk-planted+1"}), Masker({"API_TOKEN": "[API_TOKEN]"})
     host.answer = saying(answer("X-You: sk-planted+1", "Set-Cookie: id=7", "Content-Length: 12", body=b"sk-planted+1"))
     asked = request("/a?key=sk-planted%2B1", "Authorization: Bearer sk-planted+1", method="POST", body=b"sk-planted+1")
     _, fixture = await passed(world, ask, asked, clean=real.data)

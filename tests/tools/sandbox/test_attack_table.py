@@ -27,6 +27,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # the table is read by the hosts too, which are no tests
 
 from hostile.attack import Attack  # noqa: E402
+from hostile.beginning import CONTROLS  # noqa: E402
 from hostile.table import ATTACKS, CATEGORIES  # noqa: E402
 
 OTHER_USER = 65534
@@ -60,13 +61,13 @@ class HostProcess:
             start_new_session=True,
         )
 
-    def ask(self, level: str, way: str, name: str) -> dict[str, Any]:
+    def ask(self, level: str, way: str, name: str, patience_s: float = PATIENCE_S) -> dict[str, Any]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         assert self._process.poll() is None, "the host did not survive an earlier attempt"
         self._process.stdin.write(f"{level} {way} {name}\n".encode())
         self._process.stdin.flush()
-        ready, _, _ = select.select([self._process.stdout], [], [], PATIENCE_S)
+        ready, _, _ = select.select([self._process.stdout], [], [], patience_s)
         assert ready, "the host hangs"
         line = self._process.stdout.readline()
         assert line, "the host did not survive"
@@ -156,10 +157,20 @@ def skip_unless_possible(level: str, user: str) -> None:
 def test_an_attempt_fails_and_the_model_learns_why(ask: Ask, attack: Attack, level: str, user: str, way: str) -> None:
     skip_unless_possible(level, user)
     answer = ask(user, level, way, attack.name)
+    assert answer["faults"] == [], f"{attack.name} is no attempt: {answer['faults']}; told: {answer['told'][:500]}"
     assert answer["harms"] == [], f"{attack.harm}: {answer['harms']}; told: {answer['told'][:500]}"
     assert re.match(attack.told_at(level), answer["told"]), f"{attack.harm}? told: {answer['told'][:800]}"
     if attack.silent:
         assert not re.search(attack.silent, answer["told"]), f"{attack.harm}; told: {answer['told'][:2000]}"
+
+
+@pytest.mark.parametrize("name", [control.name for control in CONTROLS])
+def test_an_attempt_that_failed_by_itself_is_no_attempt(ask: Ask, name: str) -> None:
+    """A table of attempts that never began would praise a sandbox that is none."""
+    level = next((level for level in ("bubblewrap", "landlock") if not missing(level)), "bubblewrap")
+    skip_unless_possible(level, "ordinary")
+    answer = ask("ordinary", level, "warm", name)
+    assert answer["faults"], answer["told"]
 
 
 @pytest.mark.parametrize("level", ["bubblewrap", "landlock"])

@@ -439,3 +439,18 @@ async def test_when_the_server_is_killed_nothing_is_done_twice(
         else:
             assert value_of(outcome) == number
     assert any(outcome.error is None for outcome in outcomes)
+
+
+async def test_a_workspace_may_be_named_from_the_current_folder(
+    host_with: Callable[..., ToolHost],
+    level: str,
+    tool: Callable[..., Runnable],
+    workspace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run's folder is named as the user named it, and tools must be able to write there."""
+    monkeypatch.chdir(workspace.parent)
+    body = 'open("made.txt", "w").write("made")\nreturn OutputModel(value=open("made.txt").read())'
+    outcome = await host_with(level).call(tool(body), {}, workspace=Path(workspace.name))
+    assert value_of(outcome) == "made"
+    assert outcome.made == ("made.txt",)

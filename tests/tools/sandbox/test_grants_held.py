@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from habilis.core.masker import Masker
 from habilis.core.types import CallError, CallOutcome
 from habilis.tools.capabilities.enforcing import told
 from habilis.tools.capabilities.grants import Grants
-from habilis.tools.capabilities.secrets import Secrets
 from habilis.tools.capabilities.words import Capabilities, Grant
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox.probing import missing
@@ -228,17 +228,17 @@ def test_a_failure_for_another_reason_stays_what_it_is() -> None:
 
 def test_a_short_value_tears_no_text() -> None:
     outcome = CallOutcome(output={"value": "1 is true in eu"})
-    assert Secrets({"A": "1", "B": "true", "C": "eu", "D": ""}).outcome(outcome) == outcome
+    assert Masker({"A": "1", "B": "true", "C": "eu", "D": ""}).outcome(outcome) == outcome
 
 
 def test_a_secret_of_digits_or_many_lines_is_found() -> None:
-    secrets = Secrets({"PIN": "12345678", "KEY": "-----BEGIN\nMIIEvQIBADAN\n-----END"})
+    secrets = Masker({"PIN": "12345678", "KEY": "-----BEGIN\nMIIEvQIBADAN\n-----END"})
     shown = secrets.value({"pin": 12345678, "line": "has MIIEvQIBADAN in it", "code": 12345678.0})
     assert shown == {"pin": "[PIN]", "line": "has [KEY] in it", "code": 12345678.0}
 
 
 def test_a_secret_that_was_cut_in_two_leaves_no_piece() -> None:
-    secrets = Secrets({"API_TOKEN": "sk-planted-token"})
+    secrets = Masker({"API_TOKEN": "sk-planted-token"})
     message = "exit code 1; it printed: planted-token and sk-planted-to …"
     outcome = CallOutcome(
         error=CallError(kind="crashed", message=message), printed="ed-token\nfine\nsk-planted-token sk-plant"

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.bubblewrap import Bubblewrap
+from habilis.tools.sandbox.landlock import REFER_ABI, landlock_abi
 from habilis.tools.sandbox.probing import Unconfined, attacked, choose, make
 from habilis.tools.sandbox.tenancy import Tenancy, is_tenant, uid_for
 
@@ -33,7 +35,7 @@ async def test_each_back_end_of_this_machine_withstands_the_probe(level: str) ->
 async def test_the_probe_sees_through_a_sandbox_that_holds_nothing() -> None:
     problem = await attacked(Unconfined("off"))
     assert problem is not None
-    for breach in ("read a file outside", "reached a listener", "wrote outside"):
+    for breach in ("read a file outside", "reached a listener", "sent a datagram to a unix socket", "wrote outside"):
         assert breach in problem
 
 
@@ -122,6 +124,40 @@ async def test_a_file_with_a_second_name_outside_is_not_lent(tmp_path: Path) -> 
     os.link(outside, workspace / "inside")
     async with Tenancy().lend(workspace, ()):
         assert outside.stat().st_uid == 0
+
+
+async def test_a_pipe_among_the_tasks_files_is_not_written_to(
+    level: str, host_with: Callable[..., ToolHost], tool: MakeTool, workspace: Path
+) -> None:
+    """Whoever reads it would be sent what the tool read, though the folder is read-only."""
+    if landlock_abi() < REFER_ABI:
+        pytest.skip("needs Landlock")
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        os.mkfifo(folder / "pipe")
+        (folder / "pipe").chmod(0o666)
+        reader = os.open(folder / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+        body = """
+        import os
+        os.makedirs("deep/down")
+        os.rename("deep/down", "moved")
+        for place in (".", "/tmp" if os.environ["TMPDIR"] == "/tmp" else os.environ["TMPDIR"]):
+            with open(f"{place}/from", "w") as made:
+                made.write("x")
+            os.mkdir(f"{place}/folder")
+            os.rename(f"{place}/from", f"{place}/folder/to")
+            os.link(f"{place}/folder/to", f"{place}/again")
+        open("/dev/null", "w").write("x")
+        return OutputModel(value=os.write(os.open(input.path, os.O_WRONLY | os.O_NONBLOCK), b"stolen"))
+        """
+        called = host_with(level).call(tool(body), {"path": f"{name}/pipe"}, workspace=workspace, files=[folder])
+        outcome = await called
+        assert outcome.error is not None
+        assert outcome.error.kind == "denied", outcome.error.message
+        assert f"{name}/pipe" in outcome.error.message
+        assert os.read(reader, 10) == b""
+        os.close(reader)
 
 
 @pytest.mark.skipif(not seccomp.supported(), reason="no table of system calls for this processor")

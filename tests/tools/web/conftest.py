@@ -14,7 +14,8 @@ from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome
 from habilis.testing import ScriptedGranter
 from habilis.tools.capabilities.grants import Grants
-from habilis.tools.documents import Extracted, Part, Raw
+from habilis.tools.documents import Extracted, Part, Raw, decoded
+from habilis.tools.documents.decoding import declared_in
 from habilis.tools.network.hosts import Address
 from habilis.tools.web import Web
 
@@ -67,7 +68,8 @@ class PlainReader:
     """Gives a document as its own text: what the readers do with it is another test's matter."""
 
     async def extract(self, documents: list[Raw]) -> list[Extracted]:
-        return [Extracted(parts=(Part(text=f"{raw.kind}: {raw.content.decode()}"),)) for raw in documents]
+        read = [(raw.kind, decoded(raw.content, raw.declared or declared_in(raw.content))) for raw in documents]
+        return [Extracted(parts=(Part(text=f"{kind}: {text.text if text else ''}"),)) for kind, text in read]
 
 
 class Surfer:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.cli.interrupting import run_to_end
 from habilis.cli.tending.showing import as_json, lines, meant
-from habilis.cli.words import one_line, plain
+from habilis.cli.words import one_line, report_line
 from habilis.core.errors import UserError
 
 if TYPE_CHECKING:
@@ -127,4 +127,4 @@ def told(report: HandReport) -> list[str]:
 
 
 def _say(text: str) -> None:
-    print(plain(text), file=sys.stderr)
+    print(report_line(text), file=sys.stderr)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.cli.tables import table, terminal_width
 from habilis.cli.tending.showing import as_json, lines, meant, plainly
-from habilis.cli.words import age_text, call_text, one_line, plain, size_text
+from habilis.cli.words import age_text, call_text, one_line, plain, report_line, size_text
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -41,7 +41,7 @@ def list_(args: Namespace) -> int:
         as_json({"library": str(path), "total": total, "tools": plainly(rows)})
         return 0
     if not total:
-        print(plain(f"no tools in {path}"))
+        print(report_line(f"no tools in {path}"))
         return 0
     lines(table(("NAME", "CALLS", "GOOD", "EFFECTS", "", "DESCRIPTION"), [_cells(row) for row in rows], width))
     if len(rows) < total:
@@ -172,11 +172,11 @@ def search(args: Namespace) -> int:
         lines(table(("NAME", "SCORE", "", "DESCRIPTION"), rows, width))
         return 0
     for one in found:
-        print(plain(f"{one.name}({', '.join(one.parameters)})  {one.score:.2f}  {one.place}".rstrip()))
+        print(report_line(f"{one.name}({', '.join(one.parameters)})  {one.score:.2f}  {one.place}".rstrip()))
         print(f"  {one_line(one.description, (width or 200) - 2)}")
         for met in one.why:
             asked = met["asked"] if met["asked"] == met["met"] else f"{met['asked']} ~ {met['met']}"
-            print(plain(f"  {met['share']:>6.2f}  {asked:<24} in {', '.join(met['fields'])}"))
+            print(report_line(f"  {met['share']:>6.2f}  {asked:<24} in {', '.join(met['fields'])}"))
     return 0
 
 
@@ -191,11 +191,11 @@ def history(args: Namespace) -> int:
         as_json(plainly(found))
         return 0 if found else 1
     if not found:
-        print(plain(f"no generation tells of {args.tool}"))
+        print(report_line(f"no generation tells of {args.tool}"))
         return 1
     if args.tool:
         for event in found:
-            print(plain(f"generation {event.generation}, {_ago(event)}: {event.asked}"))
+            print(report_line(f"generation {event.generation}, {_ago(event)}: {event.asked}"))
             lines([f"  {line}" for line in event.lines])
         return 0
     rows = [_generation(event) for event in found]
@@ -231,7 +231,7 @@ def diff(args: Namespace) -> int:
         lines(table(("TOOL", "", "WHAT"), [(row.tool, row.change, row.text) for row in found], terminal_width()))
         return 0
     for row in found:
-        print(plain(f"{row.tool}  {row.change}: {one_line(row.text, 500)}"))
+        print(report_line(f"{row.tool}  {row.change}: {one_line(row.text, 500)}"))
         lines([f"  {line}" for line in row.code])
     return 0
 
@@ -281,7 +281,7 @@ def doctor(args: Namespace) -> int:
         as_json({"library": str(path), "findings": plainly(found)})
         return code
     for one in found:
-        print(plain(f"{one.level:<8} {one.where}: {one_line(one.what, 500)}"))
-        print(plain(f"{'':<8} {one.do}"))
+        print(report_line(f"{one.level:<8} {one.where}: {one_line(one.what, 500)}"))
+        print(report_line(f"{'':<8} {one.do}"))
     print("the library is whole" if not found else f"{len(found)} finding{'s' * (len(found) != 1)}")
     return code

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from habilis.cli.interrupting import run_to_end
 from habilis.cli.tables import table, terminal_width
 from habilis.cli.tending.showing import Progress, as_json, lines, meant, plainly
-from habilis.cli.words import one_line, plain
+from habilis.cli.words import one_line, report_line
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -33,7 +33,7 @@ def check(args: Namespace) -> int:
             texts = [("bad", text) for text in one.problems]
             texts += [("lacks", text) for text in one.missing] + [("note", text) for text in one.remarks]
             if texts or args.tools:
-                print(plain(f"{one.name}: {'ok' if one.ok else 'not sound'}"))
+                print(report_line(f"{one.name}: {'ok' if one.ok else 'not sound'}"))
                 lines([f"  {label:<6} {one_line(text, 1000)}" for label, text in texts])
         print(f"{_tools(len(found))} checked, {bad or 'none'} not sound")
     return 1 if bad else 0

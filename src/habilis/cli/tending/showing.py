@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.run import load
-from habilis.cli.words import plain
+from habilis.cli.words import report_line
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -37,7 +37,7 @@ def plainly(rows: Sequence[Any]) -> list[Any]:
 def lines(texts: Sequence[str]) -> None:
     """Lines on standard output."""
     for text in texts:
-        print(plain(text))
+        print(report_line(text))
 
 
 class Progress:

@@ -62,7 +62,7 @@ def _items(value: Any) -> list[Any]:
         if text.startswith("["):
             try:
                 value = json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise BadFile(f"{_shown(text)} is not a JSON list") from None
         elif text and not text.lower().startswith("data:"):
             return [part.strip() for part in text.split(";") if part.strip()]

@@ -115,5 +115,5 @@ def _loaded(text: str) -> Any:
 
 
 def _listed(names: Iterable[str]) -> str:
-    shown = list(map(str, names))
+    shown = [str(name)[:60] for name in names]
     return ", ".join(shown[:12]) + (", …" if len(shown) > 12 else "") or "no columns"

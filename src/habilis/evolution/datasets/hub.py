@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from habilis.config import DatasetsSettings, cache_dir, secret
+from habilis.config import DatasetsSettings, cache_dir, key
 from habilis.core.errors import UserError
 from habilis.evolution.datasets.published import BENCHMARKS, of_repository
 from habilis.evolution.datasets.reading import ENDINGS
@@ -74,7 +74,7 @@ def fetch(path: str, settings: DatasetsSettings) -> list[Path]:
             revision=source.revision,
             allow_patterns=[*wanted, *beside],
             local_dir=folder,
-            token=secret(token_env) or False,
+            token=key(token_env) or False,
             endpoint=settings.hub_url,
         )
     except GatedRepoError:
@@ -93,12 +93,14 @@ def tables(folder: Path, name: str, wanted: list[str] | None = None) -> list[Pat
     """The files of `folder` that hold the rows: one, or the numbered parts of one.
 
     Of several kinds `metadata.*` wins, then the first ending of `reading.ENDINGS`. Raises `UserError` when it is not
-    clear which is meant.
+    clear which is meant. A link that leads out of the folder is passed over: it would show others your own files.
     """
+    home = folder.resolve()
     found = [
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file()
+        and path.resolve().is_relative_to(home)
         and path.suffix.lower() in ENDINGS
         and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         and (wanted is None or any(fnmatch(path.relative_to(folder).as_posix(), pattern) for pattern in wanted))

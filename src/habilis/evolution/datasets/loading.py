@@ -29,6 +29,9 @@ SCORERS = get_args(Scorer)
 _PARTS = ("id", "question", "answer", "files", "scorer", "rubric")
 
 
+_MOST_ID = 1_000
+
+
 class _BadRow(ValueError):
     """A row that cannot become a task. Its text says why."""
 
@@ -120,6 +123,8 @@ def _made(files: list[Path], format: str, fields: Mapping[str, str], tell: Notic
             left += parts is None
             if parts is not None:
                 yield where, _row(parts, file.parent, benchmark)
+        except RecursionError:
+            yield where, _BadRow("nested too deep")
         except (_BadRow, BadFile, ValueError) as error:
             yield where, error if isinstance(error, _BadRow) else _BadRow(_one_line(error))
     if left and benchmark:
@@ -189,6 +194,8 @@ def _id(value: Any, question: str, files: tuple[str, ...]) -> str:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     own = _text(value).strip()
+    if len(own) > _MOST_ID or not own.isprintable():
+        raise _BadRow(f"the id {own[:60]!r} is not one plain line of at most {_MOST_ID:,} letters")
     if own:
         return own
     names = [Path(name).name for name in files]

@@ -10,6 +10,7 @@ import codecs
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,10 @@ SNIFFED = 20
 """Rows that the delimiter is told by."""
 MAX_CELL = 1 << 28
 """Characters of one cell; images come as text."""
+MAX_LINE = 1 << 27
+"""Bytes of one line of JSON lines; it may hold files of 64 MB in base64."""
+MAX_FILE = 1 << 30
+"""Bytes of a file that is read as a whole, and of a Parquet row group unpacked."""
 BATCH = 16
 """Rows of a Parquet file in memory at once; a row may hold an image of megabytes."""
 LIST_NAMES = ("data", "rows", "examples", "questions", "tasks", "items", "samples", "records")
@@ -69,15 +74,20 @@ def read_records(path: Path, container: Container | None = None, *, leave_out: f
         raise UserError(f"{path}: its ending tells no form of data ({known}); say which with --format")
     if form == "parquet":
         return _parquet(path, leave_out)
+    if form == "jsonl":
+        return _json_lines(path)
     text = _text(path)
     if form in ("csv", "tsv"):
         return _table(path, text, "\t" if form == "tsv" else None)
-    return {"jsonl": _lines, "json": _whole}[form](path, text)
+    return _whole(path, text)
 
 
 def _text(path: Path) -> str:
     """The text of a file: UTF-8 with or without a mark, or UTF-16 with one."""
     try:
+        if path.stat().st_size > MAX_FILE:
+            wanted = "save it as JSON lines in UTF-8 (.jsonl) or as Parquet"
+            raise UserError(f"{path}: larger than {MAX_FILE >> 30} GB; {wanted}")
         data = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path}: {error.strerror or error}") from None
@@ -86,6 +96,34 @@ def _text(path: Path) -> str:
         return data.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError as error:
         raise UserError(f"{path}: not UTF-8 text (byte {error.start}); save it as UTF-8") from None
+
+
+def _json_lines(path: Path) -> Read:
+    """The lines of a file, one after another, so that no more of it is held than a row."""
+    try:
+        with path.open("rb") as stream:
+            if stream.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+                yield from _lines(path, _text(path))
+                return
+            stream.seek(0)
+            before = 0
+            for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
+                if len(line) > MAX_LINE:
+                    yield Broken(f"line {number}", f"longer than {MAX_LINE >> 20} MB")
+                    return  # what of the rest is a row cannot be told without reading it
+                yield from _line(path, number, line.removeprefix(codecs.BOM_UTF8) if number == 1 else line, before)
+                before += len(line)
+    except OSError as error:
+        raise UserError(f"{path}: {error.strerror or error}") from None
+
+
+def _line(path: Path, number: int, line: bytes, before: int) -> Read:
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: not UTF-8 text (byte {before + error.start}); save it as UTF-8") from None
+    if text.strip():
+        yield _record(f"line {number}", *_parsed(text))
 
 
 def _lines(path: Path, text: str) -> Read:
@@ -146,9 +184,11 @@ def _table(path: Path, text: str, delimiter: str | None) -> Read:
     except csv.Error as error:
         raise UserError(f"{path}: {error}") from None
     names = [name.strip() for name in head]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
-        raise UserError(f"{path}: two columns are called {twice!r}" if twice else f"{path}: two columns have no name")
+        raise UserError(
+            f"{path}: two columns are called {twice[:60]!r}" if twice else f"{path}: two columns have no name"
+        )
     number = 0
     while True:
         try:
@@ -202,6 +242,11 @@ def _batches(path: Path, parquet: Any, leave_out: frozenset[str], errors: tuple[
     number = 0
     try:
         with parquet.ParquetFile(path) as file:
+            sizes = [file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups)]
+            if max(sizes, default=0) > MAX_FILE:
+                raise UserError(
+                    f"{path}: a row group of more than {MAX_FILE >> 30} GB unpacked; save it in smaller ones"
+                )
             columns = [name for name in file.schema_arrow.names if name not in leave_out]
             for batch in file.iter_batches(batch_size=BATCH, columns=columns):
                 for values in batch.to_pylist():

@@ -27,7 +27,7 @@ GRACE_S = 10.0
 class Job(Frozen):
     """A task to run. `run` is the run's folder, `library` the public one, `builds` where builds are shared, if at all.
 
-    `timeout_s` is the task's time limit in seconds.
+    `timeout_s` is the task's time limit in seconds. `trusted`: the run bears no mark and was looked at already.
     """
 
     task: Task
@@ -35,6 +35,7 @@ class Job(Frozen):
     library: str
     builds: str | None = None
     timeout_s: float
+    trusted: bool = False
 
     @property
     def folder(self) -> TaskDir:
@@ -67,8 +68,8 @@ async def carry_out(team: Team, job: Job) -> TaskResult:
     """The task's result: run from its start, or from where an earlier run of it stopped."""
     run = Path(job.run)
     if job.folder.load_task() is None:
-        return await team.run(job.task, run_dir=run)
-    return await team.resume(run, job.task.id)
+        return await team.run(job.task, run_dir=run, trust=job.trusted)
+    return await team.resume(run, job.task.id, trust=job.trusted)
 
 
 def ended(job: Job, result: TaskResult, seconds: float) -> Finished:

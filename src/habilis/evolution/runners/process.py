@@ -25,6 +25,7 @@ from pydantic import TypeAdapter
 import habilis
 from habilis.config import environment
 from habilis.core.events import Event
+from habilis.core.masker import MASKER
 from habilis.core.types import Status
 from habilis.evolution.runners.job import GRACE_S, Job, Watch, broken_off, ended, saved_result, too_long
 from habilis.evolution.runners.tree import kill_tree, memory_bytes
@@ -181,7 +182,7 @@ def _death(code: int, printed: bytes) -> str:
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
     except ValueError:
         how = f"by signal {-code}"
-    last = printed.decode("utf-8", "replace").strip().rpartition("\n")[2].strip()
+    last = MASKER.mended(printed.decode("utf-8", "replace").strip().rpartition("\n")[2].strip())
     return f"the task's process ended {how} before it had a result" + (f": {last[:300]}" if last else "")
 
 

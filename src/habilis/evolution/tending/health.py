@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from habilis.core.types import Frozen
+from habilis.rundir.plain import plain_json, read_plain
 from habilis.tools.library import Library, Tool
 from habilis.tools.library.catalogue import Catalogue
 from habilis.tools.library.generations import REPORT, Generations, generation_of
@@ -160,7 +160,7 @@ def _calls(library: Library, tools: Sequence[Tool]) -> Iterator[Finding]:
     there = set(_listing(folder / "files"))
     for digest in sorted(there):
         try:
-            content = (folder / "files" / digest).read_bytes()
+            content = read_plain(folder / "files" / digest)
         except OSError as error:
             yield Finding(
                 level="error", where=f"records/files/{digest}", what=str(error.strerror), do="make it readable"
@@ -181,14 +181,14 @@ def _read(path: Path) -> tuple[int, set[str]]:
     """How many lines of a file of calls cannot be read, and which contents the others name."""
     bad, digests = 0, set()
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_plain(path).split(b"\n")
     except OSError:
         return 1, set()
     for line in lines:
         if not line.strip():
             continue
         try:
-            call = json.loads(line)
+            call = plain_json(line)
             if not call.keys() >= _FIELDS:
                 raise ValueError("fields are missing")
             digests.update(call.get("files", {}).values())

@@ -9,6 +9,7 @@ from typing import Any
 
 from habilis.core.errors import UserError
 from habilis.core.types import Frozen
+from habilis.rundir.plain import read_plain
 from habilis.tools.library import Library
 from habilis.tools.library.catalogue import Catalogue
 from habilis.tools.library.generations import REPORT, Generations
@@ -149,7 +150,7 @@ def _asked(report: dict[str, Any]) -> str:
 def _told_of(generations: Generations, number: int, name: str) -> dict[str, Any] | None:
     """The report of a generation if it may tell of `name`; most do not, and are not read as JSON."""
     try:
-        raw = (generations.path(number) / REPORT).read_bytes()
+        raw = read_plain(generations.path(number) / REPORT)
     except OSError:
         return None
     return generations.report(number) if name.encode() in raw else None

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from habilis.config import LocalSettings, secret
+from habilis.config import LocalSettings, key
 from habilis.core.errors import UserError
 from habilis.models.local.gguf import Head, NotReadable, read_head
 
@@ -105,7 +105,7 @@ def _fetched(model: str, place: tuple[str, str | None, str], settings: LocalSett
                 f"{model} is not on this machine; models.local.download=true fetches it once, into the hub's own cache"
             ) from None
     try:
-        token = secret(settings.hub_token_env) or False
+        token = key(settings.hub_token_env) or False
         return Path(hf_hub_download(**asked, token=token, endpoint=settings.hub_url))
     except GatedRepoError:
         raise UserError(

@@ -10,9 +10,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from habilis.config import tell_granted
+from habilis.core.masker import MASKER, Masker
 from habilis.core.ports import SandboxJob
 from habilis.core.types import CallError, CallOutcome, Traffic
-from habilis.tools.capabilities.secrets import Secrets
 from habilis.tools.capabilities.words import NO_PROGRAMS, Grant
 from habilis.tools.network.fixtures import NOT_RECORDED, Recorder, Recording, Replaying, Stored
 
@@ -109,8 +110,13 @@ async def under_grant(
     grant = grant.holding(values)
     if grant.empty:
         return {step: told(outcome, grant) for step, outcome in (await run(job, False)).items()}
-    wider, secrets = _wider(job, grant, values), Secrets(values)
-    recorder = Recorder(secrets.data) if isinstance(network, Recording) and grant.network else None
+    tell_granted(values)
+    wider, secrets = _wider(job, grant, values), Masker(values)
+    recorder = (
+        Recorder(lambda data: MASKER.data(secrets.data(data)))
+        if isinstance(network, Recording) and grant.network
+        else None
+    )
     async with AsyncExitStack() as opened:
         door = None
         if level in WITH_DOORS and (grant.network or (grant.watched and level not in FOR_ANY)):
@@ -149,7 +155,7 @@ async def _replayed(
         refusal = CallError(kind="denied", message=f"not started: {'; '.join(lacking)}")
         return {steps[0]: CallOutcome(error=refusal, level=level, refused=lacking)}
     values = {name: f"[{name}]" for name in network.env}
-    secrets = Secrets(values)
+    secrets = Masker(values)
     stored = Stored(network.fixture, secrets.data)
     try:
         opened = await doors.door((), traffic=stored)

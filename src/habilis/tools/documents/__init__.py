@@ -1,4 +1,4 @@
-"""Text out of documents: bytes to characters here, HTML and PDF by libraries that run inside the sandbox."""
+"""Text out of documents, and its passages: small plain texts here, all others inside the sandbox."""
 
 from habilis.tools.documents.decoding import Decoded, decoded
 from habilis.tools.documents.extracting import Extracted, Extractor, Part, Raw

@@ -20,6 +20,12 @@ _META = re.compile(
 _META_BYTES = 2_048
 _CONTROLS = bytes(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}) + b"\x7f"
 _CONTROL_SHARE = 0.02
+_TEXTS = re.compile(
+    r"utf-(8|16|32)(-[lb]e)?|ascii|cp\d+|windows-\d+|iso8859-\d+|iso2022_\w+|koi8-\w|mac-\w+|gb\w+|hz|big5\w*|euc_\w+|"
+    r"shift_jis\w*|johab|tis-620|ptcp154|kz1048|hp-roman8"
+)
+"""Codecs that documents are written in. Python has others that no document is in and that take long (punycode)."""
+_MOST_NAME = 40
 _LATIN = {"latin-1", "iso-8859-1", "iso8859-1", "ascii", "us-ascii"}
 """Labels under which the web means Windows-1252 (Encoding Standard, https://encoding.spec.whatwg.org/#names-and-labels)."""
 
@@ -64,8 +70,9 @@ def declared_in(content: bytes) -> str | None:
 def _known(name: str | None) -> str | None:
     """The codec called `name`, if it is one of texts."""
     try:
-        plain = codecs.lookup((name or "").strip().strip("\"'")).name
-        b"-".decode(plain, "replace")  # raises for codecs that are no encodings of text
+        plain = codecs.lookup((name or "")[:_MOST_NAME].strip().strip("\"'")).name
     except (LookupError, ValueError):
+        return None
+    if not _TEXTS.fullmatch(plain):
         return None
     return "windows-1252" if plain in _LATIN else plain

@@ -1,9 +1,14 @@
-"""Runs inside the sandbox: HTML to Markdown, PDF to the text of its pages. Imports the standard library and readers.
+"""Runs inside the sandbox: decodes text, takes it out of HTML and PDF, and cuts it into passages.
 
-Reads one line of JSON (folders of packages, kind and size of each document) and the documents behind it; writes a list
-of what was found. The descriptors' numbers stand in HABILIS_IN and HABILIS_OUT.
+Reads one line of JSON and the documents behind it. The line says which folders packages lie in, which files hold those
+modules of ours that this needs, and of each document its kind, its bytes, the encoding that was declared, the tokens of
+a passage (0: its text is wanted as it is) and the seconds that it has. Writes a line of JSON for each document as soon
+as it is read, so that one which ends the reader costs no other. The descriptors' numbers stand in HABILIS_IN and
+HABILIS_OUT. Imports the standard library and readers.
 """
 
+import faulthandler
+import importlib.util
 import io
 import json
 import os
@@ -27,23 +32,70 @@ HEADINGS = {f"h{level}": level for level in range(1, 7)}
 def main() -> None:
     with os.fdopen(int(os.environ["HABILIS_IN"]), "rb") as pipe:
         request = json.loads(pipe.readline())
-        documents = [(one["kind"], pipe.read(one["bytes"])) for one in request["documents"]]
+        documents = [(one, pipe.read(one["bytes"])) for one in request["documents"]]
     sys.path.extend(request["packages"])
+    for name, path in request["modules"].items():
+        load(name, path)
     sys.setrecursionlimit(5_000)
-    found = [extracted(kind, content) for kind, content in documents]
     with os.fdopen(int(os.environ["HABILIS_OUT"]), "wb") as pipe:
-        pipe.write(json.dumps(found).encode())
+        for about, content in documents:
+            faulthandler.dump_traceback_later(about["seconds"], exit=True)  # ends also what never comes back to Python
+            pipe.write(json.dumps(extracted(about, content), ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            pipe.flush()
 
 
-def extracted(kind: str, content: bytes) -> "dict[str, Any]":
+def load(name: str, path: str) -> None:
+    """Import one of our modules from a single file, its package left out."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(name)
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules[name])
+
+
+def extracted(about: "dict[str, Any]", content: bytes) -> "dict[str, Any]":
     """What is in one document. Whatever its reader raises is that document's problem."""
-    reader = {"pdf": of_pdf, "html": of_html, "page": of_page}[kind]
+    kind = about["kind"]
     try:
-        return reader(content)
+        if kind in ("html", "page"):
+            content = as_utf8(content, about["declared"])
+        if kind in ("text", "markdown"):
+            found = of_text(content, about["declared"])
+        else:
+            found = {"pdf": of_pdf, "html": of_html, "page": of_page}[kind](content)
+        return in_passages(found, kind, about["size"]) if about["size"] and "parts" in found else found
     except MemoryError:
         return {"problem": "its reader needed too much memory"}
+    except NoText as error:
+        return {"problem": str(error)}
     except Exception as error:
         return {"problem": f"it is broken ({type(error).__name__})"}
+
+
+class NoText(Exception):
+    """A document that is no text. Says so."""
+
+
+def as_utf8(content: bytes, declared: "str | None") -> bytes:
+    """HTML in the encoding that it declares, or that was declared for it, as UTF-8."""
+    decoding = sys.modules["habilis.tools.documents.decoding"]
+    text = decoding.decoded(content, declared or decoding.declared_in(content))
+    if text is None:
+        raise NoText(sys.modules["habilis.tools.documents.passages"].NO_TEXT)
+    return bytes(text.text.encode("utf-8", "replace"))
+
+
+def of_text(content: bytes, declared: "str | None") -> "dict[str, Any]":
+    text, note, problem = sys.modules["habilis.tools.documents.passages"].plain_text(content, declared)
+    return {"problem": problem} if problem else {"parts": [{"text": text}], "note": note}
+
+
+def in_passages(found: "dict[str, Any]", kind: str, size: int) -> "dict[str, Any]":
+    """What was found with its text cut into passages of `size` tokens."""
+    parts = [(part["text"], part.get("page")) for part in found["parts"]]
+    made, note = sys.modules["habilis.tools.documents.passages"].passages(parts, kind, size)
+    notes = "; ".join(filter(None, (found.get("note", ""), note)))
+    return {"title": found.get("title", ""), "note": notes, "passages": [vars(one) for one in made]}
 
 
 # --- PDF ---------------------------------------------------------------------------------------------------------
@@ -127,21 +179,20 @@ class Page:
 
     def text(self) -> str:
         self.end()
-        return "\n\n".join(self.blocks)
+        said, item = [], False
+        for block in self.blocks:
+            said.append("\n" if item and block.startswith("- ") else "\n\n")
+            said.append(block)
+            item = block.rpartition("\n")[2].startswith("- ")
+        return "".join(said[1:])
 
     def end(self) -> None:
         """Close the line under way."""
         said = re.sub(r"[ \t\r\f\v]*\n[ \t\r\f\v]*", "\n", re.sub(r"[ \t\r\f\v]+", " ", "".join(self.line))).strip()
         self.line = []
         if said:
-            self.add(self.prefix + said)
+            self.blocks.append(self.prefix + said)
             self.prefix = ""
-
-    def add(self, block: str) -> None:
-        if block.startswith("- ") and self.blocks and self.blocks[-1].rpartition("\n")[2].startswith("- "):
-            self.blocks[-1] += "\n" + block
-        else:
-            self.blocks.append(block)
 
     def said(self, text: "str | None") -> None:
         if text:
@@ -160,16 +211,16 @@ class Page:
             self.end()
             words = inner(node)
             if words:
-                self.add(f"{'#' * HEADINGS[tag]} {words}")
+                self.blocks.append(f"{'#' * HEADINGS[tag]} {words}")
         elif tag == "pre":
             self.end()
             code = "".join(node.itertext()).strip("\n")
             fence = "~~~" if "```" in code else "```"
             if code.strip():
-                self.add(f"{fence}\n{code}\n{fence}")
+                self.blocks.append(f"{fence}\n{code}\n{fence}")
         elif tag == "table" and (rows := cells(node)):
             self.end()
-            self.add(as_table(rows))
+            self.blocks.append(as_table(rows))
         elif tag == "br":
             self.line.append("\n")
         elif tag == "code":

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
 from habilis.prompts import Prompts
 from habilis.rundir import atomic_write
 from habilis.rundir.files import sync
@@ -69,6 +70,7 @@ class Exporter:
             parcels = await self._parcels(chosen, layout)
             rows = [layout.put(parcel) for parcel in parcels]
             notes = layout.finish(parcels, rows)
+            await asyncio.to_thread(mask_below, folder)
             await asyncio.to_thread(self._write_manifest, folder, kind, rows)
             archived = put_in_place(folder, target)
         if self._records and any(row.redacted for row in rows):
@@ -226,14 +228,30 @@ def _free_name(target: Path) -> Path:
     return name
 
 
+def mask_below(folder: Path) -> None:
+    """Take the secrets of this process out of every file below `folder`, whatever rules of redaction are in force."""
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+            clean = MASKER.document(content) if path.suffix in (".json", ".jsonl") else MASKER.data(content)
+            if clean is not content:
+                path.write_bytes(clean)
+
+
 def digests_below(folder: Path) -> dict[str, str]:
     """The digest of every file below `folder`, but for its manifest; links are not followed."""
     found = {}
     for path in sorted(path for path in folder.rglob("*") if path.is_file() or path.is_symlink()):
         name = path.relative_to(folder).as_posix()
         if name != MANIFEST and "__pycache__" not in path.parts:
-            found[name] = LINK if path.is_symlink() else hashlib.sha256(path.read_bytes()).hexdigest()
+            found[name] = LINK if path.is_symlink() else content_digest(path)
     return found
+
+
+def content_digest(path: Path) -> str:
+    """The digest of a file's content, of which no more than a block is ever held."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 @contextlib.contextmanager

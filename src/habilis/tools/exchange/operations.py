@@ -6,8 +6,10 @@ nothing of either is granted by importing it.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from habilis.core.errors import UserError
@@ -18,6 +20,7 @@ from habilis.tools.external.openapi.operations import Operation, operations
 from habilis.tools.names import safe_name
 
 DOCUMENT_S = 60.0
+MAX_SCHEMES = 100
 MEDIA = ("application/json", "application/x-www-form-urlencoded", "text/plain", "*/*", "")
 OUTPUT = """class OutputModel(BaseModel):
     status: int | None = None
@@ -33,14 +36,15 @@ def is_document(source: str) -> bool:
 async def tools_of(source: str) -> list[Found | Unfit]:
     """The operations of the document at `source` as sources of tools. Raises `UserError` where it is none."""
     document = await read_document(source, timeout_s=DOCUMENT_S)
-    secrets = {_key(secret): secret for secret in _schemes(document).values()}
-    found = operations(document, None, [secret["name"] for secret in secrets.values()])
+    schemes = _schemes(document)
+    names = [secret["name"] for secret in schemes.values()]
+    found = await asyncio.to_thread(operations, document, None, names)
     if not found:
         raise UserError(f"{source} holds no operation")
-    return [_tool(document, operation, f"{source}#{operation.name}") for operation in found]
+    return [_tool(document, operation, schemes, f"{source}#{operation.name}") for operation in found]
 
 
-def _tool(document: Document, operation: Operation, label: str) -> Found | Unfit:
+def _tool(document: Document, operation: Operation, schemes: Mapping[str, dict[str, str]], label: str) -> Found | Unfit:
     if operation.unusable:
         return Unfit(label, operation.unusable, True)
     if operation.media not in MEDIA and not operation.media.endswith("+json"):
@@ -48,7 +52,7 @@ def _tool(document: Document, operation: Operation, label: str) -> Found | Unfit
     if operation.method == "head":
         return Unfit(label, "it gives no content", True)
     name = safe_name(operation.name)
-    secret = _secret(document, operation)
+    secret = _secret(document, operation, schemes)
     notes = f"asks for {host_of(operation.url)}" + (f" and the variable {secret['env']}" if secret else "")
     return Found(label, name, source_of(operation, name, secret).encode("utf-8"), notes=(notes,))
 
@@ -106,8 +110,9 @@ def _schemes(document: Document) -> dict[str, dict[str, str]]:
     holder = document.tree if document.is_swagger else document.mapping(document.tree, "components")
     key = "securityDefinitions" if document.is_swagger else "securitySchemes"
     found = {}
-    for name in document.mapping(holder, key):
-        said = document.mapping(document.mapping(holder, key), name)
+    schemes = document.mapping(holder, key)
+    for name in islice(schemes, MAX_SCHEMES):
+        said = document.mapping(schemes, name)
         kind, scheme = said.get("type"), str(said.get("scheme", "")).lower()
         if kind == "apiKey" and said.get("in") in ("header", "query") and isinstance(said.get("name"), str):
             found[name] = {"place": said["in"], "name": said["name"], "before": ""}
@@ -118,24 +123,10 @@ def _schemes(document: Document) -> dict[str, dict[str, str]]:
     return found
 
 
-def _secret(document: Document, operation: Operation) -> dict[str, str] | None:
+def _secret(document: Document, operation: Operation, schemes: Mapping[str, dict[str, str]]) -> dict[str, str] | None:
     """How this operation is told who asks, and the name of the variable; None where nobody is asked for."""
-    schemes = _schemes(document)
-    wanted = _security(document, operation)
-    name = next((name for name in wanted if name in schemes), None)
+    name = next((name for name in operation.security if name in schemes), None)
     return {"env": _variable(document), **schemes[name]} if name else None
-
-
-def _security(document: Document, operation: Operation) -> list[str]:
-    for path in document.mapping(document.tree, "paths"):
-        item = document.mapping(document.tree["paths"], path)
-        said = document.mapping(item, operation.method)
-        if said and operation.url.endswith(path if path.startswith("/") else f"/{path}"):
-            rows = said.get("security", document.tree.get("security"))
-            return (
-                [str(name) for row in rows if isinstance(row, dict) for name in row] if isinstance(rows, list) else []
-            )
-    return []
 
 
 def _variable(document: Document) -> str:
@@ -146,7 +137,3 @@ def _variable(document: Document) -> str:
         plain if re.match(r"[A-Z]", plain) and not re.match(r"HABILIS|LD|PYTHON", plain) else f"API_{plain}".strip("_")
     )
     return f"{plain}_API_KEY"
-
-
-def _key(secret: Mapping[str, str]) -> str:
-    return f"{secret['place']} {secret['name']}"

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from habilis.core.errors import UserError
 from habilis.tools.confined import Refused, read_confined
 from habilis.tools.contract import MAX_SOURCE_BYTES
@@ -28,7 +26,7 @@ MAX_RECORDS_BYTES = 64 << 20
 OUT_OF_USE = ("archive", "quarantine", "retired")
 _OURS = frozenset({".aside", ".catalogue.json", ".index", ".lock", ".names", "__pycache__", "report.json", MANIFEST})
 """What a library or Python itself leaves beside tools: no loss, and no line."""
-_MAX_MANIFEST_BYTES = 8 << 20
+MAX_MANIFEST_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -135,7 +133,7 @@ class _Look:
     def _exported(self, folder: Path, label: str) -> list[Found | Unfit] | None:
         """What an export's manifest names; None where the file is no such manifest."""
         try:
-            text = read_confined(folder / MANIFEST, [self._root], _MAX_MANIFEST_BYTES)
+            text = read_confined(folder / MANIFEST, [self._root], MAX_MANIFEST_BYTES)
             manifest = ExportManifest.model_validate_json(text)
         except (Refused, ValueError, RecursionError):
             return None
@@ -192,7 +190,7 @@ class _Look:
     def _manifest(self, path: Path, digest: str, notes: list[str]) -> Manifest | None:
         """The manifest at `path` if it tells of the source with this digest."""
         try:
-            manifest = Manifest.model_validate_json(read_confined(path, [self._root], _MAX_MANIFEST_BYTES))
+            manifest = Manifest.model_validate_json(read_confined(path, [self._root], MAX_MANIFEST_BYTES))
         except (Refused, ValueError, RecursionError):
             notes.append("its manifest cannot be read and does not count")
             return None
@@ -214,18 +212,24 @@ class _Look:
         found: dict[str, RecordedCall] = {}
         broken = 0
         for line in filter(bytes.strip, lines):
-            try:
-                call = RecordedCall.model_validate(json.loads(line))
-            except (ValueError, RecursionError, ValidationError):
-                broken += 1
-                continue
-            if all(_can_be_laid_out(name, call.files) for name in call.files):
+            call = recorded_call(line)
+            if call is not None and all(_can_be_laid_out(name, call.files) for name in call.files):
                 found[call.call_id] = call
             else:
                 broken += 1
         if broken:
             notes.append(f"{broken} of its recorded calls cannot be read")
         return tuple(found.values())
+
+
+def recorded_call(line: bytes) -> RecordedCall | None:
+    """The call that a line of records tells of; None for one that is none, or longer than any of ours."""
+    if len(line) > MAX_CALL_BYTES:
+        return None
+    try:
+        return RecordedCall.model_validate(json.loads(line))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _text(name: str) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from habilis.config import ExchangeSettings
+from habilis.core.masker import MASKER
 from habilis.core.types import Traffic
 from habilis.tools.records import RecordedCall
 
@@ -115,7 +116,12 @@ class Redaction:
         return RecordedCall.model_validate({**call.model_dump(), **clean, **update}), files
 
     def secrets_in(self, source: str) -> list[str]:
-        """Each thing in a source that can hardly be anything but a secret, by its line; nothing where that is off."""
+        """Each thing in a source that can hardly be anything but a secret, by its line; where that is off, those alone
+        that this process was told of."""
+        text = source.encode("utf-8", "replace")
+        if MASKER.sees(text):
+            lines = enumerate(text.split(b"\n"), 1)
+            return [f"line {number}: a secret of yours" for number, line in lines if MASKER.sees(line)] or ["a secret"]
         if "secrets" not in self.rules:
             return []
         found = ((m.start(), word) for pattern, word in _CERTAIN for m in pattern.finditer(source))

@@ -7,17 +7,17 @@ own JSON schemas. Each call runs in the sandbox. A new generation of the library
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import logging
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from habilis.core.errors import HabilisError
+from habilis.core.signals import hearing
 from habilis.core.types import CallError, CallOutcome
 from habilis.models.naming import unique_names
+from habilis.models.schemas import checker_of
 from habilis.tools.exchange.stdio import Lines, Output, taken
 from habilis.tools.library import Library, Tool
 from habilis.tools.records import set_error
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 PAGE = 200
 """Tools in one reply to a client that asks for the list; it asks for the next page with the cursor of this one."""
+QUICK_CHARS = 10_000
+"""An output of so many characters is checked at once, a longer one in a thread."""
+MAX_STEPS = 1_000_000
+"""Keywords that are evaluated for one output at most."""
 LOOK_S = 0.5
 """Seconds between two looks at whether the library has changed."""
 SOURCES, META_SOURCE, META_DIGEST = "habilis://tools/", "habilis/source", "habilis/digest"
@@ -48,7 +52,6 @@ class Service:
         self._sessions: set[Any] = set()
         self._stamp: object = None
         self._tools: dict[str, Tool] = {}
-        self._fits: dict[str, Any] = {}
         self.reload()
 
     def reload(self) -> bool:
@@ -63,7 +66,6 @@ class Service:
         tools = self._caller.tools()
         names = unique_names([tool.spec.name for tool in tools])
         self._tools = dict(zip(names, tools, strict=True))
-        self._fits.clear()
         return before != {name: tool.version for name, tool in self._tools.items()}
 
     def server(self) -> Server[Any]:
@@ -146,27 +148,30 @@ class Service:
             return _failed(CallError(kind="denied", message="; ".join(missing)))
         async with self._room:
             outcome = await _whole(asyncio.create_task(self._caller.call(tool, params.arguments or {})))
-        return self._result(tool, outcome)
+        return await self._result(tool, outcome)
 
-    def _result(self, tool: Tool, outcome: CallOutcome) -> types.CallToolResult:
+    async def _result(self, tool: Tool, outcome: CallOutcome) -> types.CallToolResult:
         import mcp_types as types
 
         if outcome.error is not None:
             return _failed(outcome.error, outcome.refused)
-        text = types.TextContent(type="text", text=json.dumps(outcome.output, ensure_ascii=False))
-        fits = isinstance(outcome.output, dict) and self._validator(tool).is_valid(outcome.output)
+        heavy = isinstance(outcome.output, str)  # JSON that was too much to be read
+        said = outcome.output if heavy else json.dumps(outcome.output, ensure_ascii=False)
+        text = types.TextContent(type="text", text=said)
+        fits = isinstance(outcome.output, dict) and await self._fits(tool, outcome.output, len(text.text))
         failed = bool(set_error(outcome.output)) or (_structured(tool) and not fits)
         return types.CallToolResult(
             content=[text], structured_content=outcome.output if fits else None, is_error=failed
         )
 
-    def _validator(self, tool: Tool) -> Any:
-        from jsonschema import Draft202012Validator
-
-        key = f"{tool.name}@{tool.version}"
-        if key not in self._fits:
-            self._fits[key] = Draft202012Validator(tool.output_schema)
-        return self._fits[key]
+    async def _fits(self, tool: Tool, output: Any, chars: int) -> bool:
+        """Whether an output fits its tool's schema; what is too much to check does not. Long ones hold nobody up."""
+        checker = checker_of(json.dumps(tool.output_schema, sort_keys=True))
+        if checker is None:
+            return False
+        if chars < QUICK_CHARS:
+            return checker.fits(output)
+        return await asyncio.to_thread(checker.fits, output, steps=MAX_STEPS)
 
 
 async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction | None = None) -> None:
@@ -181,7 +186,7 @@ async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction 
     with taken() as (source, target):
         lines = Lines(source)
         output = Output(target, lines.close)
-        with _ending(lines):
+        with hearing({signal.SIGTERM: lines.close, signal.SIGHUP: lines.close}):  # the end of the input
             async with stdio_server(cast(Any, lines), cast(Any, output)) as (reading, writing):
                 watching = asyncio.create_task(service.watch())
                 try:
@@ -190,20 +195,6 @@ async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction 
                     watching.cancel()
                     await asyncio.wait([watching])
         await output.aclose()
-
-
-@contextlib.contextmanager
-def _ending(lines: Lines) -> Iterator[None]:
-    """While the block runs, a signal to stop is the end of the input."""
-    loop = asyncio.get_running_loop()
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    for number in numbers:
-        loop.add_signal_handler(number, lines.close)
-    try:
-        yield
-    finally:
-        for number in numbers:
-            loop.remove_signal_handler(number)
 
 
 async def _whole(call: asyncio.Task[CallOutcome]) -> CallOutcome:

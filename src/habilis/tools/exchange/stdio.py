@@ -14,6 +14,8 @@ import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 
+from habilis.core.masker import MASKER
+
 MAX_LINE = 32 << 20
 """Bytes of one message; a longer one ends the connection."""
 DRAIN_S = 2.0
@@ -71,7 +73,7 @@ class Output:
         self._thread.start()
 
     async def write(self, text: str) -> None:
-        self._waiting.put(text.encode("utf-8", "replace"))
+        self._waiting.put(MASKER.document(text.encode("utf-8", "replace")))
 
     async def flush(self) -> None:
         """Nothing is held back."""

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from habilis.core.errors import UserError
-from habilis.tools.exchange.exporting import digests_below
+from habilis.tools.confined import Refused, read_confined
+from habilis.tools.exchange.exporting import content_digest, digests_below
+from habilis.tools.exchange.reading import MAX_MANIFEST_BYTES, MAX_RECORDS_BYTES, recorded_call
 from habilis.tools.exchange.words import MANIFEST, ExportManifest
 from habilis.tools.library import Broken, Library
 from habilis.tools.library.catalogue import tool_files
-from habilis.tools.library.tool import digest_of
-from habilis.tools.records import RecordedCall
 
 
 @dataclass(frozen=True)
@@ -43,8 +40,8 @@ def verified(folder: Path) -> Verified:
 
 def _export(folder: Path) -> Verified:
     try:
-        manifest = ExportManifest.model_validate_json((folder / MANIFEST).read_bytes())
-    except (ValueError, RecursionError) as error:
+        manifest = ExportManifest.model_validate_json(read_confined(folder / MANIFEST, [folder], MAX_MANIFEST_BYTES))
+    except (Refused, ValueError, RecursionError) as error:
         raise UserError(f"{folder / MANIFEST} cannot be read: {_first_line(error)}") from None
     found, said = digests_below(folder), manifest.files
     lines = [f"{name}: it is not there" for name in said if name not in found]
@@ -68,23 +65,24 @@ def _library(folder: Path) -> Verified:
             lines.append(f"{entry.file}: {entry.reason}")
     content = library.store.path("x").parent / "files"
     for path in sorted(content.iterdir()) if content.is_dir() else ():
-        if path.is_file() and digest_of(path.read_bytes()) != path.name:
+        if path.is_file() and (path.is_symlink() or content_digest(path) != path.name):
             lines.append(f"records/files/{path.name}: its content is another")
     records = sorted(content.parent.glob("*.jsonl"))
     for path in records:
-        lines += [f"records/{path.name}: {problem}" for problem in _records(path)]
+        lines += [f"records/{path.name}: {problem}" for problem in _records(path, folder)]
     return Verified("library", len(names), len(names) + len(records), tuple(lines))
 
 
-def _records(path: Path) -> list[str]:
-    problems = []
-    for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
-        if line.strip():
-            try:
-                RecordedCall.model_validate(json.loads(line))
-            except (ValueError, RecursionError, ValidationError):
-                problems.append(f"line {number} is no recorded call")
-    return problems
+def _records(path: Path, folder: Path) -> list[str]:
+    try:
+        lines = read_confined(path, [folder], MAX_RECORDS_BYTES).split(b"\n")
+    except Refused as refused:
+        return [str(refused)]
+    return [
+        f"line {number} is no recorded call"
+        for number, line in enumerate(lines, 1)
+        if line.strip() and recorded_call(line) is None
+    ]
 
 
 def _first_line(error: Exception) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from habilis.config import AuthSettings, secret
-from habilis.tools.capabilities.secrets import Secrets
+from habilis.config import AuthSettings, key, tell_auth
+from habilis.core.masker import MASKER
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -21,7 +21,6 @@ class Credentials:
     name: str = ""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     query: Mapping[str, str] = field(default_factory=dict, repr=False)
-    secrets: Secrets = field(default_factory=lambda: Secrets({}), repr=False)
 
     @property
     def hidden(self) -> tuple[str, ...]:
@@ -32,7 +31,7 @@ class Credentials:
         """Keep the secret out of what HTTP clients log, which is addresses; returns what ends that."""
         if not self.query:
             return lambda: None
-        mask = _Mask(self.secrets)
+        mask = _Mask()
         loggers = [logging.getLogger(name) for name in ("httpx", "httpx2")]
         for logger in loggers:
             logger.addFilter(mask)
@@ -45,12 +44,8 @@ class Credentials:
 
 
 class _Mask(logging.Filter):
-    def __init__(self, secrets: Secrets) -> None:
-        super().__init__()
-        self._secrets = secrets
-
     def filter(self, record: logging.LogRecord) -> bool:
-        record.msg, record.args = self._secrets.text(record.getMessage()), None
+        record.msg, record.args = MASKER.text(record.getMessage()), None
         return True
 
 
@@ -58,25 +53,28 @@ NOBODY = Credentials()
 
 
 def credentials(said: AuthSettings | None) -> Credentials | None:
-    """What `said` makes of the secret's value; None where the variable is not set."""
+    """What `said` makes of the secret's value; None where the variable is not set.
+
+    Raises `UserError` for one that no header can carry.
+    """
     if said is None:
         return NOBODY
-    value = secret(said.secret_env)
-    if value is None:
+    told = tell_auth(said.secret_env)
+    value = told.strip() if told and said.scheme == "basic" else key(said.secret_env)
+    if not value:
         return None
-    coded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode("ascii")
     headers: dict[str, str] = {}
     query: dict[str, str] = {}
     if said.header:
-        headers[said.header] = value.strip()
+        headers[said.header] = value
     elif said.query:
-        query[said.query] = value.strip()
+        query[said.query] = value
+    elif said.scheme == "basic":
+        coded = base64.b64encode(value.encode("utf-8", "surrogateescape")).decode("ascii")
+        headers["Authorization"] = f"Basic {coded}"
     else:
-        headers["Authorization"] = f"Basic {coded}" if said.scheme == "basic" else f"Bearer {value.strip()}"
-    parts = {said.secret_env: value}
-    if said.scheme == "basic":  # a service that repeats the password alone must not give it away
-        parts[f"{said.secret_env} (password)"] = value.partition(":")[2].strip()
-    return Credentials(said.secret_env, headers, query, Secrets(parts))
+        headers["Authorization"] = f"Bearer {value}"
+    return Credentials(said.secret_env, headers, query)
 
 
 def hidden_names(said: AuthSettings | None) -> tuple[str, ...]:

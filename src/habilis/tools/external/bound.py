@@ -13,6 +13,7 @@ from typing import Any
 
 from habilis.core.errors import UserError
 from habilis.core.events import Event, Notice
+from habilis.core.masker import MASKER
 from habilis.core.ports import ExternalTool, ToolSource
 from habilis.core.types import CallOutcome, Effects, ToolCard, ToolSpec
 from habilis.models.naming import provider_name, unique_names
@@ -89,7 +90,7 @@ class BoundTool:
     async def call(self, arguments: Mapping[str, Any], workspace: Path) -> CallOutcome:
         """Run it with arguments that fit its schema. A failure is a value."""
         started = time.monotonic()
-        outcome = await self.tool.call(arguments, workspace=workspace)
+        outcome = MASKER.outcome(await self.tool.call(arguments, workspace=workspace))
         return outcome.model_copy(update={"seconds": round(time.monotonic() - started, 3), "level": "external"})
 
 

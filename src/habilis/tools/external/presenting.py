@@ -16,6 +16,8 @@ MAX_FIELD_CHARS = 300
 MAX_SCHEMA_CHARS = 12_000
 MAX_DEPTH = 12
 MAX_PARAMETERS = 64
+MAX_RAW_CHARS, MAX_RAW_DEPTH = 100_000, 40
+"""What is kept at all of a schema that a source gives: characters of JSON, and levels."""
 _DROPPED = {"pattern": str, "patternProperties": dict, "examples": list, "title": str, "$comment": str}
 _KEPT_OF_LONG = ("type", "description", "enum", "items", "default")
 
@@ -24,6 +26,27 @@ def presented(spec: ToolSpec, name: str) -> ToolSpec:
     """`spec` under the name `name`, as models are shown it."""
     description = one_line(spec.description, MAX_DESCRIPTION_CHARS) or f"The tool {name}."
     return ToolSpec(name=name, description=description, parameters=bounded_schema(spec.parameters))
+
+
+def kept(spec: ToolSpec) -> ToolSpec:
+    """As much of `spec` as is kept, before anything is made of it: a schema beyond the bounds takes any arguments."""
+    schema = spec.parameters if is_within(spec.parameters, MAX_RAW_CHARS, MAX_RAW_DEPTH) else {"type": "object"}
+    return ToolSpec(name=spec.name, description=spec.description[: 4 * MAX_DESCRIPTION_CHARS], parameters=schema)
+
+
+def is_within(value: Any, chars: int, depth: int) -> bool:
+    """Whether a value of JSON has about so many characters and levels at most; looks no further than that."""
+    waiting = [(value, 1)]
+    while waiting and chars >= 0:
+        node, level = waiting.pop()
+        chars -= len(node) + 2 if isinstance(node, str) else 4
+        if isinstance(node, (dict, list)):
+            if level > depth or 2 * len(node) > chars:
+                return False
+            if isinstance(node, dict):
+                chars -= sum(len(str(key)) for key in node)
+            waiting += [(inner, level + 1) for inner in (node.values() if isinstance(node, dict) else node)]
+    return chars >= 0
 
 
 def one_line(text: str, limit: int) -> str:
@@ -61,11 +84,14 @@ def _shortened(value: Any, depth: int = 0) -> Any:
 
 def _flattened(schema: JsonSchema) -> JsonSchema:
     """Of a schema that is too long, the parameters alone, the required ones first, each with its type."""
-    required = [name for name in schema.get("required", ()) if name in schema["properties"]]
-    names = dict.fromkeys([*required, *schema["properties"]])
+    said = schema.get("required")
+    said = said if isinstance(said, list) else []
+    fields = {name: field for name, field in schema["properties"].items() if len(name) <= MAX_FIELD_CHARS}
+    required = [name for name in said if isinstance(name, str) and name in fields]
+    names = dict.fromkeys([*required, *fields])
     room = MAX_SCHEMA_CHARS // max(1, min(len(names), MAX_PARAMETERS))
-    properties = {name: _flat(schema["properties"][name], room) for name in list(names)[:MAX_PARAMETERS]}
-    return {"type": "object", "properties": properties, "required": required}
+    properties = {name: _flat(fields[name], room) for name in list(names)[:MAX_PARAMETERS]}
+    return {"type": "object", "properties": properties, "required": [name for name in required if name in properties]}
 
 
 def _flat(field: Any, room: int) -> JsonSchema:

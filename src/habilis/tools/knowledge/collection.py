@@ -8,29 +8,32 @@ import fcntl
 import hashlib
 import os
 import sqlite3
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from habilis.core.errors import UserError
-from habilis.tools.documents import Extracted, Extractor, Part, Raw, decoded
-from habilis.tools.documents.decoding import declared_in
+from habilis.tools.documents import Extracted, Extractor, Part, Raw
+from habilis.tools.documents.chunks import Chunk
 from habilis.tools.documents.extracting import Kind
-from habilis.tools.knowledge.blocks import blocks_of
-from habilis.tools.knowledge.chunks import Chunk, chunks_of
+from habilis.tools.documents.passages import passages, plain_text
 from habilis.tools.knowledge.folder import Found, content_of, files_in
 from habilis.tools.knowledge.store import Document, Hit, Store
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx"})
 HTML = frozenset({".html", ".htm", ".xhtml"})
-NO_TEXT = "is no text, HTML or PDF"
+_MOST_HERE = 1 << 20
+"""Bytes of a plain text that is read in this process; what is longer is read in the sandbox, within its limits."""
 _BATCH_FILES, _BATCH_BYTES = 64, 16 << 20
 _YOUNG_NS = 2_000_000_000
 """A file that changed so shortly before it was read may change again without looking different."""
 _PAUSE_S = 0.1
 _T = TypeVar("_T")
+Going = Callable[[Sequence[Any]], Iterator[Any]]
+"""Goes through items as long as somebody waits for what is made of them."""
 
 
 class Collection:
@@ -68,7 +71,7 @@ class Collection:
         Raises `UserError` when the folder cannot be read or the index cannot be written.
         """
         try:
-            found, known = await _apart(lambda: (files_in(self.folder, self._most_bytes), self._store.documents()))
+            found, known = await _apart(lambda _: (files_in(self.folder, self._most_bytes), self._store.documents()))
             if not _changed(found, known):
                 return []
             async with self._turn():
@@ -79,11 +82,11 @@ class Collection:
             raise UserError(f"knowledge.folders: the index of {self.folder} cannot be written: {error}") from None
 
     async def documents(self) -> dict[str, Document]:
-        return await _apart(self._store.documents)
+        return await _apart(lambda _: self._store.documents())
 
     async def search(self, query: str, k: int, threshold: float) -> list[Hit]:
         """The passages nearest to `query`, best first."""
-        return await _apart(lambda: self._store.search(query, k, threshold))
+        return await _apart(lambda _: self._store.search(query, k, threshold))
 
     # --- following -----------------------------------------------------------------------------------------------
 
@@ -92,7 +95,7 @@ class Collection:
         there = {one.name for one in found}
         gone = [name for name in known if name not in there]
         if gone:
-            await _apart(lambda: self._store.put((), gone))
+            await _apart(lambda going: self._store.put((), going(gone)))
         lines: list[str] = []
         for batch in _batches([one for one in found if _differs(one, known)]):
             lines += await self._batch(batch, known)
@@ -100,20 +103,20 @@ class Collection:
 
     async def _batch(self, batch: Sequence[Found], known: dict[str, Document]) -> list[str]:
         """Read the documents of `batch`, in place of what was known of them. Returns a line for each problem."""
-        read = await _apart(lambda: [self._read(one) for one in batch])
+        read = await _apart(lambda going: [self._read(one) for one in going(batch)])
         same = [document for document, _ in read if _is_same(document, known.get(document.name))]
         fresh = [(document, given) for document, given in read if document not in same]
         raws = [given for _, given in fresh if isinstance(given, Raw)]
         extracted = iter(await self._extractor.extract(raws) if raws else ())
         whole = [(d, next(extracted) if isinstance(given, Raw) else given) for d, given in fresh]
-        made = await _apart(lambda: [self._chunked(document, given) for document, given in whole])
-        await _apart(lambda: self._keep(made, same))
+        made = await _apart(lambda going: [self._chunked(document, given) for document, given in going(whole)])
+        await _apart(lambda going: self._keep(made, same, going))
         told = [(document.name, document.problem or document.note) for document, _ in made]
         return [f"{name or self.name}: {text}" for name, text in told if text]
 
-    def _keep(self, made: Sequence[tuple[Document, Sequence[Chunk]]], same: Sequence[Document]) -> None:
+    def _keep(self, made: Sequence[tuple[Document, Sequence[Chunk]]], same: Sequence[Document], going: Going) -> None:
         if made:
-            self._store.put(made)
+            self._store.put((document, going(chunks)) for document, chunks in made)
         if same:
             self._store.touch(same)
 
@@ -125,18 +128,16 @@ class Collection:
         if isinstance(content, str):
             return document, Extracted(problem=content)
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-        return Document(one.name, one.size, changed, digest), _given(one.name, content)
+        return Document(one.name, one.size, changed, digest), _given(one.name, content, self._chunk_tokens)
 
     def _chunked(self, document: Document, given: Extracted) -> tuple[Document, list[Chunk]]:
-        suffix = PurePosixPath(document.name).suffix.lower()
-        chunks: list[Chunk] = []
-        for part in given.parts:
-            markdown = suffix in MARKDOWN | HTML and part.page is None
-            chunks += chunks_of(blocks_of(part.text, markdown=markdown, page=part.page), self._chunk_tokens)
-        if suffix in HTML:  # what was read is not what stands in the file, line by line
-            chunks = [replace(chunk, first_line=0, last_line=0) for chunk in chunks]
+        chunks, note = list(given.passages), given.note
+        if given.parts:
+            parts = [(part.text, part.page) for part in given.parts]
+            chunks, more = passages(parts, _kind(document.name), self._chunk_tokens)
+            note = "; ".join(filter(None, (note, more)))
         problem = given.problem or ("" if chunks else "is empty")
-        looked = replace(document, problem=problem, note=given.note)
+        looked = replace(document, problem=problem, note=note)
         return (replace(looked, changed=-1, digest="") if given.ours else looked), chunks
 
     @contextlib.asynccontextmanager
@@ -174,18 +175,19 @@ def _is_same(now: Document, before: Document | None) -> bool:
     return before is not None and bool(now.digest) and now.digest == before.digest
 
 
-def _given(name: str, content: bytes) -> Raw | Extracted:
+def _given(name: str, content: bytes, passage_tokens: int) -> Raw | Extracted:
+    kind = "pdf" if content.startswith(b"%PDF-") else _kind(name)
+    if kind in ("html", "pdf") or len(content) > _MOST_HERE:
+        return Raw(kind, content, passage_tokens=passage_tokens)
+    text, note, problem = plain_text(content)
+    return Extracted(problem=problem) if problem else Extracted(parts=(Part(text=text),), note=note)
+
+
+def _kind(name: str) -> Kind:
     suffix = PurePosixPath(name).suffix.lower()
-    if suffix == ".pdf" or content.startswith(b"%PDF-"):
-        return Raw("pdf", content)
-    kind: Kind | None = "html" if suffix in HTML else None
-    text = decoded(content, declared_in(content) if kind else None)
-    if text is None:
-        return Extracted(problem=NO_TEXT)
-    if kind:
-        return Raw(kind, text.text.encode("utf-8", "replace"))
-    note = f"is not UTF-8, read as {text.encoding}" if text.guessed else ""
-    return Extracted(parts=(Part(text=text.text.encode("utf-8", "replace").decode("utf-8")),), note=note)
+    if suffix == ".pdf":
+        return "pdf"
+    return "html" if suffix in HTML else "markdown" if suffix in MARKDOWN else "text"
 
 
 def _batches(found: Sequence[Found]) -> Iterator[list[Found]]:
@@ -209,11 +211,26 @@ def _locked(descriptor: int) -> bool:
     return True
 
 
-async def _apart(work: Callable[[], _T]) -> _T:
-    """`work` in a thread. Cancelled, it is waited for: it takes moments, and nothing may go on behind our back."""
-    running = asyncio.ensure_future(asyncio.to_thread(work))
+async def _apart(work: Callable[[Going], _T]) -> _T:
+    """`work` in a thread. Cancelled, it ends at the next item that it goes through by what it is given, and is waited
+    for: nothing may go on behind our back."""
+    left = threading.Event()
+
+    def going(items: Sequence[Any]) -> Iterator[Any]:
+        for item in items:
+            if left.is_set():
+                raise _BrokenOff
+            yield item
+
+    running = asyncio.ensure_future(asyncio.to_thread(work, going))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
+        left.set()
         await asyncio.wait([running])
+        running.exception()  # heard of, and nobody's matter any more
         raise
+
+
+class _BrokenOff(Exception):
+    """Nobody wants any more what a thread is doing."""

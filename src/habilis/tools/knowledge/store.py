@@ -12,12 +12,12 @@ import json
 import sqlite3
 import threading
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from habilis.tools.knowledge.chunks import Chunk
+from habilis.tools.documents.chunks import Chunk
 from habilis.tools.retrieval.formula import Field, impacts_of, rarity
 from habilis.tools.retrieval.words import faint_terms, terms
 
@@ -34,6 +34,8 @@ _K1 = 1.0
 _FAINT = 0.5
 _KIN, _KIN_PREFIX, _KIN_SHARE, _KIN_MOST = 0.4, 4, 0.6, 200
 """A word that no passage has counts as this much of words with the same beginning (letters, share of the longer)."""
+_MOST_FRESH = 200_000
+"""Terms of new passages that are held in memory before they are written; a document may be all different words."""
 _MOST_SEGMENTS, _MOST_DEAD = 100, 500
 _SCHEMA = """
 create table if not exists about (key text primary key, value);
@@ -191,7 +193,7 @@ class Store:
 
     # --- change --------------------------------------------------------------------------------------------------
 
-    def put(self, documents: Iterable[tuple[Document, Sequence[Chunk]]], gone: Iterable[str] = ()) -> None:
+    def put(self, documents: Iterable[tuple[Document, Iterable[Chunk]]], gone: Iterable[str] = ()) -> None:
         """Put documents in, in place of those of the same name, and take `gone` out, all in one step."""
         with self._guard, self._change():
             fresh: dict[str, tuple[array[int], array[float]]] = {}
@@ -200,13 +202,18 @@ class Store:
             for document, chunks in documents:
                 self._remove(document.name)
                 self._insert(document, chunks, fresh)
-            if fresh:
-                segment = 1 + (self._base.execute("select max(segment) from postings").fetchone()[0] or 0)
-                rows = ((t, segment, n.tobytes(), i.tobytes()) for t, (n, i) in sorted(fresh.items()))
-                self._base.executemany("insert into postings values (?, ?, ?, ?)", rows)
-                self._tell("segments", self._told("segments") + 1)
+            self._write(fresh)
             if self._told("segments") > _MOST_SEGMENTS or self._told("dead") > max(_MOST_DEAD, self.passages()):
                 self._compact()
+
+    def _write(self, fresh: dict[str, tuple[array[int], array[float]]]) -> None:
+        """Put the postings of new passages in, as a segment of their own."""
+        if fresh:
+            segment = 1 + (self._base.execute("select max(segment) from postings").fetchone()[0] or 0)
+            rows = ((t, segment, n.tobytes(), i.tobytes()) for t, (n, i) in sorted(fresh.items()))
+            self._base.executemany("insert into postings values (?, ?, ?, ?)", rows)
+            self._tell("segments", self._told("segments") + 1)
+            fresh.clear()
 
     def touch(self, documents: Iterable[Document]) -> None:
         """Note how the files of documents look now whose content is as it was."""
@@ -215,7 +222,7 @@ class Store:
             self._base.executemany("update documents set size = ?, changed = ? where name = ?", rows)
 
     def _insert(
-        self, document: Document, chunks: Sequence[Chunk], fresh: dict[str, tuple[array[int], array[float]]]
+        self, document: Document, chunks: Iterable[Chunk], fresh: dict[str, tuple[array[int], array[float]]]
     ) -> None:
         row = (*(getattr(document, key) for key in ("name", "size", "changed", "digest", "problem", "note")),)
         cursor = self._base.execute(
@@ -232,6 +239,8 @@ class Store:
                 numbers, given = fresh.setdefault(term, (array("i"), array("f")))
                 numbers.append(added or 0)
                 given.append(impact)
+            if len(fresh) > _MOST_FRESH:
+                self._write(fresh)
 
     def _remove(self, name: str) -> None:
         row = self._base.execute("select id from documents where name = ?", (name,)).fetchone()

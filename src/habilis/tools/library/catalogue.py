@@ -16,6 +16,7 @@ from pathlib import Path
 from habilis.core.errors import UserError
 from habilis.core.types import FORMAT, Effects, ToolCard
 from habilis.rundir import atomic_write
+from habilis.rundir.plain import plain_json, read_plain
 from habilis.tools.library.folder import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Library
 from habilis.tools.library.imaging import image
 from habilis.tools.library.reading import without_collecting
@@ -129,7 +130,7 @@ class _Row:
 
 def _read(folder: Path) -> dict[str, _Row]:
     try:
-        data = json.loads((folder / FILE).read_bytes())
+        data = plain_json(read_plain(folder / FILE))
         return {name: _unpacked(name, *row) for name, row in data["tools"].items()} if data["format"] == FORMAT else {}
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return {}

@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, Invocation, ToolCard
 from habilis.rundir import atomic_write
+from habilis.rundir.plain import read_plain
 from habilis.tools.aliases import Alias
 from habilis.tools.contract import Contract, ContractError, read_contract
 from habilis.tools.library.places import aside_folder, aside_root, reserved_name, settle, writer_lock
@@ -119,7 +120,7 @@ class Library:
         found = []
         for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
             try:
-                manifest = Manifest.model_validate_json(path.read_bytes())
+                manifest = Manifest.model_validate_json(read_plain(path))
             except (OSError, ValueError) as error:
                 log.warning("%s is passed over: %s", path, first_line(error))
                 continue
@@ -249,7 +250,7 @@ class Library:
         name, path = file.removesuffix(".py"), self.path / file
         stamp = self._reader.stamp(file) or ()
         try:
-            source = path.read_bytes().decode("utf-8")
+            source = read_plain(path).decode("utf-8")
             contract = read_contract(source)
         except (OSError, UnicodeDecodeError, ContractError):  # taken away or changed since we looked
             return None

@@ -27,6 +27,7 @@ from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import FORMAT
 from habilis.rundir import atomic_write, list_runs
 from habilis.rundir.files import remove_tree, sync
+from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
 from habilis.tools.library.catalogue import Catalogue
 from habilis.tools.library.imaging import image
 from habilis.tools.library.places import (
@@ -82,7 +83,7 @@ class Generations:
     def report(self, number: int) -> dict[str, Any] | None:
         """How a generation came about; None where nothing tells."""
         try:
-            found = json.loads((self.path(number) / REPORT).read_bytes())
+            found = plain_json(read_plain(self.path(number) / REPORT))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
@@ -122,7 +123,7 @@ class Generations:
     def holder(self) -> str:
         """Who writes to this library now, as they said themselves."""
         try:
-            return (self.folder / ".lock").read_text(encoding="utf-8").strip() or "another process"
+            return read_plain(self.folder / ".lock", 4_096).decode("utf-8", "replace").strip() or "another process"
         except OSError:
             return "another process"
 
@@ -244,8 +245,7 @@ class Generations:
     def _try_lock(self) -> bool:
         if self._lock is not None:
             return False
-        self.folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = open_plain(own_folder(self.folder) / ".lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -269,8 +269,7 @@ class Generations:
         if self._lock is not None:
             yield
             return
-        self.folder.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        descriptor = open_plain(own_folder(self.folder) / ".lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             self._lock = descriptor

@@ -16,7 +16,7 @@ _NOT_LINKED = {errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP, errno.EACC
 def image(source: Path, target: Path, *, but: Collection[str] = ()) -> None:
     """Fill `target` with all of `source`, files shared where the file system allows that.
 
-    Hidden files are left out, and those called as in `but`.
+    Hidden files and links are left out, and those called as in `but`.
     """
     with contextlib.ExitStack() as stack:
         here, there = (stack.enter_context(_opened(folder)) for folder in (source, target))
@@ -25,8 +25,8 @@ def image(source: Path, target: Path, *, but: Collection[str] = ()) -> None:
             if name.startswith(".") or name in but:
                 continue
             if entry.is_symlink():
-                (target / name).symlink_to((source / name).readlink())
-            elif entry.is_dir():
+                continue  # Habilis leaves none, and it may lead anywhere
+            if entry.is_dir():
                 (target / name).mkdir()
                 image(source / name, target / name, but=but)
             elif entry.is_file():

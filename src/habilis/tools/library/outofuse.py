@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from habilis.rundir.plain import read_plain
 from habilis.tools.library.drafting import Place
 from habilis.tools.library.tool import Manifest, Tool
 from habilis.tools.records import RecordedCall, RecordStore
@@ -50,7 +51,7 @@ def set_aside(folder: Path, name: str | None = None, places: Sequence[Place] = P
                 continue
             path = folder / place / f"{stem}.py"
             try:
-                manifest = Manifest.model_validate_json(path.with_suffix(".json").read_bytes())
+                manifest = Manifest.model_validate_json(read_plain(path.with_suffix(".json")))
             except (OSError, ValueError) as error:
                 log.warning("%s is passed over: %s", path.with_suffix(".json"), str(error).splitlines()[0])
                 continue

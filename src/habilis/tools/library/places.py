@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from habilis.rundir.files import sync
+from habilis.rundir.plain import open_plain, own_folder, read_plain
 from habilis.tools.names import RESERVED, safe_name, with_suffix
 
 CONVERTING = ".converting"
@@ -30,7 +31,7 @@ _STALE_S = 3600.0
 def writer_lock(library: Path) -> Iterator[None]:
     """One writer at a time, over all processes; to be held for the length of a few small writes."""
     library.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(library / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = open_plain(library / ".lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
@@ -44,8 +45,7 @@ def reserved_name(library: Path, name: str, is_taken: Callable[[str], bool]) -> 
 
     The first of `name`, `name_v02`, `name_v03` … that no tool has, no preset has, and nobody else is building.
     """
-    folder = library / ".names"
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = own_folder(library / ".names")
     base, number = safe_name(name), 0
     while True:
         number += 1
@@ -67,8 +67,7 @@ def reserved_name(library: Path, name: str, is_taken: Callable[[str], bool]) -> 
 
 def aside_root(library: Path) -> Path:
     """Where folders for what is not a tool yet lie, each named after its process; what dead ones left is removed."""
-    root = library / ".aside"
-    root.mkdir(parents=True, exist_ok=True)
+    root = own_folder(library / ".aside")
     _sweep(root)
     return root
 
@@ -87,7 +86,7 @@ def aside_folder(library: Path) -> Iterator[Path]:
 
 def _try_lock(marker: Path) -> int | None:
     """A lock on `marker`, None when somebody else holds it."""
-    descriptor = os.open(marker, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    descriptor = open_plain(marker, os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         # The one before may have removed the file between our open and our lock: then ours is nobody's mark.
@@ -156,10 +155,11 @@ def settle(library: Path) -> None:
         return
     note = generations_folder(library) / CONVERTING
     try:
-        target = note.read_text(encoding="utf-8").strip()
+        target = read_plain(note, 4_096).decode("utf-8", "replace").strip()
     except OSError:
         return
-    if not (library.parent / target).is_dir():
+    folder, _, number = target.partition("/")  # a note of somebody else may name any place
+    if folder != note.parent.name or not _NUMBER.fullmatch(number) or not (library.parent / target).is_dir():
         return
     with contextlib.suppress(FileExistsError):
         library.symlink_to(target)

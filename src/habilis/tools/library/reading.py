@@ -13,6 +13,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from habilis.rundir.plain import open_plain
 from habilis.tools.contract import MAX_SOURCE_BYTES, ContractError, read_contract
 from habilis.tools.library.remembered import Remembered, Stamp
 from habilis.tools.library.tool import Manifest, Tool, digest_of
@@ -164,7 +165,7 @@ def without_collecting() -> Iterator[None]:
 
 def _whole(path: str) -> bytes:
     """What a plain file holds. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    descriptor = open_plain(Path(path), os.O_RDONLY)
     try:
         data = more = os.read(descriptor, 1 << 16)
         while more:

@@ -17,6 +17,7 @@ from pydantic_core import from_json, to_json
 
 from habilis.core.types import FORMAT
 from habilis.rundir import atomic_write
+from habilis.rundir.plain import own_folder, read_plain
 from habilis.tools.library.tool import Manifest, Tool
 
 FILE = ".index/tools.json"
@@ -56,7 +57,7 @@ class Remembered:
             if settled(stamp, now)
         }
         with contextlib.suppress(OSError):
-            (self._folder / FILE).parent.mkdir(exist_ok=True)
+            own_folder((self._folder / FILE).parent)
             text = to_json({"format": FORMAT, "tools": rows}).decode("utf-8")
             atomic_write(self._folder / FILE, text, durable=False)
 
@@ -68,7 +69,7 @@ def settled(stamp: Stamp, now: int) -> bool:
 
 def _rows(path: Path) -> Mapping[str, Any]:
     try:
-        data = from_json(path.read_bytes())
+        data = from_json(read_plain(path))
     except (OSError, ValueError):
         return {}
     rows = data.get("tools") if isinstance(data, dict) and data.get("format") == FORMAT else None

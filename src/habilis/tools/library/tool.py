@@ -12,6 +12,7 @@ from pydantic import Field
 
 from habilis.core.types import FORMAT, Effects, Frozen, JsonSchema, ToolCard, ToolSpec
 from habilis.models.naming import provider_name
+from habilis.rundir.plain import read_plain
 from habilis.tools.aliases import Alias
 from habilis.tools.capabilities.words import Capabilities
 from habilis.tools.contract import Contract, Example
@@ -204,7 +205,7 @@ class Tool(Frozen):
 
     def source(self) -> str:
         """The source as it lies on disk. Raises OSError."""
-        return self.path.read_bytes().decode("utf-8")
+        return read_plain(self.path).decode("utf-8")
 
 
 def digest_of(source: bytes) -> str:

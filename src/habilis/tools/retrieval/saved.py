@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from habilis.core.types import Frozen
 from habilis.rundir import atomic_write
+from habilis.rundir.plain import own_folder, read_plain
 
 if TYPE_CHECKING:
     import numpy as np
@@ -84,7 +85,7 @@ def write(folder: Path, header: Header, postings: Sequence[Sequence[Posting]]) -
     )
     digest = hashlib.sha256(payload).hexdigest()
     whole = header.model_copy(update={"postings": sum(sizes), "digest": digest})
-    folder.mkdir(parents=True, exist_ok=True)
+    own_folder(folder)
     atomic_write(folder / _COLUMNS, payload)
     atomic_write(folder / _HEADER, whole.model_dump_json())
 
@@ -92,8 +93,8 @@ def write(folder: Path, header: Header, postings: Sequence[Sequence[Posting]]) -
 def read(folder: Path, parameters: str) -> Columns | None:
     """What `write` left in `folder`; None when nothing whole is there, or it was made with other `parameters`."""
     try:
-        header = Header.model_validate_json((folder / _HEADER).read_bytes())
-        payload = (folder / _COLUMNS).read_bytes()
+        header = Header.model_validate_json(read_plain(folder / _HEADER))
+        payload = read_plain(folder / _COLUMNS)
     except (OSError, ValidationError):
         return None
     if header.parameters != parameters or hashlib.sha256(payload).hexdigest() != header.digest:

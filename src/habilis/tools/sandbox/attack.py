@@ -20,6 +20,12 @@ def datagram(port: int) -> None:
         sender.sendto(b"!", ("127.0.0.1", port))
 
 
+def leave(place: str) -> None:
+    one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    with one, other:
+        one.sendto(b"!", place)
+
+
 def main() -> None:
     """Read the targets, attack each, write the list of what was not held."""
     with os.fdopen(int(os.environ["HABILIS_IN"]), "rb") as pipe:
@@ -28,6 +34,8 @@ def main() -> None:
         "read a file outside": lambda: read(target["canary"]),
         "reached a listener of the host": lambda: connect(target["port"]),
         "sent a datagram": lambda: datagram(target["port"]),
+        "sent a datagram to a unix socket": lambda: leave(target["unix"]),
+        "sent a datagram to an abstract unix socket": lambda: leave(target["abstract"]),
         "signalled another process": lambda: os.kill(target["pid"], 0),
     }
     try:

@@ -11,18 +11,28 @@ import os
 import shutil
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.tools.network import inside
 from habilis.tools.sandbox import seccomp
+from habilis.tools.sandbox.landlock import REFER, REFER_ABI, WRITE, landlock_abi
 from habilis.tools.sandbox.pipes import Pipes
 from habilis.tools.sandbox.process import run_confined
 from habilis.tools.sandbox.tenancy import Tenancy, Tenant
-from habilis.tools.sandbox.walls import confined, readable, system_paths
+from habilis.tools.sandbox.walls import HOST_NAME, confined, readable, system_paths
 from habilis.tools.sandbox.warm import SPARE_LIMITS, Server
 
 SHARED_MEMORY_BYTES = 64 << 20
+_TELLING_FILES = (
+    *("cmdline", "bootconfig", "diskstats", "partitions", "swaps", "mdstat", "modules", "interrupts", "locks", "keys"),
+    "key-users",
+)
+_TELLING_FOLDERS = ("sys", "fs", "bus", "scsi", "asound")
+"""What in /proc tells of this machine rather than of the tool's own processes. Memory, processors, load and the
+kernel's version stay: honest programs look at them to find out how much they may do."""
 
 
 def find_bwrap() -> Path | None:
@@ -48,7 +58,8 @@ class Bubblewrap:
         job = inside.furnished(job)
         async with self._tenancy.lend(job.workspace, job.read_only) as tenant:
             processes = job.limits.processes + (job.door is not None)  # the relay is one
-            policy = {"uid": tenant.uid, "limits": {"processes": tenant.sharing * processes}, **inside.policy(job)}
+            limits = {"processes": tenant.sharing * processes}
+            policy = {"uid": tenant.uid, "landlock": writing(job), "limits": limits, **inside.policy(job)}
 
             def command(pipes: Pipes) -> list[str]:
                 return [*self._walls(job, pipes, tenant), "--", *confined(job, policy)]
@@ -59,7 +70,7 @@ class Bubblewrap:
         """A warm server for calls that are confined like `job`. Raises OSError when none can be had here."""
         async with AsyncExitStack() as leave:
             tenant = await leave.enter_async_context(self._tenancy.lend(job.workspace, job.read_only))
-            policy = {"uid": tenant.uid, "serve": True, "limits": SPARE_LIMITS}
+            policy = {"uid": tenant.uid, "landlock": writing(job), "serve": True, "limits": SPARE_LIMITS}
 
             def command(pipes: Pipes) -> list[str]:
                 return [*self._walls(job, pipes, tenant), "--", *confined(job, policy)]
@@ -80,10 +91,44 @@ class Bubblewrap:
             arguments += ["--seccomp", str(pipes.hand_over(program))]
         elif tenant.uid is None:
             arguments += ["--disable-userns"]
-        arguments += ["--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev", "--remount-ro", "/dev"]
+        arguments += ["--hostname", HOST_NAME, "--proc", "/proc", *covered(), "--remount-ro", "/proc"]
+        arguments += ["--dev", "/dev", "--remount-ro", "/dev", *empty("/dev/pts")]
         arguments += ["--perms", "1777", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm"]
         arguments += ["--perms", "1777", "--size", str(job.limits.file_bytes), "--tmpfs", "/tmp"]
         return [*arguments, *mounts(job, tenant.copies), "--remount-ro", "/"]
+
+
+def writing(job: SandboxJob) -> dict[str, Any] | None:
+    """Rules of Landlock, where the kernel has it, by which nothing but the workspace and what is private is written to.
+
+    A mount that is read-only lets pipes be written to: those among the task's files lead to whoever reads them. What
+    lies below the host's /tmp is not held by this, since it lies below the tool's own as well.
+    """
+    if landlock_abi() < REFER_ABI:
+        return None
+    places = [str(job.workspace), "/tmp", "/dev"]
+    return {
+        "size": 8,
+        "handled": WRITE | REFER,
+        "handled_net": 0,
+        "scoped": 0,
+        "file_bits": WRITE,
+        "paths": [[WRITE | REFER, places]],
+    }
+
+
+@lru_cache(maxsize=1)
+def covered() -> tuple[str, ...]:
+    """Arguments that hide what tells of this machine, as far as it has that."""
+    files = [f"/proc/{name}" for name in _TELLING_FILES if Path("/proc", name).is_file()]
+    folders = [f"/proc/{name}" for name in _TELLING_FOLDERS if Path("/proc", name).is_dir()]
+    over = [argument for file in files for argument in ("--ro-bind", os.devnull, file)]
+    return (*over, *(argument for folder in folders for argument in empty(folder)))
+
+
+def empty(folder: str) -> tuple[str, ...]:
+    """Arguments that put an empty folder there, in which nothing can be made."""
+    return ("--size", "4096", "--tmpfs", folder, "--remount-ro", folder)
 
 
 def mounts(job: SandboxJob, copies: Mapping[Path, Path]) -> list[str]:

@@ -3,10 +3,11 @@
     python -s -P -S -B confine.py POLICY python -s -P -S -B guest.py
 
 POLICY is JSON, made by the back ends: `limits`, and optionally `uid` (drop to it), `scratch` (a folder to remove),
-`keep_reading` (keep CAP_DAC_READ_SEARCH over the drop), `supervise` (stay behind as a reaper of every descendant),
-`landlock` (paths and access bits), `seccomp` (a classic BPF program in base64), `relay` (what leads to a door) and
-`serve` (open the list of its children for the command, which may no longer be able to; HABILIS_CHILDREN names the
-descriptor). Imports the standard library alone and as little of it as it can: each module costs every call.
+`keep_reading` (keep CAP_DAC_READ_SEARCH over the drop), `host_name` (call the machine so, if permitted), `supervise`
+(stay behind as a reaper of every descendant), `landlock` (paths and access bits), `seccomp` (a classic BPF program in
+base64), `relay` (what leads to a door) and `serve` (open the list of its children for the command, which may no longer
+be able to; HABILIS_CHILDREN names the descriptor). Imports the standard library alone and as little of it as it can:
+each module costs every call.
 
 Sources: landlock(7), seccomp(2), capabilities(7), PR_SET_CHILD_SUBREAPER and PR_SET_PDEATHSIG in prctl(2).
 """
@@ -27,6 +28,7 @@ PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAIS
 CAP_DAC_READ_SEARCH = 2
 SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_ADD_RULE, SYS_LANDLOCK_RESTRICT_SELF = 444, 445, 446
 SYS_SECCOMP, NEW_LISTENER, WAIT_KILLABLE_RECV = {"x86_64": 317, "aarch64": 277}, 1 << 3, 1 << 5
+CLONE_NEWUTS = 0x04000000
 SWEEP_S = 5.0
 
 
@@ -35,6 +37,8 @@ def main() -> None:
     policy = json.loads(sys.argv[1])
     command = sys.argv[2:]
     supervisor = supervise(policy.get("scratch")) if policy.get("supervise") else None
+    if policy.get("host_name"):
+        call_the_machine(policy["host_name"])
     if policy.get("uid"):
         drop_user(policy["uid"], bool(policy.get("keep_reading")))
     if supervisor is not None:
@@ -63,9 +67,10 @@ def limit(limits: dict) -> None:  # type: ignore[type-arg]
         "open_files": resource.RLIMIT_NOFILE,
         "processes": resource.RLIMIT_NPROC,
         "core_bytes": resource.RLIMIT_CORE,
+        "pending_signals": getattr(resource, "RLIMIT_SIGPENDING", None),
     }
     for name, number in names.items():
-        if name not in limits:
+        if name not in limits or number is None:
             continue
         _, hard = resource.getrlimit(number)
         wanted = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
@@ -74,6 +79,17 @@ def limit(limits: dict) -> None:  # type: ignore[type-arg]
         except (ValueError, OSError):
             if sys.platform == "linux":
                 raise
+
+
+def call_the_machine(name: str) -> None:
+    """Have the machine another name for this process and all that it starts, where that is permitted."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(CLONE_NEWUTS) == 0:
+        text = name.encode()
+        libc.sethostname(text, len(text))
+        libc.setdomainname(text, len(text))
 
 
 def drop_user(uid: int, keep_reading: bool) -> None:

@@ -8,8 +8,10 @@ import ctypes
 import os
 import resource
 import signal
+import sys
 
-SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_RESTRICT_SELF = 444, 446
+SYS_LANDLOCK_CREATE_RULESET, SYS_LANDLOCK_ADD_RULE, SYS_LANDLOCK_RESTRICT_SELF = 444, 445, 446
+REFER = 1 << 13
 SCOPES = 3  # abstract unix sockets and signals
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 36, 38
 
@@ -29,7 +31,7 @@ def limit(limits: "dict[str, int]", processes: int) -> None:
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.prctl.argtypes = [ctypes.c_int, *[ctypes.c_ulong] * 4]
-LIBC.syscall.argtypes = [ctypes.c_long] * 4
+LIBC.syscall.argtypes = [ctypes.c_long] * 5
 
 
 def prctl(option: int, value: int) -> None:
@@ -38,12 +40,20 @@ def prctl(option: int, value: int) -> None:
 
 
 def new_domain() -> int:
-    """A Landlock ruleset that takes no file away, and lets what enters it reach only what is in it. Raises OSError."""
-    attributes = (ctypes.c_uint64 * 3)(0, 0, SCOPES)
-    made = LIBC.syscall(SYS_LANDLOCK_CREATE_RULESET, ctypes.addressof(attributes), ctypes.sizeof(attributes), 0)
+    """A Landlock ruleset that takes no file away, and lets what enters it reach only what is in it. Raises OSError.
+
+    It has to say that files may move from folder to folder: that right alone is gone unless a rule gives it.
+    """
+    attributes = (ctypes.c_uint64 * 3)(REFER, 0, SCOPES)
+    made = LIBC.syscall(SYS_LANDLOCK_CREATE_RULESET, ctypes.addressof(attributes), ctypes.sizeof(attributes), 0, 0)
     if made < 0:
         raise OSError(ctypes.get_errno(), "no scopes in this kernel's Landlock")
     os.set_inheritable(made, False)
+    top = os.open("/", os.O_PATH)
+    rule = ctypes.create_string_buffer(REFER.to_bytes(8, sys.byteorder) + top.to_bytes(4, sys.byteorder), 12)
+    if LIBC.syscall(SYS_LANDLOCK_ADD_RULE, made, 1, ctypes.addressof(rule), 0) != 0:
+        raise OSError(ctypes.get_errno(), "a rule of Landlock was refused")
+    os.close(top)
     return int(made)
 
 
@@ -63,7 +73,7 @@ def stand_alone(domain: int) -> None:
 def enter(domain: int) -> None:
     """Enter a domain for good; its descriptor stays open. Raises OSError."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    if LIBC.syscall(SYS_LANDLOCK_RESTRICT_SELF, domain, 0, 0) != 0:
+    if LIBC.syscall(SYS_LANDLOCK_RESTRICT_SELF, domain, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "the call's domain was refused")
 
 

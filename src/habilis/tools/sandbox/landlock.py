@@ -23,20 +23,20 @@ from habilis.tools.network import inside
 from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.process import run_confined
 from habilis.tools.sandbox.tenancy import Tenancy
-from habilis.tools.sandbox.walls import confined, private_tmp, readable, system_paths, without_private_tmp
+from habilis.tools.sandbox.walls import HOST_NAME, confined, private_tmp, readable, system_paths, without_private_tmp
 from habilis.tools.sandbox.warm import SPARE_LIMITS, Server
 
 MINIMUM_ABI = 4
 LOOK_S, SLACK = 1.0, 8
-SIGNAL_SCOPE_ABI = 6
+REFER_ABI, SIGNAL_SCOPE_ABI = 2, 6
 _CREATE_RULESET, _VERSION = 444, 1
-_EXECUTE, _WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
+_EXECUTE, WRITE, _READ, _LIST = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 _REMOVE = 1 << 4 | 1 << 5
 _MAKE_FOLDER, _MAKE_FILE, _MAKE_LINK = 1 << 7, 1 << 8, 1 << 12
-_REFER, _TRUNCATE, _DEVICE_CONTROL = 1 << 13, 1 << 14, 1 << 15
-_FILE_BITS = _EXECUTE | _WRITE | _READ | _TRUNCATE | _DEVICE_CONTROL
+REFER, _TRUNCATE, _DEVICE_CONTROL = 1 << 13, 1 << 14, 1 << 15
+_FILE_BITS = _EXECUTE | WRITE | _READ | _TRUNCATE | _DEVICE_CONTROL
 _LOOK = _EXECUTE | _READ | _LIST
-_CHANGE = _LOOK | _WRITE | _REMOVE | _MAKE_FOLDER | _MAKE_FILE | _MAKE_LINK | _REFER | _TRUNCATE
+_CHANGE = _LOOK | WRITE | _REMOVE | _MAKE_FOLDER | _MAKE_FILE | _MAKE_LINK | REFER | _TRUNCATE
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -96,6 +96,7 @@ class Landlock:
             "uid": uid,
             "keep_reading": True,
             "supervise": True,
+            "host_name": HOST_NAME if uid is not None else None,  # only root may call a machine otherwise
             "scratch": str(tmp),
             "landlock": rules(job, tmp),
             "seccomp": filter_text(lent=job.door is not None),
@@ -124,7 +125,7 @@ def rules(job: SandboxJob, tmp: Path) -> dict[str, Any]:
         "paths": [
             [_LOOK, [str(path) for path in (*system_paths(), *readable(job))]],
             [_CHANGE, [str(job.workspace), str(tmp)]],
-            [_READ | _WRITE, list(_DEVICES)],
+            [_READ | WRITE, list(_DEVICES)],
         ],
     }
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.core.types import CallError, CallOutcome
+from habilis.tools.sandbox.frames import frames_of
 from habilis.tools.sandbox.walls import system_paths
-from habilis.tools.sandbox.workspace import Scrubber
+from habilis.tools.sandbox.workspace import Scrubber, shown
 
 _MIB = 1 << 20
 _OWN = ("/dev", "/proc")
@@ -41,7 +41,7 @@ def outcomes_of(
             error = reported(frame["error"], job, scrub)
         else:
             output = scrub.value(frame["result"])
-        written = names(frame, "written")
+        written = set(map(shown, names(frame, "written")))
         found[step] = CallOutcome(
             output=output,
             error=error,
@@ -54,23 +54,6 @@ def outcomes_of(
         if error is not None:
             break
     return found
-
-
-def frames_of(reply: bytes) -> tuple[bool, dict[str, dict[str, Any]]]:
-    """Whether the guest ever started, and the first frame of each step; what is not whole and sound is left out."""
-    started = False
-    frames: dict[str, dict[str, Any]] = {}
-    for line in reply.split(b"\n")[:-1]:
-        try:
-            frame = from_json(line, allow_inf_nan=False)
-        except ValueError:
-            continue
-        if not isinstance(frame, dict) or not isinstance(frame.get("step"), str):
-            continue
-        started = True
-        if "result" in frame or "error" in frame:
-            frames.setdefault(frame["step"], frame)
-    return started, frames
 
 
 def names(frame: dict[str, Any] | None, key: str) -> tuple[str, ...]:

@@ -10,7 +10,8 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -104,14 +105,20 @@ async def probe(level: str) -> Finding:
 async def attacked(sandbox: Sandbox) -> str | None:
     """Attack from inside `sandbox`: what was not held, or None.
 
-    Reads and overwrites a canary next to the workspace, connects to a listener of ours, signals us, and must be able
-    to write in the workspace, so that a sandbox in which nothing works does not pass.
+    Reads and overwrites a canary next to the workspace, connects to a listener of ours, sends datagrams to sockets of
+    ours, one of which lies in the workspace, signals us, and must be able to write in the workspace, so that a sandbox
+    in which nothing works does not pass.
     """
-    with tempfile.TemporaryDirectory(prefix="habilis-probe-") as folder, socket.socket() as listener:
+    with tempfile.TemporaryDirectory(prefix="habilis-probe-") as folder, ExitStack() as open_ones:
+        listener = open_ones.enter_context(socket.socket())
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
         canary, workspace = stage(Path(folder))
-        job = attack_on(canary, workspace, listener.getsockname()[1])
+        places = {"unix": str(workspace / "socket"), "abstract": f"\0{folder}"}
+        for place in places.values():
+            open_ones.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)).bind(place)
+        (workspace / "socket").chmod(0o777)
+        job = attack_on(canary, workspace, {"port": listener.getsockname()[1], **places})
         try:
             ended = await sandbox.run(job)
         except OSError as error:
@@ -129,9 +136,9 @@ def stage(folder: Path) -> tuple[Path, Path]:
     return canary, workspace
 
 
-def attack_on(canary: Path, workspace: Path, port: int) -> SandboxJob:
-    """The attack as a job."""
-    target: dict[str, object] = {"canary": str(canary), "port": port}
+def attack_on(canary: Path, workspace: Path, listening: Mapping[str, object]) -> SandboxJob:
+    """The attack as a job; `listening` are the places of what it tries to reach."""
+    target: dict[str, object] = {"canary": str(canary), **listening}
     if os.getpid() > LOW_PROCESS:
         target["pid"] = os.getpid()
     return SandboxJob(

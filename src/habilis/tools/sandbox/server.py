@@ -180,7 +180,7 @@ class Server:
 
     def fork(self, *, rehearsed: bool) -> Process:
         """A process that waits for its call. Raises OSError."""
-        ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
+        ours, theirs = _socket.socketpair()  # streams: the filter knows no other pairs, and one message waits at most
         pid = os.fork()
         if pid == 0:
             try:

@@ -24,6 +24,10 @@ _SYSTEM = (
     *("/etc/ssl/certs", "/etc/ssl/cert.pem", "/etc/ssl/openssl.cnf", "/etc/ca-certificates"),
     *("/etc/pki/tls/certs", "/etc/pki/tls/cert.pem", "/etc/pki/ca-trust/extracted"),
 )
+HOST_NAME = "habilis"
+"""What the machine is called inside."""
+PENDING_SIGNALS = 1024
+"""Signals and timers that may wait: the kernel counts them for each user, and so together with the host's own."""
 _CONFINE = Path(__file__).with_name("confine.py")
 
 
@@ -46,6 +50,7 @@ def confined(job: SandboxJob, policy: Mapping[str, Any]) -> list[str]:
         "file_bytes": job.limits.file_bytes,
         "open_files": job.limits.open_files,
         "core_bytes": 0,
+        "pending_signals": PENDING_SIGNALS,
         **policy.get("limits", {}),
     }
     whole = {**policy, "limits": limits, "workspace": str(job.workspace)}

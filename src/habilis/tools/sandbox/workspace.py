@@ -6,127 +6,119 @@ import math
 import os
 import re
 import stat
-import sys
+import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from habilis.tools.sandbox.walking import fwalk, remove, too_deep
+from habilis.tools.sandbox.walking import too_deep
 
 _ADDRESS = re.compile(r"(<[^<>\n]{1,200} at 0x)[0-9a-fA-F]+>")
 
 Snapshot = dict[str, tuple[int, int, int, int]]
 """Files by their path in the workspace: device-independent marks that change when the file does."""
+State = tuple[int, int, int]
+FILE, FOLDER = 0o600, 0o700
+"""Permissions that the owner of a file, and of a folder, needs."""
+FOLDER_FLAGS = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
+_CONTROLS = re.compile("[\\x00-\\x1f\\x7f-\\x9f\\u2028\\u2029]")
 
 
 def changed(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
     """Files of `after` that are new or not as they were, sorted."""
     found = (name for name, marks in after.items() if before.get(name) != marks)
-    return tuple(sorted(os.fsencode(name).decode("utf-8", "backslashreplace") for name in found))
+    return tuple(sorted(shown(os.fsencode(name).decode("utf-8", "backslashreplace")) for name in found))
 
 
-def tidy(workspace: Path, known_links: dict[str, str]) -> None:
-    """Take away what a call left to trip up whoever works here next, outside the sandbox.
-
-    New links that lead out of the workspace, pipes, sockets and devices go, and so do folders nested deeper than
-    anyone looks; set-user-id bits are cleared. Works by open folders: a call that begins meanwhile may exchange names.
-    """
-    root = workspace.resolve()
-    for where, folders, names, here in fwalk(workspace):
-        for name in (*folders, *names):
-            path = Path(where, name)
-            inside = os.path.relpath(path, workspace)
-            with suppress(OSError):
-                mode = os.stat(name, dir_fd=here, follow_symlinks=False).st_mode
-                if stat.S_ISLNK(mode):
-                    if known_links.get(inside) != os.readlink(name, dir_fd=here) and not leads_into(path, root):
-                        os.unlink(name, dir_fd=here)
-                elif stat.S_ISDIR(mode):
-                    if too_deep(where, workspace):
-                        remove(name, within=here)
-                elif not stat.S_ISREG(mode):
-                    os.unlink(name, dir_fd=here)
-                elif mode & (stat.S_ISUID | stat.S_ISGID):
-                    clear_mode(name, here, stat.S_IMODE(mode) & 0o777)
-
-
-def clear_mode(name: str, folder: int, mode: int) -> None:
-    """Set the mode of `name` in an open folder, never that of a file that a link of this name leads to."""
-    handle = os.open(name, getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
-    try:
-        if sys.platform == "linux":
-            os.chmod(f"/proc/self/fd/{handle}", mode)  # noqa: PTH101
-        else:
-            os.fchmod(handle, mode)
-    finally:
-        os.close(handle)
-
-
-def leads_into(link: Path, root: Path) -> bool:
-    """Whether `link`, followed to its end, stays below `root`."""
-    try:
-        return link.resolve().is_relative_to(root)
-    except (OSError, RuntimeError):
-        return False
+def shown(name: str) -> str:
+    """A file's name on one line: one with a line feed in it would look like two files, or forge a line of a report."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """A workspace as it was at one moment. `owners` are the uids that own something in it; `odd` says that something
-    is in it that `tidy` is for, besides links."""
+    """A workspace as it was at the moment `taken` (ns since the epoch). Names are paths in it, "" is itself.
+
+    `states` holds inode, mode and time of last change (ns) of files and folders, `owners` the uids that own any.
+    `odd` names what calls for a closer look: modes that the umask would not give, set-user-id bits, what its owner
+    cannot read, what is neither file, folder nor link, and folders too deep to be entered.
+    """
 
     workspace: Path
+    taken: int
     files: Snapshot
     links: dict[str, str]
+    states: dict[str, State]
+    odd: dict[str, State]
     owners: frozenset[int] = frozenset()
-    odd: bool = False
 
     @classmethod
     def of(cls, workspace: Path) -> Survey:
-        """The workspace as it is now; one that does not exist is empty. Links are listed, not followed."""
-        files: Snapshot = {}
-        links: dict[str, str] = {}
+        """The workspace as it is now; one that does not exist is empty.
+
+        Folders are opened without following links, each from the one around it: a call that works here meanwhile may
+        exchange names, and must not have us list a folder elsewhere.
+        """
+        found = cls(workspace, time.time_ns(), {}, {}, {}, {})
         owners: set[int] = set()
-        odd = False
-        pending = [(str(workspace), "")]
-        while pending:
-            where, inside = pending.pop()
-            deep = too_deep(where, workspace)
-            for entry in entries_of(where):
+        with suppress(OSError):
+            about = workspace.stat()
+            found._note("", about, FOLDER)
+            handle = os.open(workspace, FOLDER_FLAGS)
+            try:
+                found._look(handle, "", owners)
+            finally:
+                os.close(handle)
+        return replace(found, owners=frozenset(owners))
+
+    def _look(self, folder: int, inside: str, owners: set[int]) -> None:
+        deep = too_deep(f"//{inside[:-1]}", Path("/"))
+        with os.scandir(folder) as entries:
+            for entry in entries:
                 name = inside + entry.name
                 with suppress(OSError):
                     about = entry.stat(follow_symlinks=False)
                     mode = about.st_mode
                     if stat.S_ISLNK(mode):
-                        links[name] = os.readlink(entry.path)  # noqa: PTH115 - hot loop
+                        self.links[name] = os.readlink(entry.name, dir_fd=folder)
                         continue
                     owners.add(about.st_uid)
                     if stat.S_ISREG(mode):
-                        files[name] = (about.st_ino, about.st_size, about.st_mtime_ns, mode)
-                        odd = odd or bool(mode & (stat.S_ISUID | stat.S_ISGID))
+                        self.files[name] = (about.st_ino, about.st_size, about.st_mtime_ns, mode)
+                        self._note(name, about, FILE)
                     elif stat.S_ISDIR(mode) and not deep:
-                        pending.append((entry.path, name + "/"))
+                        self._note(name, about, FOLDER)
+                        self._enter(folder, entry.name, name, owners)
                     else:
-                        odd = True
-        return cls(workspace, files, links, frozenset(owners), odd)
+                        self.odd[name] = (about.st_ino, mode, about.st_ctime_ns)
 
-    def made_since(self, tidy_after: Survey | None) -> tuple[str, ...]:
-        """The files that are new or changed since; before that, what came after `tidy_after` is tidied away."""
-        now = Survey.of(self.workspace)
-        if tidy_after is not None and (now.odd or now.links != tidy_after.links):
-            tidy(self.workspace, tidy_after.links)
-            now = Survey.of(self.workspace)
-        return changed(self.files, now.files)
+    def _enter(self, folder: int, entry: str, name: str, owners: set[int]) -> None:
+        handle = os.open(entry, FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+        try:
+            self._look(handle, name + "/", owners)
+        finally:
+            os.close(handle)
+
+    def _note(self, name: str, about: os.stat_result, needed: int) -> None:
+        state = self.states[name] = (about.st_ino, about.st_mode, about.st_ctime_ns)
+        if sane(about.st_mode, needed) != stat.S_IMODE(about.st_mode):
+            self.odd[name] = state
 
 
-def entries_of(folder: str) -> list[os.DirEntry[str]]:
-    """What lies in `folder`; nothing when it cannot be read."""
-    try:
-        with os.scandir(folder) as found:
-            return list(found)
-    except OSError:
-        return []
+def sane(mode: int, needed: int) -> int:
+    """The permissions that a file or folder of `mode` may keep: what its owner needs, and what the umask allows."""
+    return (stat.S_IMODE(mode) | needed) & allowed_modes()
+
+
+@cache
+def allowed_modes() -> int:
+    """All permissions but those that this process's umask takes from others."""
+    mask = 0o022
+    with suppress(OSError, ValueError, IndexError):
+        mask = int(Path("/proc/self/status").read_text().split("Umask:")[1].split()[0], 8)
+    return 0o777 & ~mask | 0o700
 
 
 class Scrubber:
@@ -141,13 +133,20 @@ class Scrubber:
         return _ADDRESS.sub(r"\g<1>…>", self._workspace.sub(".", text))
 
     def value(self, value: Any) -> Any:
-        """A JSON value with all its strings scrubbed; a number too large for a float, read as infinity, is null."""
+        """A JSON value with all its strings scrubbed; a number too large for a float, read as infinity, is null.
+
+        Lists and objects are changed in place: a copy of all of them would take as much memory again.
+        """
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, list):
-            return [self.value(item) for item in value]
+            for place, item in enumerate(value):
+                value[place] = self.value(item)
         if isinstance(value, dict):
-            return {self.text(key): self.value(item) for key, item in value.items()}
+            if any(self.text(key) != key for key in value):
+                return {self.text(key): self.value(item) for key, item in value.items()}
+            for key, item in value.items():
+                value[key] = self.value(item)
         if isinstance(value, float) and not math.isfinite(value):
             return None
         return value

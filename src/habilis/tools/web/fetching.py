@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
-import zlib
-from collections.abc import AsyncIterable, Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from email.message import Message
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from urllib.parse import urljoin
 
 from habilis.tools.network.addresses import Refused
 from habilis.tools.network.hosts import Grants, Place
+from habilis.tools.network.unpacking import ASKED, NotUnpacked, TooLarge, unpacked
 from habilis.tools.network.wayout import WayOut
 from habilis.tools.web.policy import Address, Failed, address_of
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MOST_HOPS = 5
 AGENT = "Mozilla/5.0 (compatible; habilis)"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MOST_TYPE = 500
 _MOVED = {301, 302, 303}
 Granted = Callable[[Place], Awaitable[Grants]]
 
@@ -90,7 +91,7 @@ async def _asked(
     """One request: what it gave, or where it was redirected to."""
     from habilis.tools.web.connection import NoConnection, pool
 
-    heads = {"User-Agent": AGENT, "Accept-Encoding": "gzip", "Accept-Language": "*", **fields}
+    heads = {"User-Agent": AGENT, "Accept-Encoding": ASKED, "Accept-Language": "*", **fields}
     connections = pool(way_out, grants)
     try:
         async with connections.stream(
@@ -117,31 +118,20 @@ async def _answered(address: Address, response: httpcore.Response, limits: Limit
     length = _field(headers, b"content-length") or b""
     if length.isdigit() and int(length) > limits.content:
         raise _too_large(limits)
-    packing = (_field(headers, b"content-encoding") or b"identity").decode("latin-1").strip().lower()
-    content = await _unpacked(response.aiter_stream(), packing, limits)
+    packing = (_field(headers, b"content-encoding") or b"identity").decode("latin-1")
+    try:
+        content = await unpacked(response.aiter_stream(), packing, limits.content)
+    except TooLarge:
+        raise _too_large(limits) from None
+    except NotUnpacked as error:
+        raise Failed("unavailable", f"the page was reached, but {error}. Use another source.") from None
     if not content.strip():
         raise Failed("unavailable", f"{address} is empty. Use another source.")
     kind = Message()
-    kind["content-type"] = (_field(headers, b"content-type") or b"").decode("latin-1") or "application/octet-stream"
+    said = (_field(headers, b"content-type") or b"")[:_MOST_TYPE].decode("latin-1")
+    kind["content-type"] = " ".join(said.split()) or "application/octet-stream"
     charset = kind.get_content_charset()
     return Fetched(address, kind.get_content_type() if kind["content-type"] else "", charset, content)
-
-
-async def _unpacked(stream: AsyncIterable[bytes], packing: str, limits: Limits) -> bytes:
-    """The body, unpacked as it comes, so that no more of it is ever held than the limit. Raises `Failed`."""
-    if packing not in ("identity", "", "gzip", "x-gzip", "deflate"):
-        raise Failed("unavailable", f"the page comes packed as {packing[:40]!r}, which was not asked for")
-    unpack = zlib.decompressobj(47) if packing not in ("identity", "") else None
-    content = bytearray()
-    async for block in stream:
-        room = limits.content + 1 - len(content)
-        try:
-            content += unpack.decompress(block, room) if unpack else block[:room]
-        except zlib.error:
-            raise Failed("unavailable", "the page cannot be unpacked. Use another source.") from None
-        if len(content) > limits.content:
-            raise _too_large(limits)
-    return bytes(content)
 
 
 def _too_large(limits: Limits) -> Failed:

@@ -8,8 +8,7 @@ from typing import Any
 
 from habilis.config import WebSettings
 from habilis.core.types import CallOutcome, Effects, ToolSpec
-from habilis.tools.documents import Extracted, Extractor, Raw, decoded
-from habilis.tools.documents.decoding import declared_in
+from habilis.tools.documents import Extracted, Extractor, Part, Raw, decoded
 from habilis.tools.network.wayout import WayOut
 from habilis.tools.web.fetching import Fetched, Limits, absent, fetch
 from habilis.tools.web.policy import VERSION, Failed, Policy, address_of
@@ -20,6 +19,8 @@ DESCRIPTION = "Read the text of one page of the web: HTML, plain text, JSON or P
 _HTML = ("text/html", "application/xhtml+xml")
 _UNSAID = ("", "application/octet-stream", "binary/octet-stream")
 _TEXTS = ("application/json", "application/xml", "application/javascript", "application/x-yaml", "application/yaml")
+_MOST_HERE = 1 << 20
+"""Bytes of plain text that are decoded in this process; what is longer is read in the sandbox, like HTML."""
 _BEGINS = (b"<!doctype html", b"<html")
 
 
@@ -70,13 +71,14 @@ class ReadPage:
             return await self._extracted(Raw("pdf", content))
         if not (kind.startswith("text/") or kind in (*_HTML, *_TEXTS) or kind.endswith(("+json", "+xml"))):
             raise Failed("unavailable", f"it is {kind[:60]}; only HTML, text, JSON and PDF are read")
-        text = decoded(content, fetched.charset or (declared_in(content) if kind in _HTML else None))
+        if kind in _HTML:
+            return await self._extracted(Raw("page", content, fetched.charset))
+        if len(content) > _MOST_HERE:
+            return await self._extracted(Raw("text", content, fetched.charset))
+        text = decoded(content, fetched.charset)
         if text is None:
             raise Failed("unavailable", f"it is called {kind[:60]} and holds no text")
-        if kind in _HTML:
-            return await self._extracted(Raw("page", text.text.encode("utf-8", "replace")))
-        plain = text.text.encode("utf-8", "replace").decode("utf-8")
-        return Extracted.model_validate({"parts": [{"text": plain}]})
+        return Extracted(parts=(Part(text=text.text),))
 
     async def _extracted(self, raw: Raw) -> Extracted:
         found = (await self._extractor.extract([raw]))[0]

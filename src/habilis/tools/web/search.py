@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from habilis.config import WebSettings, secret
+from habilis.config import WebSettings, key
 from habilis.core.errors import UserError
 from habilis.core.types import CallOutcome, Effects, ToolSpec
 from habilis.tools.network.wayout import WayOut
@@ -54,7 +54,7 @@ class WebSearch:
         reason = absent()
         if reason:
             return (reason,)
-        if self._settings.service == "tavily" and not secret(self._settings.key_env):
+        if self._settings.service == "tavily" and not key(self._settings.key_env):
             return (f"env {self._settings.key_env}: not set in the environment (web.search.key_env)",)
         return self._policy.hopeless(self._address.place)
 
@@ -72,7 +72,7 @@ class WebSearch:
         """What the service answers, as data. It is never followed elsewhere: its key is for it alone."""
         fields, body, address = {"Accept": "application/json"}, None, self._address
         if self._settings.service == "tavily":
-            fields |= {"Content-Type": "application/json", "Authorization": f"Bearer {secret(self._settings.key_env)}"}
+            fields |= {"Content-Type": "application/json", "Authorization": f"Bearer {key(self._settings.key_env)}"}
             body = json.dumps({"query": query, "max_results": self._settings.max_results}).encode()
         else:
             asked = urlencode({"q": query, "format": "json"})

@@ -14,7 +14,8 @@ class Attack:
     `harm` says what must not have happened. What every attempt must leave as it was is looked at by `Scene.harms`;
     `silent` is what must not stand in the output besides. `told` is a regular expression that must match, from the
     beginning, what the model is told: `kind: message` of the error, or `output: ` with the JSON of its value. `told_on`
-    has it for a level where that is something else.
+    has it for a level where that is something else. An attempt must also have begun: see `hostile/beginning.py`, and
+    say `began()` in `source` where its point is not the last statement that does something.
 
     `slow`: for the slow run alone; `costly`: takes seconds, so the quick run tries it in one place alone.
 
@@ -22,6 +23,8 @@ class Attack:
 
     `beside` is a call at the same time in the same server, which must answer `unharmed`, and `after` one that follows,
     which must answer `[]`: what finds what the attempt left says so there (`hostile/warm_host.py`).
+
+    `before` are calls that come first, of the same tool, and must answer `done`.
 
     `programs`: the call is granted to start programs, so that what holds it are the walls behind that.
 
@@ -44,6 +47,7 @@ class Attack:
     told_on: Mapping[str, str] = field(default_factory=dict)
     programs: bool = True
     by_chance: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     beside: str = ""
     after: str = ""
 

@@ -88,6 +88,7 @@ ATTACKS = (
         for command in (["su", "-c", "id -u"], ["sudo", "-n", "id", "-u"], ["pkexec", "id", "-u"], ["newgrp", "root"]):
             try:
                 said = subprocess.run(command, capture_output=True, timeout=5, stdin=subprocess.DEVNULL)
+                began()
                 got += [command[0]] if said.returncode == 0 and said.stdout.strip() == b"0" else []
             except (OSError, subprocess.TimeoutExpired):
                 pass
@@ -112,10 +113,11 @@ ATTACKS = (
         "flags in memory pass the filter",
         """
         arguments = (ctypes.c_uint64 * 11)(0x10000000, 0, 0, 0, 17)
+        began()
         pid = syscall('clone3', ctypes.byref(arguments), 88)
         if pid == 0: os._exit(0)
         """,
-        r"(denied|crashed): .*(not implemented|not permitted)",
+        r"(denied|crashed): .*(Function not implemented|not permitted)",
     ),
     calling(
         "the host's namespaces",
@@ -165,8 +167,9 @@ ATTACKS = (
         "a signal by descriptor",
         "the host ends",
         """
-        handle = syscall('pidfd_open', s['victim'], 0)
         import signal
+        began()
+        handle = syscall('pidfd_open', s['victim'], 0)
         signal.pidfd_send_signal(handle, 9)
         """,
     ),
@@ -216,7 +219,9 @@ ATTACKS = (
         def late():
             if os.fork() == 0:
                 os.setsid()
+                began()
                 while True: time.sleep(1)
+            while not os.path.exists(".began"): time.sleep(0.001)
         atexit.register(late)
         return OutputModel(value=1)
         """,

@@ -130,6 +130,7 @@ ATTACKS = (
         "names of files that others make are told by inotify",
         r"(denied|crashed): .*(No such file|not supported|not permitted)",
         """
+        began()
         handle = worked(libc.inotify_init1(0o4000))
         worked(libc.inotify_add_watch(handle, s["home"].encode(), 0xFFF))
         return OutputModel(value="watching")

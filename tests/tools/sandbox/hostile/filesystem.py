@@ -36,6 +36,7 @@ ATTACKS = (
         "the programs that confine it",
         "the next call runs without walls",
         """
+began()
 for where, folders, names in os.walk(s["cache"]):
     for name in names:
         open(os.path.join(where, name), "ab").write(b"x")
@@ -67,12 +68,12 @@ open(os.path.join(s["cache"], "planted.pyc"), "wb").write(b"x")""",
     writing(
         "a hard link to a foreign file",
         "a second name makes it writable",
-        "os.link(s['canary'], 'hard')\nopen('hard', 'w')",
+        "began()\nos.link(s['canary'], 'hard')\nopen('hard', 'w')",
     ),
     writing(
         "a hard link to the task's file",
         "a second name makes it writable",
-        "os.link(s['given'], 'hard')\nopen('hard', 'w')",
+        "began()\nos.link(s['given'], 'hard')\nopen('hard', 'w')",
     ),
     writing(
         "a file without a name, linked outside",
@@ -148,6 +149,7 @@ open(os.path.join(s["cache"], "planted.pyc"), "wb").write(b"x")""",
         "a node gives the disk to whoever opens it",
         """
         import stat
+        began()
         os.mknod('disk', 0o666 | stat.S_IFBLK, os.makedev(254, 0))
         open('disk', 'rb').read(1)
         """,
@@ -156,6 +158,7 @@ open(os.path.join(s["cache"], "planted.pyc"), "wb").write(b"x")""",
         "the raw disk",
         "the disk is read past all files",
         """
+        began()
         for name in ('vda', 'sda', 'nvme0n1', 'mem'):
             if os.path.exists('/dev/' + name):
                 open('/dev/' + name, 'rb').read(1)

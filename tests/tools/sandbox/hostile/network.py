@@ -123,7 +123,7 @@ ATTACKS = (
     Attack(
         "sockets by the x32 table",
         "the call's second number is not filtered",
-        r"(denied|crashed): .*(not permitted|not implemented)",
+        r"(denied|crashed): .*(Operation not permitted|Function not implemented)",
         "return OutputModel(value=syscall(0x40000000 | 41, 2, 1, 0))",
     ),
     Attack(

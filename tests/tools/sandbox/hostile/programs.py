@@ -49,7 +49,7 @@ ATTACKS = (
         parts = (ctypes.c_char_p * 4)(*(part.encode() for part in proof), None)
         syscall(0x40000000 | 520, b"/bin/sh", parts, None)
         """,
-        "crashed: .*not implemented",
+        "crashed: .*Function not implemented",
     ),
     starting("a program by libc's system", "libc.system(proof[2].encode())", NOT_STARTED),
     starting(

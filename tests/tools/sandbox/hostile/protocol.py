@@ -80,10 +80,8 @@ ATTACKS = (
         r'output: "parent"',
         """
         if os.fork() == 0:
-            try:
-                reply(b'{"step": "call", "result": {"value": "child"}}\\n')
-            finally:
-                os._exit(0)
+            began()
+            return OutputModel(value="child")
         os.wait()
         return OutputModel(value="parent")
         """,

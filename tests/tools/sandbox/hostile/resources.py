@@ -58,6 +58,7 @@ ATTACKS = (
         r"denied: .*not permitted",
         """
         kept = []
+        began()
         for _ in range(100):
             kept.append(os.memfd_create("x"))
             for _ in range(20):
@@ -69,12 +70,15 @@ ATTACKS = (
     Attack(
         "memory in shared folders",
         "files in /dev/shm and /tmp, which are memory, grow without end",
-        r"(crashed|denied): .*(No space left|to disk|Permission denied|File too large|No such file)",
+        r"(crashed|denied): .*(No space left|to disk)",
         """
         for folder in ("/dev/shm", os.environ["TMPDIR"]):
-            for n in range(2000):
-                with open(f"{folder}/{n}", "wb") as part:
-                    part.write(bytes(1 << 20))
+            try:
+                for n in range(2000):
+                    with open(f"{folder}/{n}", "wb") as part:
+                        part.write(bytes(1 << 20))
+            except PermissionError:
+                pass
         return OutputModel(value="filled")
         """,
         settings={"memory_mb": 256, "file_mb": 8},
@@ -256,7 +260,7 @@ ATTACKS = (
     Attack(
         "raising its own limits",
         "a hard limit is lifted",
-        r"(crashed|denied): ",
+        "crashed: ValueError: not allowed to raise",
         """
         import resource
         resource.setrlimit(resource.RLIMIT_NOFILE, (1 << 20, 1 << 20))
@@ -323,7 +327,7 @@ ATTACKS = (
         r"(crashed|bad_output): stopped",
         """
         import fcntl, time
-        ways = [1, reply_pipe()]
+        ways = [1, os.dup(reply_pipe())]  # the known one is closed in a child
         for way in ways:
             try:
                 fcntl.fcntl(way, 1031, 1 << 20)

@@ -13,13 +13,16 @@ import json
 import os
 import shutil
 import sys
-import textwrap
 import warnings
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hostile.attack import Attack
+from hostile.beginning import CONTROLS, faults, marked
+from hostile.beginning import HEAD as BEGINNING
 from hostile.granted import granted, make_certificate
+from hostile.many import many
 from hostile.scene import SECRET, Scene, adopt_orphans, told_harms
 from hostile.table import ATTACKS
 
@@ -85,9 +88,6 @@ def say(data):
         except OSError:
             pass
         return client.recv(4096).decode("latin-1").partition("\\r\\n")[0]
-
-def run(input: InputModel) -> OutputModel:
-    s = input.s
 '''
 REACH = Attack(
     "reach",
@@ -110,11 +110,17 @@ return OutputModel(value=got)
 """Not an attempt: a tool that uses what it was granted, with and without the authority that it should trust."""
 
 
+@cache
+def module_of(source: str) -> str:
+    """The tool whose `run` has the body `source`."""
+    return HEAD + BEGINNING + marked(source)
+
+
 async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
     """Run one attempt whose call has a door, or, called `reach`, use what is granted."""
     certificate = make_certificate(folder) if attack.name == "reach" else None
-    scene = Scene(folder, HEAD + textwrap.indent(textwrap.dedent(attack.source), "    "))
-    files = [scene.given, scene.inside]
+    scene = Scene(folder, module_of(attack.source))
+    files = scene.files
     if certificate is not None:
         os.environ["SSL_CERT_FILE"] = str(certificate)
         files.append(certificate)
@@ -133,12 +139,18 @@ async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str,
             )
             await behind.ended()
         harms = scene.harms(outcome) + behind.harms() + accidents
-        if outcome.level != level:
-            harms.append(f"held by {outcome.level!r}")
-        return {"told": told(outcome)[:20_000], "made": outcome.made, "harms": harms}
+        return answer_of(attack, level, scene, outcome, harms)
     finally:
         scene.close()
         os.environ.pop("SSL_CERT_FILE", None)
+
+
+def answer_of(attack: Attack, level: str, scene: Scene, outcome: CallOutcome, harms: list[str]) -> dict[str, Any]:
+    """What came of one attempt, as the test reads it."""
+    if outcome.level != level:
+        harms.append(f"held by {outcome.level!r}")
+    own = faults(attack, level, scene.workspace, outcome.printed)
+    return {"told": told(outcome)[:20_000], "made": outcome.made, "harms": harms, "faults": own}
 
 
 def variables(attack: Attack) -> Grant:
@@ -161,13 +173,13 @@ KEPT: dict[tuple[str, str], tuple[Scene, ToolHost]] = {}
 async def attempt_warm(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
     """Run one attempt as a call among others."""
     key = (level, json.dumps(dict(attack.settings)))
-    source = HEAD + textwrap.indent(textwrap.dedent(attack.source), "    ")
+    source = module_of(attack.source)
     if key in KEPT:
         KEPT[key][0].again(source)
     else:
         scene = Scene(folder, source, kept=True)
         KEPT[key] = (scene, ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=make(level)))
-        KEPT[key][1].start(scene.workspace, [scene.given, scene.inside])
+        KEPT[key][1].start(scene.workspace, scene.files)
     answer = await (tried_among_others if attack.warm else tried)(attack, level, *KEPT[key])
     if answer["harms"] or attack.settings:
         answer["harms"] += await end(key)
@@ -185,7 +197,7 @@ async def end(key: tuple[str, str]) -> list[str]:
 
 async def attempt(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
     """Run one attempt against a host made for it."""
-    scene = Scene(folder, HEAD + textwrap.indent(textwrap.dedent(attack.source), "    "))
+    scene = Scene(folder, module_of(attack.source))
     host = ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=make(level))
     try:
         return await tried(attack, level, scene, host)
@@ -197,28 +209,32 @@ async def tried(attack: Attack, level: str, scene: Scene, host: ToolHost, *, alo
     """Make the call, and look at what came of it; at processes only where no call beside it has its own."""
     accidents: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: accidents.append(str(context)[:500]))
-    outcome = await host.call(
-        Runnable("hostile_tool", scene.module),
-        {"s": scene.facts},
-        workspace=scene.workspace,
-        files=[scene.given, scene.inside],
-        timeout_s=attack.timeout_s,
-        grant=variables(attack),
-    )
-    harms = (scene.harms(outcome) if alone else told_harms(outcome)) + accidents
-    if outcome.level != level:
-        harms.append(f"held by {outcome.level!r}")
-    return {"told": told(outcome)[:20_000], "made": outcome.made, "harms": harms}
+    harms: list[str] = []
+    for number, source in enumerate((*attack.before, attack.source)):
+        tool = scene.module if source == attack.source else scene.beside(f"earlier_{number}", module_of(source))
+        outcome = await host.call(
+            Runnable(tool.stem, tool),
+            {"s": scene.facts},
+            workspace=scene.workspace,
+            files=scene.files,
+            timeout_s=attack.timeout_s,
+            grant=variables(attack),
+        )
+        harms += scene.harms(outcome) if alone else told_harms(outcome)
+        if tool != scene.module and told(outcome) != 'output: "done"':
+            harms.append(f"a call before it: {told(outcome)}")
+    harms += accidents
+    return answer_of(attack, level, scene, outcome, harms)
 
 
 async def tried_among_others(attack: Attack, level: str, scene: Scene, host: ToolHost) -> dict[str, Any]:
     """Make the call beside one that waits and before one that looks; what they tell must be what they are for."""
 
     sources = {"beside": attack.beside, "after": attack.after}
-    tools = {name: scene.beside(name, HEAD + textwrap.indent(text, "    ")) for name, text in sources.items()}
+    tools = {name: scene.beside(name, module_of(text)) for name, text in sources.items()}
 
     async def other(name: str) -> CallOutcome:
-        tool, files = Runnable(name, tools[name]), [scene.given, scene.inside]
+        tool, files = Runnable(name, tools[name]), scene.files
         grant = Grant(subprocess=True)
         return await host.call(tool, {"s": scene.facts}, workspace=scene.workspace, files=files, grant=grant)
 
@@ -240,7 +256,14 @@ async def main() -> None:
     os.environ.update(dict.fromkeys(("HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:9"), NO_PROXY="localhost")
     adopt_orphans()
     warnings.simplefilter("ignore")
-    attacks = {attack.name: attack for attack in (*ATTACKS, REACH)}
+    attacks = {attack.name: attack for attack in (*ATTACKS, *CONTROLS, REACH)}
+    for source in {
+        text
+        for attack in attacks.values()
+        for text in (attack.source, *attack.before, attack.beside, attack.after)
+        if text
+    }:
+        module_of(source)  # now: parsing beside a thread that parses fails at times in CPython 3.11
     count = 0
     while line := await asyncio.to_thread(sys.stdin.readline):
         level, way, name = line.strip().split(" ", 2)
@@ -250,6 +273,8 @@ async def main() -> None:
         try:
             if name == "probe":
                 answer: dict[str, Any] = {"problem": await attacked(make(level))}
+            elif way == "many":
+                answer = await many(int(name), level, folder, module_of, tried)
             elif name == "end":
                 answer = {"harms": [harm for key in list(KEPT) if key[0] == level for harm in await end(key)]}
             elif attacks[name].granted:

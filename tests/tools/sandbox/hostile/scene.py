@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import resource
 import socket
 import stat
@@ -14,12 +15,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from hostile.witnesses import Witnesses
+
 from habilis.core.types import CallOutcome
 from habilis.tools.packages.cache import MARK
 from habilis.tools.sandbox.workspace import Survey
 
 SECRET = "hunter2-canary"
 """In every file, variable, command line, key and descriptor that no tool may read."""
+CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _KEYS = {"x86_64": (248, 250), "aarch64": (217, 219)}
 _FILES = {
     "canary": "home/canary.txt",
@@ -53,6 +57,7 @@ class Scene:
         self.folder, self.kept = folder, kept
         self.workspace = folder / "runs" / "task" / "workspace"
         self.workspace.mkdir(parents=True)
+        self._mode = self.workspace.stat().st_mode
         paths = {name: folder / place for name, place in _FILES.items()}
         for path in paths.values():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -85,6 +90,7 @@ class Scene:
             "key": self.key,
             "shm": self.shared.name,
             "cache": os.environ["HABILIS_CACHE_DIR"],
+            **self.witnesses.facts,
         }
         self._facts_ready()
 
@@ -113,6 +119,13 @@ class Scene:
         abstract = f"\0habilis-{os.getpid()}-{self.port}"
         self.sockets["abstract"] = bound(socket.AF_UNIX, socket.SOCK_STREAM, abstract)
         self.sockets["tcp"].set_inheritable(True)
+        self.witnesses = Witnesses(self.folder, self.workspace)
+        self.sockets |= self.witnesses.sockets
+
+    @property
+    def files(self) -> list[Path]:
+        """The task's files."""
+        return [self.given, self.inside, self.witnesses.folder]
 
     def _facts_ready(self) -> None:
         self.facts["udp_port"] = self.udp_port
@@ -143,6 +156,7 @@ class Scene:
         return found + strays + self._workspace_harms()
 
     def close(self) -> None:
+        self.witnesses.close()
         for one in self.sockets.values():
             one.close()
         os.close(self.secret_file)
@@ -166,6 +180,7 @@ class Scene:
             for path in self.temporary.iterdir()
             if not (self.kept and path.name.startswith("habilis-"))
         ]
+        found += self.witnesses.harms()
         return found + self._strays() + self._workspace_harms() + told_harms(outcome)
 
     def _strays(self) -> list[str]:
@@ -196,15 +211,29 @@ class Scene:
                     found.append(f"a set-user-id bit was left: {name}")
                 if about.st_uid != os.getuid() and not self.kept:
                     found.append(f"{name} was not given back")
-                if stat.S_ISREG(about.st_mode) and about.st_size < 1 << 20:
-                    path.chmod(0o600)  # a tool may take our right to read its files
-                    if SECRET.encode() in path.read_bytes():
-                        found.append(f"the secret was copied into {name}")
+                if not stat.S_ISLNK(about.st_mode):
+                    found += [f"{harm}: {name!r}" for harm in lasting_harms(path)]
+                small = stat.S_ISREG(about.st_mode) and about.st_size < 1 << 20
+                if small and SECRET.encode() in path.read_bytes():
+                    found.append(f"the secret was copied into {name}")
+        if self.workspace.stat().st_mode != self._mode:
+            found.append("the mode of the workspace changed")
+        found += lasting_harms(self.workspace)
         root = self.workspace.resolve()
         for name in Survey.of(self.workspace).links:
             if not (self.workspace / name).resolve().is_relative_to(root):
                 found.append(f"a link that leads out was left: {name}")
         return found
+
+
+def lasting_harms(path: Path) -> list[str]:
+    """What lets others into a file or folder, or keeps its owner out."""
+    mode = path.stat().st_mode
+    found = ["others may write"] if mode & 0o022 else []
+    if not mode & 0o400 or (stat.S_ISDIR(mode) and mode & 0o700 != 0o700):
+        found.append("its owner cannot read it")
+    attributes = [name for name in os.listxattr(path) if name != "security.selinux"]
+    return found + [f"the attribute {name} was left" for name in attributes]
 
 
 def told_harms(outcome: CallOutcome) -> list[str]:
@@ -214,6 +243,7 @@ def told_harms(outcome: CallOutcome) -> list[str]:
     except (ValueError, RecursionError, UnicodeError) as error:
         return [f"the outcome cannot be written: {error}"]
     found = ["the secret was told"] if SECRET in text else []
+    found += [f"a name of more than one line: {name!r}" for name in outcome.made if CONTROL.search(name)]
     if outcome.error is not None and len(outcome.error.model_dump_json()) > 40_000:
         found.append("the error is huge")
     return found

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from hostile import (
     escape,
+    everycall,
     exposure,
     filesystem,
+    kernel,
+    leaving,
     network,
     network_any,
     network_granted,
+    pairs,
     programs,
     protocol,
     resources,
@@ -18,11 +22,13 @@ from hostile.attack import Attack
 
 CATEGORIES: dict[str, tuple[Attack, ...]] = {
     "information exposure": exposure.ATTACKS,
-    "file system": filesystem.ATTACKS,
+    "file system": (*filesystem.ATTACKS, *leaving.ATTACKS),
     "network": network.ATTACKS,
     "granted network": (*network_granted.ATTACKS, *network_any.ATTACKS),
+    "pairs of sockets": pairs.ATTACKS,
     "programs": programs.ATTACKS,
     "resources": resources.ATTACKS,
+    "kernel": (*kernel.ATTACKS, *everycall.ATTACKS),
     "escape": escape.ATTACKS,
     "protocol": protocol.ATTACKS,
     "warm host": warm_host.ATTACKS,

@@ -10,6 +10,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
 from habilis.core.types import CallOutcome
 from habilis.tools.external.auth import Credentials
 from habilis.tools.external.mcp.program import GRACE_S, Program
@@ -54,6 +55,9 @@ class Connection:
             us = Implementation(name="habilis", version=__version__)
             client = Client(streams, read_timeout_seconds=self._timeout_s, client_info=us, cache=None)
             async with client:
+                # The SDK checks by whatever schema the server sends, for as long as it takes. A result is data here:
+                # a model is shown what a server said.
+                client.session.validate_tool_result = _taken_as_it_is  # type: ignore[method-assign]
                 self._connected = True
                 if not ready.done():
                     ready.set_result(client)
@@ -91,6 +95,10 @@ class Connection:
                 await keeper
 
 
+async def _taken_as_it_is(name: str, result: Any) -> None:
+    """Check nothing."""
+
+
 class HttpServer:
     """A server behind an address. Its answers are bounded, its secret goes to this address alone."""
 
@@ -111,7 +119,7 @@ class HttpServer:
         try:
             async with (
                 httpx2.AsyncClient(
-                    headers=dict(self._asks.headers),
+                    headers={"Accept-Encoding": "identity", **self._asks.headers},
                     params=dict(self._asks.query) or None,
                     timeout=httpx2.Timeout(self._timeout_s, read=max(self._timeout_s, 300.0)),
                     event_hooks={"response": [self._bound]},
@@ -123,17 +131,24 @@ class HttpServer:
             end()
 
     async def _bound(self, response: Any) -> None:
-        """Break off a single answer that is too long; events of a stream are bounded by the SDK."""
+        """Break off a single answer that is too long; events of a stream are bounded by the SDK.
+
+        Both count what came over the line, so nothing may come packed that is a thousand times longer unpacked.
+        """
+        import httpx2
+
+        if (packing := response.headers.get("content-encoding", "identity")) not in ("", "identity"):
+            raise httpx2.DecodingError(f"the answer is packed as {one_line(packing, 40)!r}, which was not asked for")
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             response.stream = bounded(response.stream, self._max_bytes)
 
     def cleaned(self, text: str) -> str:
         """`text` without the secret."""
-        return self._asks.secrets.text(text)
+        return MASKER.text(text)
 
     def outcome(self, outcome: CallOutcome) -> CallOutcome:
         """A call's outcome without it."""
-        return self._asks.secrets.outcome(outcome)
+        return MASKER.outcome(outcome)
 
     def kill(self) -> None:
         """There is no process of ours."""

@@ -17,10 +17,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from habilis.config import environment
+from habilis.config import environment, tell_granted
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER, Masker
 from habilis.core.types import CallOutcome
-from habilis.tools.capabilities.secrets import Secrets
 from habilis.tools.external.presenting import one_line
 
 log = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ class Program:
     max_bytes: int = 8 << 20
     last_words: str = ""
     pid: int | None = None
-    _secrets: Secrets = field(default_factory=lambda: Secrets({}), repr=False)
+    _secrets: Masker = field(default_factory=Masker, repr=False)
 
     @asynccontextmanager
     async def streams(self) -> AsyncIterator[tuple[Any, Any]]:
@@ -86,16 +86,17 @@ class Program:
 
     def cleaned(self, text: str) -> str:
         """`text` without the values of the variables that it was given by name."""
-        return self._secrets.text(text)
+        return MASKER.text(self._secrets.text(text))
 
     def outcome(self, outcome: CallOutcome) -> CallOutcome:
         """A call's outcome without them."""
-        return self._secrets.outcome(outcome)
+        return MASKER.outcome(self._secrets.outcome(outcome))
 
     async def _started(self) -> asyncio.subprocess.Process:
         everything = environment()
         given: Mapping[str, str] = {name: everything[name] for name in self.env if name in everything}
-        self._secrets = Secrets(given)
+        self._secrets = Masker(given)
+        tell_granted(given)
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
@@ -121,8 +122,11 @@ class Program:
         try:
             async for line in _lines(process.stdout, self.max_bytes):
                 message = line if not isinstance(line, bytes) else _message(line)
-                if isinstance(message, TooLong):
-                    message = message.as_answer(self.max_bytes)
+                if isinstance(message, Unread):
+                    told = f"the answer is larger than {self.max_bytes >> 20} MiB; ask for less"
+                    message = message.as_answer(told)
+                elif message is None and isinstance(line, bytes) and b'"jsonrpc"' in line[:_EDGE]:
+                    message = Unread(line[:_EDGE] + b" " + line[-_EDGE:]).as_answer("the answer cannot be read")
                 if message is None:
                     text = line.decode("utf-8", "replace") if isinstance(line, bytes) else "a message without an id"
                     log.debug("%s said what is no message: %s", self.name, self._clean(text))
@@ -142,16 +146,16 @@ class Program:
                 log.info("%s: %s", self.name, text)
 
     def _clean(self, text: str) -> str:
-        return one_line(self._secrets.text(text[: 8 * _LOG_CHARS]), _LOG_CHARS)
+        return one_line(self.cleaned(text[: 8 * _LOG_CHARS]), _LOG_CHARS)
 
 
 @dataclass(frozen=True)
-class TooLong:
-    """A message that was longer than allowed and was not kept; `edges` are its beginning and its end."""
+class Unread:
+    """A message that was longer than allowed, or no message, and was not kept; `edges`: its beginning and its end."""
 
     edges: bytes
 
-    def as_answer(self, limit: int) -> Any:
+    def as_answer(self, told: str) -> Any:
         """An error in its place, None if it does not show which request it answers."""
         import mcp_types as types
         from mcp.shared.message import SessionMessage
@@ -160,20 +164,19 @@ class TooLong:
         if found is None:
             return None
         raw = found[1].decode()
-        told = f"the answer is larger than {limit >> 20} MiB; ask for less"
         error = types.ErrorData(code=types.INTERNAL_ERROR, message=told)
         call_id = raw.strip('"') if raw.startswith('"') else int(raw)
         return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=call_id, error=error))
 
 
-async def _lines(stream: asyncio.StreamReader, limit: int) -> AsyncIterator[bytes | TooLong]:
+async def _lines(stream: asyncio.StreamReader, limit: int) -> AsyncIterator[bytes | Unread]:
     """Lines of a stream; of one longer than `limit` bytes no more than its edges is ever held."""
     buffer, dropped, head = bytearray(), False, b""
     while chunk := await stream.read(1 << 16):
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
             buffer += chunk[start:end]
-            yield TooLong(head + b" " + bytes(buffer[-_EDGE:])) if dropped or len(buffer) > limit else bytes(buffer)
+            yield Unread(head + b" " + bytes(buffer[-_EDGE:])) if dropped or len(buffer) > limit else bytes(buffer)
             buffer, dropped, head, start = bytearray(), False, b"", end + 1
         buffer += chunk[start:]
         if len(buffer) > limit:

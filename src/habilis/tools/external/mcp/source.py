@@ -13,19 +13,20 @@ from typing import TYPE_CHECKING, Any
 from habilis.config import SourceSettings, secret
 from habilis.core.errors import UserError
 from habilis.core.ports import ExternalTool
-from habilis.core.types import CallOutcome, Effects, JsonSchema, ToolSpec
+from habilis.core.types import CallOutcome, Effects, ToolSpec
 from habilis.tools.external.answers import UNKNOWN, failed
 from habilis.tools.external.auth import credentials
 from habilis.tools.external.mcp.connection import MAX_PAGES, MAX_TOOLS, Connection, HttpServer
 from habilis.tools.external.mcp.content import outcome_of_result
 from habilis.tools.external.mcp.program import Program
-from habilis.tools.external.presenting import one_line
+from habilis.tools.external.presenting import is_within, kept, one_line
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import Tool as Listed
 
 SHOWN_CHARS = 800
+MAX_NAME_CHARS, MAX_META_CHARS = 1_000, 4_000
 MAX_RESTARTS = 1
 
 
@@ -157,7 +158,9 @@ class McpSource:
         try:
             for _ in range(MAX_PAGES):
                 page = await client.list_tools(cursor=cursor)
-                found |= {tool.name: tool for tool in page.tools if tool.name not in found}
+                for tool in page.tools[: MAX_TOOLS - len(found)]:
+                    if len(tool.name) <= MAX_NAME_CHARS:
+                        found.setdefault(tool.name, _bounded(tool))
                 cursor = page.next_cursor
                 if cursor in seen or len(found) >= MAX_TOOLS:
                     break
@@ -165,7 +168,7 @@ class McpSource:
         except Exception as error:  # see `call`
             told = one_line(self._cleaned(str(error) or type(error).__name__), 300)
             raise UserError(f"the MCP server does not say which tools it has: {told}") from None
-        return list(found.values())[:MAX_TOOLS]
+        return list(found.values())
 
     def _effects(self, tool: Listed) -> Effects:
         """`writes`, unless settings have us believe a server that says that its tool only reads."""
@@ -203,10 +206,17 @@ def _sdk() -> None:
         raise UserError("MCP servers need a package that is not installed: pip install 'habilis[mcp]'") from None
 
 
-def _spec(tool: Listed) -> ToolSpec:
-    schema: JsonSchema = tool.input_schema
+def _bounded(tool: Listed) -> Listed:
+    """As much of what a server lists as is kept: a page of tools may be megabytes, and there may be many."""
     said = tool.description or (tool.annotations.title if tool.annotations else None) or tool.title or ""
-    return ToolSpec(name=tool.name, description=said, parameters=schema)
+    spec = kept(ToolSpec(name=tool.name, description=said, parameters=tool.input_schema))
+    meta = tool.meta if tool.meta is None or is_within(tool.meta, MAX_META_CHARS, 4) else None
+    update = {"description": spec.description, "input_schema": spec.parameters, "output_schema": None, "meta": meta}
+    return tool.model_copy(update={**update, "title": None, "icons": None})
+
+
+def _spec(tool: Listed) -> ToolSpec:
+    return ToolSpec(name=tool.name, description=tool.description or "", parameters=tool.input_schema)
 
 
 def _digest(server_version: str, tool: Listed) -> str:

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
+from habilis.core.masker import MASKER
 from habilis.core.types import CallOutcome, Effects, ErrorKind, ToolSpec
 from habilis.tools.external.answers import SHOWN_CHARS, UNKNOWN, failed, outcome_of
 from habilis.tools.external.auth import Credentials, origin
 from habilis.tools.external.openapi.operations import Operation
+from habilis.tools.external.openapi.reaching import Origin, refusal
 from habilis.tools.external.openapi.sending import Request, Unsendable, request_of
 from habilis.tools.external.presenting import one_line
+from habilis.tools.network.unpacking import ASKED, NotUnpacked, TooLarge, unpacked
 
 if TYPE_CHECKING:
     import httpx
@@ -32,6 +35,8 @@ class Line:
     home: str
     timeout_s: float
     max_bytes: int
+    known: frozenset[Origin] = frozenset()
+    fetched: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,19 +71,20 @@ class OpenApiTool:
             request = request_of(self.operation, arguments)
         except Unsendable as error:
             return failed("invalid_arguments", str(error))
-        outcome = await self._sent(request, self.line, workspace)
-        return self.line.credentials.secrets.outcome(outcome)
+        return MASKER.outcome(await self._sent(request, self.line, workspace))
 
     async def _sent(self, request: Request, line: Line, workspace: Path) -> CallOutcome:
         import httpx
 
         try:
             async with asyncio.timeout(line.timeout_s):
+                if inward := await refusal(request.url, line.known, fetched=line.fetched):
+                    return failed("denied", f"not reached: {inward}. Go on without it.")
                 return await _exchange(request, line, workspace)
         except (TimeoutError, httpx.TimeoutException):
             unknown = "" if self.effects == "reads" else f" {UNKNOWN}"
             return failed("timeout", f"no answer within {line.timeout_s:g} s; ask for less, or go on without.{unknown}")
-        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             told = one_line(str(error) or type(error).__name__, 200)
             return failed("unavailable", f"the service cannot be reached ({told}); go on without it")
 
@@ -92,7 +98,7 @@ async def _exchange(request: Request, line: Line, workspace: Path) -> CallOutcom
     for _ in range(MAX_REDIRECTS + 1):
         asks = line.credentials if origin(str(url)) == origin(line.home) else Credentials()
         sent_to = url.copy_merge_params(asks.query) if asks.query else url
-        headers = {**request.headers, **asks.headers}
+        headers = {"Accept-Encoding": ASKED, **request.headers, **asks.headers}
         async with line.client.stream(method, sent_to, headers=headers, content=body, files=files) as reply:
             if not reply.has_redirect_location:
                 return await _read(reply, line, workspace)
@@ -110,26 +116,27 @@ async def _exchange(request: Request, line: Line, workspace: Path) -> CallOutcom
 
 async def _read(reply: httpx.Response, line: Line, workspace: Path) -> CallOutcome:
     ok = reply.is_success
-    body = bytearray()
-    async for chunk in reply.aiter_bytes(65_536):
-        body += chunk
-        if len(body) > line.max_bytes and ok:
+    try:
+        body = await unpacked(reply.aiter_raw(), reply.headers.get("content-encoding", ""), line.max_bytes)
+    except NotUnpacked as error:
+        return failed("bad_output", f"the answer cannot be read: {error}; go on without it")
+    except TooLarge as error:
+        if ok:
             limit = f"{line.max_bytes >> 20} MiB"
             return failed(
                 "bad_output", f"the answer is larger than {limit}; ask for less, with a filter or a page size"
             )
-        if len(body) > line.max_bytes:
-            break
+        body = error.begin
     if ok:
-        return outcome_of(bytes(body), reply.headers.get("content-type", ""), workspace)
-    return _refused(reply, bytes(body[: 8 * SHOWN_CHARS]), line)
+        return outcome_of(body, reply.headers.get("content-type", ""), workspace)
+    return _refused(reply, body[: 8 * SHOWN_CHARS], line)
 
 
 def _refused(reply: httpx.Response, body: bytes, line: Line) -> CallOutcome:
     """A status that is no success, in words that say whose turn it is."""
     status = reply.status_code
     # A secret must be found before the text is cut.
-    said = one_line(line.credentials.secrets.text(body.decode("utf-8", "replace")), SHOWN_CHARS)
+    said = one_line(MASKER.text(body.decode("utf-8", "replace")), SHOWN_CHARS)
     told = f"HTTP {status}{f': {said}' if said else ''}."
     kind: ErrorKind
     if status in (401, 407) or (status == 403 and not line.credentials.name):

@@ -8,19 +8,38 @@ from __future__ import annotations
 
 import asyncio
 import json
+import stat
+import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from habilis.core.errors import UserError
 from habilis.core.types import JsonSchema
+from habilis.tools.external.openapi import parsing
+from habilis.tools.external.openapi.parsing import parsed
+from habilis.tools.external.presenting import is_within
+from habilis.tools.network.unpacking import ASKED, NotUnpacked, TooLarge, unpacked
 
 MAX_DOCUMENT_BYTES = 32 << 20
+_MOST_HERE = 1 << 20
+"""Bytes of a document in JSON that is read in this process."""
 MAX_DEPTH = 10
-MAX_NODES = 4_000
-"""Parts of one operation's schema that are followed; what lies beyond counts as anything."""
+MAX_NODES, MAX_ALL_NODES = 4_000, 300_000
+"""Parts that are followed of one schema, and of all of a document; what lies beyond counts as anything."""
+MAX_VALUE_CHARS, MAX_VALUE_DEPTH = 20_000, 8
+"""Of what a schema holds beside schemas: examples, defaults, lists of values. What is larger is left out."""
+MAX_TEXT_CHARS = 4_000
+_MOST_REFERENCES = 50
+"""References that lead to references, one after another."""
+_FOLLOWED = {
+    *("properties", "$defs", "items", "additionalProperties", "not", "allOf", "anyOf", "oneOf", "prefixItems"),
+    "required",
+}
 _NOT_JSON_SCHEMA = {"xml", "discriminator", "externalDocs", "example", "deprecated", "nullable", "$ref"}
 
 
@@ -28,7 +47,7 @@ async def read_document(where: str, *, timeout_s: float) -> Document:
     """The document at the path or address `where`. Raises `UserError` that says what is wrong with it."""
     is_address = where.startswith(("http://", "https://"))
     raw = await _fetched(where, timeout_s) if is_address else await asyncio.to_thread(_from_file, where)
-    tree = await asyncio.to_thread(_parsed, raw, where)
+    tree = await _parsed(raw, where, timeout_s)
     version = str(tree.get("openapi") or tree.get("swagger") or "")
     if not version.startswith(("3.0", "3.1", "2.")):
         said = f"its version is {version[:20]!r}" if version else "it names no version"
@@ -45,6 +64,8 @@ class Document:
     where: str
     tree: Mapping[str, Any]
     version: str
+    spent: Counter[str] = field(default_factory=Counter, compare=False, repr=False)
+    """Parts of schemas that were followed so far."""
 
     @property
     def is_swagger(self) -> bool:
@@ -52,9 +73,9 @@ class Document:
 
     def found(self, node: Any) -> Any:
         """`node`, or what its reference leads to; an empty mapping for one that leads nowhere, out, or in circles."""
-        seen = set()
+        seen: set[str] = set()
         while isinstance(node, dict) and isinstance(node.get("$ref"), str):
-            if node["$ref"] in seen:
+            if node["$ref"] in seen or len(seen) >= _MOST_REFERENCES:
                 return {}
             seen.add(node["$ref"])
             node = self.at(node["$ref"])
@@ -94,36 +115,53 @@ class _Expansion:
 
     def expanded(self, node: Any, trail: tuple[str, ...], depth: int) -> JsonSchema:
         self.nodes += 1
+        self.document.spent["parts"] += 1
+        spent = self._left() <= 0
         while isinstance(node, dict) and isinstance(node.get("$ref"), str):
             if node["$ref"] in trail:
                 return {"description": "the same again"}
+            if spent or len(trail) > _MOST_REFERENCES:
+                return {}
             trail = (*trail, node["$ref"])
             beside = {key: value for key, value in node.items() if key != "$ref"}  # allowed since 3.1
             target = self.document.at(node["$ref"])
             node = {**target, **beside} if isinstance(target, dict) else {}
-        if not isinstance(node, dict) or depth > MAX_DEPTH or self.nodes > MAX_NODES:
+        if not isinstance(node, dict) or depth > MAX_DEPTH or spent:
             return {}
         made = {
             str(key): self._part(str(key), value, trail, depth)
-            for key, value in node.items()
-            if str(key) not in _NOT_JSON_SCHEMA and not str(key).startswith("x-")
+            for key, value in islice(node.items(), MAX_NODES)
+            if str(key) not in _NOT_JSON_SCHEMA and not str(key).startswith("x-") and self._counts(str(key), value)
         }
         return _modern(made, nullable=node.get("nullable") is True)
 
+    def _counts(self, key: str, value: Any) -> bool:
+        """Whether a part is followed, or small enough to be taken as it is."""
+        if key in _FOLLOWED or isinstance(value, str):
+            return len(key) <= MAX_TEXT_CHARS
+        return is_within(value, MAX_VALUE_CHARS, MAX_VALUE_DEPTH)
+
+    def _left(self) -> int:
+        """How many parts may still be followed."""
+        return min(MAX_NODES - self.nodes, MAX_ALL_NODES - self.document.spent["parts"])
+
     def _part(self, key: str, value: Any, trail: tuple[str, ...], depth: int) -> Any:
+        left = max(self._left(), 0)
         if key in ("properties", "$defs") and isinstance(value, dict):
             return {
                 str(name): self.expanded(inner, trail, depth + 1)
-                for name, inner in value.items()
+                for name, inner in islice(value.items(), left)
                 if not (isinstance(inner, dict) and inner.get("readOnly") is True)
             }
         if key in ("items", "additionalProperties", "not") and isinstance(value, dict):
             return self.expanded(value, trail, depth + 1)
         if key in ("allOf", "anyOf", "oneOf", "prefixItems") and isinstance(value, list):
-            return [self.expanded(inner, trail, depth + 1) for inner in value]
+            return [self.expanded(inner, trail, depth + 1) for inner in islice(value, left)]
         if key == "required" and isinstance(value, list):
-            return [name for name in value if isinstance(name, str)]
-        return value
+            return list(dict.fromkeys(name for name in islice(value, MAX_NODES) if isinstance(name, str)))
+        if isinstance(value, str):
+            return value[:MAX_TEXT_CHARS]
+        return value if is_within(value, MAX_VALUE_CHARS, MAX_VALUE_DEPTH) else {}
 
 
 def _modern(schema: JsonSchema, *, nullable: bool) -> JsonSchema:
@@ -148,10 +186,11 @@ def _modern(schema: JsonSchema, *, nullable: bool) -> JsonSchema:
 async def _fetched(where: str, timeout_s: float) -> bytes:
     import httpx
 
+    too_large = f"the document {where} is larger than {MAX_DOCUMENT_BYTES >> 20} MiB"
     try:
         async with (
             asyncio.timeout(timeout_s),
-            httpx.AsyncClient(timeout=timeout_s) as client,
+            httpx.AsyncClient(timeout=timeout_s, headers={"Accept-Encoding": ASKED}) as client,
             client.stream("GET", where) as reply,
         ):
             if reply.status_code != 200:
@@ -159,53 +198,56 @@ async def _fetched(where: str, timeout_s: float) -> bytes:
                     " (redirects are not followed; name the address that it leads to)" if reply.is_redirect else ""
                 )
                 raise UserError(f"the document {where} cannot be had: HTTP {reply.status_code}{where_to}")
-            body = bytearray()
-            async for chunk in reply.aiter_bytes():
-                body += chunk
-                if len(body) > MAX_DOCUMENT_BYTES:
-                    raise UserError(f"the document {where} is larger than {MAX_DOCUMENT_BYTES >> 20} MiB")
-            return bytes(body)
-    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
+            packing = reply.headers.get("content-encoding", "")
+            return await unpacked(reply.aiter_raw(), packing, MAX_DOCUMENT_BYTES)
+    except TooLarge:
+        raise UserError(too_large) from None
+    except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, NotUnpacked) as error:
         raise UserError(f"the document {where} cannot be had: {str(error) or type(error).__name__}") from None
 
 
 def _from_file(where: str) -> bytes:
     path = Path(where).expanduser()
     try:
-        if path.stat().st_size > MAX_DOCUMENT_BYTES:
+        looks = path.stat()
+        if not stat.S_ISREG(looks.st_mode):
+            raise UserError(f"the document {where} cannot be read: it is no plain file")
+        if looks.st_size > MAX_DOCUMENT_BYTES:
             raise UserError(f"the document {where} is larger than {MAX_DOCUMENT_BYTES >> 20} MiB")
         return path.read_bytes()
     except OSError as error:
         raise UserError(f"the document {where} cannot be read: {error.strerror}") from None
 
 
-def _parsed(raw: bytes, where: str) -> dict[str, Any]:
-    """JSON, or else YAML, in which dates and words such as `off` stay text."""
-    import yaml
-
+async def _parsed(raw: bytes, where: str, timeout_s: float) -> dict[str, Any]:
+    """The document as data: a small one of JSON here, any other by a process of its own, which is gone after."""
     try:
-        text = raw.decode("utf-8-sig")
-        tree = json.loads(text) if text.lstrip().startswith("{") else yaml.load(text, _loader())
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        if len(raw) <= _MOST_HERE and raw.lstrip()[:1] == b"{":
+            tree = parsed(raw)
+        else:
+            tree = json.loads(await _parsed_apart(raw, timeout_s))
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{where} is neither JSON nor YAML: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(tree, dict):
         raise UserError(f"{where} is no OpenAPI document: it holds no mapping")
     return tree
 
 
-def _loader() -> Any:
-    """A safe YAML loader that makes what JSON has, as YAML 1.2 reads it."""
-    import re
-
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        pass
-
-    left_out = ("tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp")
-    Loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if pair[0] not in left_out]
-        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    Loader.add_implicit_resolver(left_out[0], re.compile("true|True|TRUE|false|False|FALSE"), list("tTfF"))
-    return Loader
+async def _parsed_apart(raw: bytes, timeout_s: float) -> bytes:
+    """The document as JSON. Raises ValueError with the reason."""
+    pipe = asyncio.subprocess.PIPE
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", parsing.__file__, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
+    )
+    try:
+        async with asyncio.timeout(timeout_s):
+            said, _ = await child.communicate(raw)
+    except TimeoutError:
+        raise ValueError(f"it takes longer than {timeout_s:g} s to read") from None
+    finally:
+        if child.returncode is None:
+            child.kill()
+            await child.wait()
+    if child.returncode == 0:
+        return said
+    raise ValueError(said.decode("utf-8", "replace") if child.returncode == 1 and said else "its reader gave up")

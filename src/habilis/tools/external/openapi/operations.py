@@ -11,12 +11,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
 from habilis.core.types import Effects, JsonSchema
 from habilis.models.naming import unique_names
-from habilis.tools.external.openapi.document import Document
+from habilis.tools.external.openapi.document import MAX_TEXT_CHARS, Document
 
 Place = Literal["path", "query", "header", "cookie", "field", "body"]
 """`field` is one field of the body, `body` the whole."""
@@ -30,6 +31,9 @@ NOT_OURS = {
 FORM, MULTIPART, TEXT = "application/x-www-form-urlencoded", "multipart/form-data", "text/plain"
 MAX_OPERATIONS = 2_000
 MAX_BODY_FIELDS = 40
+MAX_PARAMETERS = 100
+MAX_ADDRESS_CHARS = 2_000
+"""Letters of a path, and of a server's address."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Operation:
     media: str = ""
     body_required: bool = False
     unusable: str = ""
+    security: tuple[str, ...] = ()
+    """Names that the document has for ways to say who asks."""
 
     @property
     def effects(self) -> Effects:
@@ -78,7 +84,7 @@ class Operation:
 def operations(document: Document, base_url: str | None = None, hidden: Sequence[str] = ()) -> list[Operation]:
     """All operations of `document`, in its order. `base_url` stands in for its servers; `hidden` are names of headers
     and query parameters that no model is asked for, since they carry the secret."""
-    rows = list(_rows(document))[:MAX_OPERATIONS]
+    rows = list(islice(_rows(document), MAX_OPERATIONS))
     names = unique_names([_name(method, path, operation) for method, path, _, operation in rows])
     hidden_names = {name.lower() for name in hidden}
     found = []
@@ -96,7 +102,7 @@ def home_of(document: Document, base_url: str | None = None) -> str:
 
 def _rows(document: Document) -> Iterator[tuple[str, str, Mapping[str, Any], Mapping[str, Any]]]:
     for path in document.mapping(document.tree, "paths"):
-        item = document.mapping(document.tree["paths"], path)
+        item = document.mapping(document.tree["paths"], path) if len(path) <= MAX_ADDRESS_CHARS else {}
         for method in METHODS:
             if operation := document.mapping(item, method):
                 yield method, path, item, operation
@@ -121,12 +127,16 @@ def _operation(
     hidden: set[str],
 ) -> Operation:
     parameters = _in_template(path, _parameters(document, item, operation, hidden))
+    many = f"it takes more than {MAX_PARAMETERS} parameters" if len(parameters) > MAX_PARAMETERS else ""
+    parameters = parameters[:MAX_PARAMETERS]
     body = _body(document, operation, parameters)
     properties, required, arguments = _flat_parameters(document, parameters)
-    unusable = body.unusable or ("" if urlsplit(url).hostname else "its document names no server; give base_url")
+    unusable = (
+        many or body.unusable or ("" if urlsplit(url).hostname else "its document names no server; give base_url")
+    )
     properties |= body.properties
     described = [operation.get("summary"), operation.get("description")]
-    texts = dict.fromkeys(text.strip() for text in described if isinstance(text, str))
+    texts = dict.fromkeys(text[:MAX_TEXT_CHARS].strip() for text in described if isinstance(text, str))
     told = ". ".join(text.rstrip(".") for text in texts if text) or f"{method.upper()} {path}"
     return Operation(
         name=name,
@@ -143,7 +153,14 @@ def _operation(
         media=body.media,
         body_required=body.required,
         unusable=unusable,
+        security=_security(document, operation),
     )
+
+
+def _security(document: Document, operation: Mapping[str, Any]) -> tuple[str, ...]:
+    said = operation.get("security", document.tree.get("security"))
+    rows = said[:MAX_PARAMETERS] if isinstance(said, list) else []
+    return tuple(str(name) for row in rows if isinstance(row, dict) for name in islice(row, MAX_PARAMETERS))
 
 
 def _parameters(
@@ -302,7 +319,7 @@ def _parameter_schema(document: Document, one: Mapping[str, Any]) -> JsonSchema:
         said_here = ("name", "in", "required", "description", "collectionFormat", "allowEmptyValue", "style", "explode")
         schema = document.schema({key: value for key, value in one.items() if key not in said_here})
     if isinstance(one.get("description"), str):
-        schema = {**schema, "description": one["description"]}
+        schema = {**schema, "description": one["description"][:MAX_TEXT_CHARS]}
     return schema
 
 
@@ -341,12 +358,15 @@ def _server(document: Document, holders: Sequence[Mapping[str, Any]], base_url: 
 
 
 def _filled_in(server: Mapping[str, Any]) -> str:
+    """The address with what its variables stand for; empty where that grows without end."""
     url = str(server["url"])
     variables = server.get("variables")
     for name, said in variables.items() if isinstance(variables, dict) else ():
+        if len(url) > MAX_ADDRESS_CHARS:
+            return ""
         if isinstance(said, dict):
-            url = url.replace(f"{{{name}}}", str(said.get("default", "")))
-    return url
+            url = url.replace(f"{{{name}}}", str(said.get("default", ""))[:MAX_ADDRESS_CHARS])
+    return url if len(url) <= MAX_ADDRESS_CHARS else ""
 
 
 def _web(url: str) -> str:

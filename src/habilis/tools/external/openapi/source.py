@@ -9,11 +9,13 @@ from urllib.parse import urljoin
 
 from habilis.config import SourceSettings
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
 from habilis.core.ports import ExternalTool
 from habilis.tools.external.auth import Credentials, credentials, hidden_names, origin
 from habilis.tools.external.openapi.calling import Line, OpenApiTool
 from habilis.tools.external.openapi.document import read_document
 from habilis.tools.external.openapi.operations import home_of, operations
+from habilis.tools.external.openapi.reaching import refusal, spelled_out
 
 if TYPE_CHECKING:
     import httpx
@@ -34,7 +36,7 @@ class OpenApiSource:
         self._users += 1
         said = self._settings
         document = await read_document(said.openapi or "", timeout_s=said.open_timeout_s)
-        found = operations(document, said.base_url, hidden_names(said.auth))
+        found = await asyncio.to_thread(operations, document, said.base_url, hidden_names(said.auth))
         if not found:
             raise UserError(f"{document.where} holds no operation")
         asks = credentials(said.auth)
@@ -43,7 +45,9 @@ class OpenApiSource:
             return [OpenApiTool(operation, lacking=(lacking,)) for operation in found]
         home = home_of(document, said.base_url) or next((one.url for one in found if not one.unusable), "")
         self._hushed.append(asks.hush())
-        line = Line(self._connected(), asks, home, said.timeout_s, said.max_mb << 20)
+        known = spelled_out(said.base_url, document.where)
+        fetched = document.where.startswith(("http://", "https://"))
+        line = Line(self._connected(), asks, home, said.timeout_s, said.max_mb << 20, known, fetched)
         await self._check(line, asks)
         return [OpenApiTool(operation, line) for operation in found]
 
@@ -75,9 +79,11 @@ class OpenApiSource:
             raise UserError(f"auth.check must be a path of {line.home}")
         try:
             async with asyncio.timeout(line.timeout_s):
+                if inward := await refusal(url, line.known, fetched=line.fetched):
+                    raise UserError(f"the secret in {asks.name} is not sent: {inward}")
                 reply = await line.client.get(url, headers=dict(asks.headers), params=dict(asks.query) or None)
-        except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-            told = asks.secrets.text(str(error) or type(error).__name__)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError) as error:
+            told = MASKER.text(str(error) or type(error).__name__)
             raise UserError(f"the secret in {asks.name} could not be checked: {told}") from None
         if reply.status_code in (401, 403):
             raise UserError(f"the secret in {asks.name} was refused (HTTP {reply.status_code} of {auth.check})")

@@ -1,7 +1,8 @@
 """Blocks put together to passages of a bounded size: what a search finds, shows and cites.
 
 A passage stays under one heading. Code and tables are not torn while they fit into four passages; beyond that each
-part of a table keeps its head and each part of code its fence. Neighbours in prose share their border's last sentences.
+part of a table keeps its head and each part of code its fence, if that is short. Neighbours in prose share their
+border's last sentences.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from habilis.tools.cutting import estimated
-from habilis.tools.knowledge.blocks import Block
+from habilis.tools.documents.blocks import Block
 
 OVERLAP = 0.12
 """Share of a passage that its follower in the same section begins with."""
 _WHOLE = 4
 """How many times a passage's size code or a table may have before it is torn."""
+_MOST_LETTERS = 4
+"""More letters a token never has, as `estimated` counts: a part is looked for among so many, not in all the rest."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 
 
@@ -87,6 +90,8 @@ def _parts(block: Block, size: int) -> Iterator[Block]:
     else:
         lines = block.text.split("\n")
         head = lines[:2] if block.shape == "table" else lines[:1]
+        if estimated("\n".join(head)) > size:  # repeated with each part it would be most of what is kept
+            head = []
         last = lines[0].strip()[:3] if block.shape == "code" else ""
         body = lines[len(head) : -1] if last and lines[-1].strip().startswith(last) else lines[len(head) :]
         rows = [piece for line in body for piece in _pieces(line, size)]
@@ -134,14 +139,14 @@ def _pieces(text: str, size: int) -> list[str]:
 
 def _runs(text: str, size: int) -> Iterator[str]:
     """`text` cut at spaces, or anywhere where there are none, so that each part fits."""
-    while estimated(text) > size:
-        most = max(len(text) * size // estimated(text), 1)
-        space = text.rfind(" ", most // 2, most)
-        cut = space + 1 if space > 0 else most
-        yield text[:cut]
-        text = text[cut:]
-    if text:
-        yield text
+    at = 0
+    while at < len(text):
+        part = text[at : at + _MOST_LETTERS * size]
+        while len(part) > 1 and (tokens := estimated(part)) > size:
+            part = part[: max(len(part) * size // tokens, 1)]
+        space = part.rfind(" ", len(part) // 2) if at + len(part) < len(text) else -1
+        yield part[: space + 1] if space > 0 else part
+        at += space + 1 if space > 0 else len(part)
 
 
 def _sentences(text: str) -> list[str]:

@@ -1,6 +1,8 @@
 """A document as blocks: paragraphs, lists, tables and code, each under its headings and with its place.
 
 Reads Markdown (CommonMark's headings, fences and pipe tables) and plain text, whose underlined lines are headings.
+Documents are strangers' work: whatever a line holds, the time it takes grows with its length and no faster. So no
+expression here can match one text in two ways.
 """
 
 from __future__ import annotations
@@ -12,10 +14,10 @@ from typing import Literal
 
 Shape = Literal["prose", "code", "table"]
 
-_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
+_BLANKS = " \t"
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _UNDERLINE = re.compile(r"([=\-~^\"*+#])\1{2,}[ \t]*$")
-_DELIMITER = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(\|[ \t]*:?-*:?[ \t]*)*\|?[ \t]*$")
+_DELIMITING = frozenset("|:-" + _BLANKS)
 _MOST_HEADING = 200
 
 
@@ -55,8 +57,8 @@ class _Reader:
         line = self.lines[self.at]
         if not line.strip():
             self.at += 1
-        elif self.markdown and (found := _HEADING.match(line)):
-            yield from self._heading(len(found[1]), found[2], 1)
+        elif self.markdown and (found := _heading_in(line)):
+            yield from self._heading(*found, 1)
         elif level := self._underlined():
             yield from self._heading(level, line, 2)
         elif self.markdown and (fence := _FENCE.match(line)):
@@ -98,7 +100,7 @@ class _Reader:
 
     def _is_table(self) -> bool:
         following = self.lines[self.at + 1] if self.at + 1 < len(self.lines) else ""
-        return "|" in self.lines[self.at] and "|" in following and bool(_DELIMITER.match(following))
+        return "|" in self.lines[self.at] and "|" in following and _is_delimiter(following)
 
     def _end_of_fence(self, mark: str) -> int:
         """The line behind the fence's end; an open fence ends with the document."""
@@ -111,7 +113,7 @@ class _Reader:
     def _end_of_paragraph(self) -> int:
         for number in range(self.at + 1, len(self.lines)):
             line = self.lines[number]
-            if not line.strip() or (self.markdown and (_HEADING.match(line) or _FENCE.match(line))):
+            if not line.strip() or (self.markdown and (_heading_in(line) or _FENCE.match(line))):
                 return number
         return len(self.lines)
 
@@ -121,3 +123,28 @@ class _Reader:
         block = Block(text, headings, self.at + 1, end, shape, self.page)
         self.at, self.bare = end, 0
         return block
+
+
+def _heading_in(line: str) -> tuple[int, str] | None:
+    """Level and words of the heading that `line` is (CommonMark 0.31, ATX headings); None for one that is none."""
+    if "#" not in line[:4]:
+        return None
+    text = line[:4].lstrip(" ") + line[4:]
+    level = len(text[:7]) - len(text[:7].lstrip("#"))
+    if not 1 <= level <= 6 or text[level : level + 1] not in (" ", "\t"):
+        return None
+    words = text[level:].strip(_BLANKS)
+    unclosed = words.rstrip("#")
+    return level, unclosed.rstrip(_BLANKS) if unclosed.endswith((" ", "\t")) else words
+
+
+def _is_delimiter(line: str) -> bool:
+    """Whether `line` divides a table's head from its rows."""
+    if not _DELIMITING.issuperset(line):
+        return False
+    first, *others = line.strip(_BLANKS).removeprefix("|").removesuffix("|").split("|")
+    return "--" in first and all(map(_is_dashes, (first, *others)))
+
+
+def _is_dashes(cell: str) -> bool:
+    return not cell.strip(_BLANKS).removeprefix(":").removesuffix(":").strip("-")
