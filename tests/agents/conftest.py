@@ -120,7 +120,9 @@ class Stage:
         loaded = load_settings(overrides=[f"runs_dir={self.root}", *settings])
         return Team(loaded, library=self.root / "library", sinks=[self.sink], clients=self.clients(script), **options)
 
-    async def play(self, script: Script, *settings: str, question: str = "Which is it: 1, 2, 4, 5, 8, 21 or 42?", **options: Any) -> TaskResult:
+    async def play(
+        self, script: Script, *settings: str, question: str = "Which is it: 1, 2, 4, 5, 8, 21 or 42?", **options: Any
+    ) -> TaskResult:
         return await self.team(script, *settings, **options).run(question, run_dir=self.root / "run", base=self.root)
 
 

@@ -33,7 +33,7 @@ class Corrected(Script):
 
 async def play(stage: Stage, script: Script, *settings: str) -> TaskResult:
     team = stage.team(script, *settings)
-    return await team.run("What is it?", run_dir=stage.root / "run", base=stage.root, answer_schema=SCHEMA)
+    return await team.run("What is it, 4.25 EUR?", run_dir=stage.root / "run", base=stage.root, answer_schema=SCHEMA)
 
 
 async def test_the_answer_is_data_that_fits_the_schema_after_corrections(stage: Stage) -> None:

@@ -85,7 +85,7 @@ SCHEMA = {
 
 async def with_schema(stage: Stage, script: Script) -> Any:
     team = stage.team(script)
-    return await team.run("What is it?", run_dir=stage.root / "run", base=stage.root, answer_schema=SCHEMA)
+    return await team.run("What is it, 4.25 EUR?", run_dir=stage.root / "run", base=stage.root, answer_schema=SCHEMA)
 
 
 async def test_data_is_asked_for_again_as_well(stage: Stage) -> None:

@@ -202,7 +202,7 @@ async def test_two_at_once_are_refused(stage: Stage) -> None:
 
 
 async def test_an_interrupted_turn_leaves_the_others_whole_and_can_be_gone_on_with(stage: Stage) -> None:
-    script = Script(steps=["one", "two", "three"], answers=answers("one", "two", "three"))
+    script = Script(steps=["red", "green", "blue"], answers=answers("red", "green", "blue"))
     await turn(stage, script, "First")
     team = stage.team(script)
 
@@ -344,7 +344,7 @@ async def test_what_is_not_shown_can_be_looked_up_tool_work_included(stage: Stag
     steps += [calling(call("recall", {"query": "4321 doubled"})), "It was 8642."]
     script = Script(steps=steps, plans=[{"required_tool_names": ["double"]}], answers=answers("Done."))
     limit = "memory.max_tokens=30"
-    await turn(stage, script, "Work on the number of the ship", limit)
+    await turn(stage, script, "Work on 4321, the number of the ship", limit)
     for number in range(4):
         await turn(stage, script, f"Talk of something else, number {number}", limit)
     last = await turn(stage, script, "What came out then?", limit)

@@ -48,7 +48,7 @@ async def test_a_secret_reaches_its_tool_and_nothing_that_is_kept(
         [calling(call("teller", {"x": 0}), call("teller", {"x": 1})), "It says so."], [PLAN], codes=["none"]
     )
     result = await stage.play(script, "sandbox.env_allow=[API_TOKEN]")
-    assert result.status == "answered"
+    assert result.status == "answered", result.error
     told, failed = result.invocations
     assert told.outcome.output["result"] == {"said": "[API_TOKEN]", "[API_TOKEN]": 1, "length": len(SECRET)}
     assert told.outcome.granted == ("env API_TOKEN",)

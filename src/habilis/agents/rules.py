@@ -25,6 +25,9 @@ MAX_LEAVES = 1_000
 """Values of one list of arguments that are looked at."""
 SHORT_TEXT, SMALL_NUMBER = 3, 10
 """A text of so many characters, a whole number up to that, may be an option's default: nobody need have given it."""
+COMPUTED = frozenset(("number", "date"))
+STATED = COMPUTED | {"quotation", "name"}
+"""Kinds of values that must stand somewhere: without any result of a call, and with one."""
 SHORTEST_ERROR = 16
 """Characters of an error's text that must stand in an answer for it to be that error's."""
 
@@ -144,7 +147,7 @@ def speaks_against(reason: str) -> bool:
 
 
 def _arguments_from_nowhere(evidence: Evidence) -> str | None:
-    invented = [call for call in evidence.behind if invented_arguments(call, evidence)]
+    invented = [c for c in evidence.behind if c.tool not in evidence.unseen and invented_arguments(c, evidence)]
     if not invented or len(invented) < len(evidence.behind):
         return None  # which call an answer rests on cannot be told: one good one is enough
     call = invented[-1]
@@ -212,9 +215,9 @@ def _values_from_nowhere(evidence: Evidence) -> str | None:
     results = [call.text for call in evidence.succeeded]
     called = [f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in evidence.calls]
     known = Known([*results, *called, *evidence.known], evidence.question)
-    found = unfounded(evidence.answer[:MAX_TEXT], known)
-    if not results:  # what a model knows by itself is for the judge; what it computes needs a call
-        found = tuple(value for value in found if value.kind in ("number", "date"))
+    # What a model knows or words by itself is for the judge; what it computes needs a call.
+    kinds = STATED if results else COMPUTED
+    found = tuple(value for value in unfounded(evidence.answer[:MAX_TEXT], known) if value.kind in kinds)
     if not found:
         return None
     return f"{listed(found)} in no result of a call, nor in the question"
