@@ -175,7 +175,10 @@ async def test_a_replay_does_nothing_elsewhere_again(stage: Stage) -> None:
     sources = [LangChainTools([send])]
     first = await stage.play(script, sources=sources)
     again = await stage.team(Script([]), sources=sources).run(
-        "Which is it: 1, 2, 4, 5, 8, 21 or 42?", run_dir=stage.root / "again", replay=stage.root / "run", base=stage.root
+        "Which is it: 1, 2, 4, 5, 8, 21 or 42?",
+        run_dir=stage.root / "again",
+        replay=stage.root / "run",
+        base=stage.root,
     )
     assert (again.status, again.final_answer) == (first.status, first.final_answer)
     assert again.invocations[0].text == "sent hallo"

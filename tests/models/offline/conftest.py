@@ -135,6 +135,7 @@ class Player:
             files=self.view(names),
             missing=list(missing),
             candidates=[tool.card() for tool in library],
+            tried=[],
             failure_report="",
             build_failures="",
             capabilities="",

@@ -101,7 +101,7 @@ def test_a_tool_that_only_looks_alike_is_not_reused(player):
         )
     ]
     prompt = {"question": QUESTION, "files": player.view(["sales.csv"]), "missing": [], "candidates": cards}
-    plan = player.data("plan", **prompt, failure_report="", build_failures="", capabilities="", frozen=False)
+    plan = player.data("plan", **prompt, tried=[], failure_report="", build_failures="", capabilities="", frozen=False)
     assert plan["required_tool_names"] == []
     assert plan["tool_requests"][0]["name"] == "calculate_average_of_column"
 

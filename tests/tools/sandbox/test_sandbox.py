@@ -21,7 +21,7 @@ from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.bubblewrap import Bubblewrap
 from habilis.tools.sandbox.landlock import REFER_ABI, landlock_abi
-from habilis.tools.sandbox.probing import Unconfined, attacked, choose, make
+from habilis.tools.sandbox.probing import Unconfined, attacked, choose, make, missing
 from habilis.tools.sandbox.tenancy import Tenancy, is_tenant, uid_for
 
 MakeTool = Callable[..., Runnable]
@@ -281,3 +281,16 @@ def reachable_python() -> str | None:
         if tried.returncode == 0:
             return candidate
     return None
+
+
+async def test_a_temporary_folder_with_a_long_name_is_no_reason_to_refuse_a_level(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An address of a socket holds 107 bytes, and on some machines the temporary folder's name alone has more."""
+    far = tmp_path / ("long" * 30)
+    far.mkdir()
+    far.chmod(0o755)
+    monkeypatch.setattr(tempfile, "tempdir", str(far))
+    for level in ("bubblewrap", "landlock"):
+        if not missing(level):
+            assert await attacked(make(level)) is None

@@ -114,8 +114,11 @@ async def attacked(sandbox: Sandbox) -> str | None:
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
         canary, workspace = stage(Path(folder))
-        places = {"unix": str(workspace / "socket"), "abstract": f"\0{folder}"}
-        for place in places.values():
+        # An address holds 107 bytes, which a whole path may not: the folder is named by its descriptor, inside by ".".
+        inside = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+        open_ones.callback(os.close, inside)
+        places = {"unix": "socket", "abstract": f"\0{Path(folder).name}"}
+        for place in (f"/proc/self/fd/{inside}/socket", places["abstract"]):
             open_ones.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)).bind(place)
         (workspace / "socket").chmod(0o777)
         job = attack_on(canary, workspace, {"port": listener.getsockname()[1], **places})
