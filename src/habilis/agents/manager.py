@@ -184,6 +184,13 @@ def _candidates(state: TaskState, shop: Workshop) -> list[ToolCard]:
     return found + [card for card in shop.library.cards() if card.name in used and not shop.missing(card.name)]
 
 
+def _said(shop: Workshop) -> str:
+    """The question, those before it, and what its files are called and begin with: what a tool may serve."""
+    before = [turn["question"] for turn in exchanges(shop.task)]
+    files = [f"{file['named']} {file['begins']}" for file in shop.files_view]
+    return "\n".join([shop.task.question, *before, *files])
+
+
 def _card_of(name: str, shop: Workshop) -> ToolCard | None:
     tool = shop.tool(name)
     return tool.card if tool is not None else None
@@ -206,7 +213,7 @@ async def _asked_for_plan(
         except ModelReplyUnusable as error:
             return None, [f"The plan could not be read: {error}"]
         plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])
-        plan, misfits = without_misfits(plan, shop.task.question, lambda name: _card_of(name, shop))
+        plan, misfits = without_misfits(plan, _said(shop), lambda name: _card_of(name, shop))
         remarks += misfits
         if not shop.settings.tools.synthesis:
             return without_builds(plan, remarks)

@@ -225,9 +225,9 @@ def as_plan(reply: PlanReply, library: Collection[str], *, known: Sequence[str])
     return plan, remarks
 
 
-def without_misfits(plan: Plan, question: str, card_of: Callable[[str], ToolCard | None]) -> tuple[Plan, list[str]]:
+def without_misfits(plan: Plan, said: str, card_of: Callable[[str], ToolCard | None]) -> tuple[Plan, list[str]]:
     """`plan` without the tools whose word gives them away, and a remark on each: it names another operation than the
-    tool does, or nothing of the question. A tool of which nothing was said stays."""
+    tool does, or nothing of what was `said` in the task. A tool of which the plan says nothing stays."""
     remarks = []
     for name, word in plan.serves.items():
         card = card_of(name)
@@ -237,7 +237,7 @@ def without_misfits(plan: Plan, question: str, card_of: Callable[[str], ToolCard
             remarks.append(
                 f'{name} was left out: it is to do "{word}", but what it does is another operation ({other}).'
             )
-        elif shares_nothing(question, word):
+        elif shares_nothing(said, word):
             remarks.append(f'{name} was left out: "{word}" is nothing that the question asks.')
         else:
             continue

@@ -173,13 +173,14 @@ def other_operation(card: ToolCard, word: str) -> str:
 
 
 def shares_nothing(question: str, word: str) -> bool:
-    """Whether `word`, said of a question, has surely nothing in common with it; both must be of one language."""
+    """Whether `word`, said of a question, has surely nothing in common with it: both are of one language, and the word
+    says more than one thing."""
     asked, said = Asked(question), Asked(word)
     one_language = said.language == asked.language or (not said.language and asked.language == "English")
     if not one_language or shared(asked.operations, said.operations):
         return False
     words = frozenset(term for term in terms(word) if term not in faint_terms())
-    return bool(words) and not words & frozenset(terms(question)) and not asked.met(dict.fromkeys(words, 1.0))
+    return len(words) > 1 and not words & frozenset(terms(question)) and not asked.met(dict.fromkeys(words, 1.0))
 
 
 def _likeness(one: frozenset[str], other: frozenset[str]) -> float:
