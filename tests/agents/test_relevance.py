@@ -81,7 +81,7 @@ async def test_a_tool_that_makes_files_keeps_those_that_need_one(stage: Stage) -
 
 async def test_nobody_is_offered_where_nobody_is_and_who_asks_all_the_same_is_told(stage: Stage) -> None:
     script = Script([calling(call("ask_user", {"question": "Which?"}, "q")), "42"])
-    result = await stage.team(script, alone=True).run("What is it?", run_dir=stage.root / "run", base=stage.root)
+    result = await stage.team(script, alone=True).run("Is it 42 or 43?", run_dir=stage.root / "run", base=stage.root)
     assert script.of("steps")[0][1] == []
     assert "Nobody is there" in str(script.of("steps")[1][0][-1].content)
     assert result.status == "answered"

@@ -86,6 +86,8 @@ def test_days_are_no_months_and_one_digest_is_no_other() -> None:
 
 def test_a_question_that_says_nothing_by_itself_leaves_all() -> None:
     assert len(shown("What is it?", AVERAGE, CONVERT)) == 2
+    assert len(shown("Which is it: 1, 2 or 42?", AVERAGE, CONVERT)) == 2
+    assert shown("What is 3 ^ 4?", AVERAGE, CONVERT) == []
 
 
 def test_a_question_that_a_tool_answered_before_finds_it_again() -> None:

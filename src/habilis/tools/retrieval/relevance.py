@@ -39,6 +39,8 @@ _VALUE = re.compile(
     r"|`[^`\n]{1,60}`|[\w~.-]*/[\w./-]+|[A-Za-z0-9_-]+(?=\.[a-zA-Z][a-zA-Z0-9]{0,4}(?![A-Za-z0-9]))"
 )
 """What a question gives as a value, which says nothing of what is to be done with it. Of a file the ending counts."""
+_SUM = re.compile(r"\d ?[-+*/×÷^%] ?\d")
+"""What says enough without a word."""
 _GRAMMAR = re.compile(r"[\u3040-\u309f的是了在有和与及请把为哪多少几个什么中里]")
 """Letters of words that carry the grammar, in scripts that are read by pairs."""
 
@@ -74,7 +76,7 @@ class Asked:
             if len(term) > _KIN_PREFIX:
                 self._kin.setdefault(term[:_KIN_PREFIX], []).append(term)
         self.operations, self.language = operations(question), language(plain)
-        says = self.operations or _weigh(self.terms) >= _LEAST or any(letter.isdigit() for letter in question)
+        says = self.operations or _weigh(self.terms) >= _LEAST or _SUM.search(question)
         self._mute = not says
 
     def of(self, card: ToolCard) -> Relevance:
