@@ -5,14 +5,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from habilis.agents.planning import (
+    MAX_WORD,
     FieldReply,
     PlanReply,
+    ReuseReply,
     ToolRequestReply,
     as_plan,
     fields_of,
     plan_form,
     schema_of,
+    without_misfits,
 )
+from habilis.core.types import Plan, ToolCard
 
 LIBRARY = ["count_words", "compute_column_mean", "read_page"]
 
@@ -152,11 +156,42 @@ def test_odd_schemas_never_break_a_plan(schema: dict[str, object]) -> None:
 
 def test_a_server_that_decodes_by_the_form_can_name_no_tool_that_is_not_there() -> None:
     form = plan_form(("count_words", "read_rows")).model_json_schema()
-    assert form["properties"]["required_tool_names"]["items"]["enum"] == ["count_words", "read_rows"]
+    reuse = form["properties"]["required_tool_names"]["items"]
+    assert reuse["properties"]["name"]["enum"] == ["count_words", "read_rows"]
+    assert reuse["required"] == ["name", "serves"]
     assert form["required"] == ["required_tool_names", "tool_requests", "tool_usage_guidance"]
     assert "required_tool_names" not in plan_form(()).model_json_schema()["properties"]
-    assert plan_form(()).model_validate({"required_tool_names": ["x"]}).required_tool_names == ["x"]
+    assert plan_form(()).model_validate({"required_tool_names": ["x"]}).required_tool_names == [ReuseReply(name="x")]
     assert plan_form(("a",)).model_validate({}).tool_requests == []
     request = form["$defs"]["ToolRequestReply"]
     assert set(request["required"]) == {"name", "description", "parameters", "returns"}
     assert request["properties"]["returns"]["minItems"] == 1
+
+
+def test_what_a_tool_serves_is_kept_in_bounds_and_a_bare_name_is_read_too() -> None:
+    said = [
+        {"name": "count_word", "serves": "  the words\nof notes.txt " + "x" * 500},
+        "read_page",
+        {"name": "read_page"},
+    ]
+    plan, _ = as_plan(PlanReply.model_validate({"required_tool_names": said}), LIBRARY, known=LIBRARY)
+    assert plan.reuse == ("count_words", "read_page")
+    assert set(plan.serves) == {"count_words"}
+    assert plan.serves["count_words"].startswith("the words of notes.txt")
+    assert len(plan.serves["count_words"]) == MAX_WORD
+    assert PlanReply.model_validate({"required_tool_names": [{"name": "x", "serves": None}]})
+
+
+def test_a_tool_whose_word_gives_it_away_is_left_out_and_said() -> None:
+    cards = {
+        "average_of_column": ToolCard(name="average_of_column", description="Average of a column of a CSV file."),
+        "read_rows": ToolCard(name="read_rows", description="Read the rows of a table."),
+    }
+    question = "What is the highest price in sales.csv?"
+    serves = {"average_of_column": "finds the highest price", "read_rows": "writes letters to the editor"}
+    plan, remarks = without_misfits(Plan(reuse=(*cards, "other"), serves=serves), question, cards.get)
+    assert plan == Plan(reuse=("other",)), "nothing was said of it"
+    assert "highest, not average" in remarks[0]
+    assert "nothing that the question asks" in remarks[1]
+    fair = Plan(reuse=("read_rows",), serves={"read_rows": "reads the prices"})
+    assert without_misfits(fair, question, cards.get) == (fair, [])

@@ -49,6 +49,17 @@ def test_the_presets_are_offered_in_a_fixed_order(desk: Desk, tmp_path: Path) ->
     assert all(spec.parameters["required"] for spec in all_of_them.specs())
 
 
+def test_only_presets_that_can_matter_are_shown(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    alone = Presets(None, Prompts(), Task(id="t", question="q"), tmp_path / "w", ToolsSettings(), may_ask=False)  # type: ignore[arg-type]
+    assert alone.specs() == []
+    assert [spec.name for spec in alone.unshown()] == [ASK_USER]
+    asked = Presets(None, Prompts(), Task(id="t", question="q"), tmp_path / "w", ToolsSettings())  # type: ignore[arg-type]
+    assert [spec.name for spec in asked.specs()] == [ASK_USER]
+    (tmp_path / "w" / "chart.png").write_bytes(PNG)
+    assert [spec.name for spec in asked.specs()] == [IMAGE_TEXT_QUERY, ASK_USER], "a tool may make one"
+
+
 async def test_the_picture_goes_to_the_vision_model(desk: Desk) -> None:
     for name in ("pics/cat.png", str(desk.picture)):
         outcome = await desk.look(name)

@@ -22,12 +22,13 @@ async def corrected_step(
     prefix: str,
     taken: Collection[str],
     only: str | None = None,
+    unshown: Sequence[ToolSpec] = (),
 ) -> tuple[CheckedCalls, str]:
     """The reply to `messages`, checked, and what is still doubtful about it once all corrections are used.
 
     Corrections are a conversation of this step alone: what is wrong with all calls of a reply is said together, next
-    to that reply. Ids of calls are `<prefix>_<n>` where the model gives none, or one of `taken`. Without `specs` the
-    reply is its text alone.
+    to that reply. Ids of calls are `<prefix>_<n>` where the model gives none, or one of `taken`. `unshown` are tools
+    that answer as well where they are called. Without any the reply is its text alone.
     """
     asked = list(messages)
     corrections = shop.settings.limits.correction_retries
@@ -37,9 +38,11 @@ async def corrected_step(
             corrections -= 1
             asked += [step.message, HumanMessage(step.doubt)]
             continue
-        if not specs:
+        called = {call["name"] for call in step.message.tool_calls}
+        also = [spec for spec in unshown if spec.name in called]
+        if not (specs or also):
             return CheckedCalls((), (), AIMessage("" if step.acted else step.message.content)), step.doubt
-        checked = check_calls(with_unique_ids(step.message, prefix, taken), specs, only=only)
+        checked = check_calls(with_unique_ids(step.message, prefix, taken), [*specs, *also], only=only)
         for name in checked.taken_for:
             shop.emit(Notice(level="warning", text=f"There is no tool {name!r}: the call was taken for {only}."))
         if not checked.problems or not corrections:

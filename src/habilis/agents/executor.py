@@ -124,6 +124,7 @@ async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, posit
         prefix=f"{_turn(shop)}c{position}",
         taken={raw["call_id"] for raw in state["calls"]},
         only=_only_tool(state["bound"], shop),
+        unshown=[] if last else shop.presets.unshown(),
     )
     return checked.message
 
@@ -158,7 +159,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[Workshop]) -> Comman
     limits = shop.settings.limits
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)
-    checked = check_calls(reply, shop.specs(state["bound"]))
+    checked = check_calls(reply, shop.specs_for(state["bound"], {c["name"] for c in reply.tool_calls}))
     results = await rounds.run_round(checked, state, shop)
     rounds.observe(state["position"], str(reply.content), results, shop)
     answered: list[BaseMessage] = [

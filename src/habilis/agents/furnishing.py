@@ -124,7 +124,7 @@ def furnished(
         host=host,
         library=library,
         smith=smith,
-        presets=Presets(models, prompts, task, folder.workspace, settings.tools, recall=_recall(task)),
+        presets=Presets(models, prompts, task, folder.workspace, settings.tools, recall=_recall(task), may_ask=may_ask),
         tape=tape,
         emit=emit,
         workspace=folder.workspace,
@@ -142,8 +142,11 @@ def _own_sources(settings: Settings, grants: Grants, emit: Events) -> list[Named
 
     found: list[NamedSource] = []
     if settings.knowledge.folders:
-        source = Knowledge(settings.knowledge, settings.sandbox, notice)
-        found.append(NamedSource("knowledge", source, prefix=False, required=True, open_timeout_s=INDEXING_S))
+        documents = Knowledge(settings.knowledge, settings.sandbox, notice)
+        found.append(
+            NamedSource("knowledge", documents, prefix=False, required=True, general=True, open_timeout_s=INDEXING_S)
+        )
     if settings.web.read_page or settings.web.search.service:
-        found.append(NamedSource("web", Web(settings.web, grants, settings.sandbox, notice), prefix=False))
+        web = Web(settings.web, grants, settings.sandbox, notice)
+        found.append(NamedSource("web", web, prefix=False, general=True))
     return found

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 
 from habilis.agents import rules
 from habilis.agents.grounding.recorded import told_with
-from habilis.agents.planning import as_plan, plan_form, without_builds
+from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
 from habilis.agents.rules import Evidence
 from habilis.agents.state import TaskState, unpacked
@@ -185,12 +185,25 @@ def _candidates(state: TaskState, shop: Workshop) -> list[ToolCard]:
     return found + [card for card in shop.library.cards() if card.name in used and not shop.missing(card.name)]
 
 
+def _said(shop: Workshop) -> str:
+    """The question, those before it, and what its files are called and begin with: what a tool may serve."""
+    before = [turn["question"] for turn in exchanges(shop.task)]
+    files = [f"{file['named']} {file['begins']}" for file in shop.files_view]
+    return "\n".join([shop.task.question, *before, *files])
+
+
+def _card_of(name: str, shop: Workshop) -> ToolCard | None:
+    tool = shop.tool(name)
+    return tool.card if tool is not None else None
+
+
 async def _asked_for_plan(
     prompt: Rendered, candidates: Sequence[ToolCard], tried: Sequence[str], shop: Workshop
 ) -> tuple[Plan | None, list[str]]:
     """The plan, and remarks on what was changed in it; None when the model gave none.
 
-    A plan that names only tools that are not there, or were tried in vain, and asks for none is sent back once.
+    A plan that names only tools that are not there, were tried in vain, or do another thing by its own word, and asks
+    for none is sent back once.
     """
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     remarks: list[str] = []
@@ -201,6 +214,8 @@ async def _asked_for_plan(
         except ModelReplyUnusable as error:
             return None, [f"The plan could not be read: {error}"]
         plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])
+        plan, misfits = without_misfits(plan, _said(shop), lambda name: _card_of(name, shop))
+        remarks += misfits
         if not shop.settings.tools.synthesis:
             return without_builds(plan, remarks)
         in_vain = [name for name in plan.reuse if name in tried]

@@ -6,13 +6,14 @@ import difflib
 import keyword
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from habilis.core.types import JsonSchema, Plan, ToolRequest
+from habilis.core.types import JsonSchema, Plan, ToolCard, ToolRequest
+from habilis.tools.retrieval.relevance import other_operation, shares_nothing
 
 FieldType = Literal["string", "integer", "number", "boolean", "array_of_strings", "array_of_numbers", "object"]
 _SCHEMAS: dict[str, JsonSchema] = {
@@ -21,6 +22,8 @@ _SCHEMAS: dict[str, JsonSchema] = {
 }
 _KEYWORDS = ("type", "title", "description", "properties", "additionalProperties", "$schema", "$defs", "definitions")
 MAX_PARAMETERS = 5
+MAX_WORD = 160
+"""Characters of what a plan says of a tool that it reuses."""
 
 
 def _nothing_left_out(schema: JsonSchema) -> None:
@@ -71,8 +74,28 @@ class ToolRequestReply(BaseModel):
         return data
 
 
+class ReuseReply(BaseModel):
+    """A tool to reuse and the model's word on what of the question it does."""
+
+    model_config = ConfigDict(json_schema_extra=_nothing_left_out)
+
+    name: str
+    serves: str = Field(default="", json_schema_extra={"maxLength": MAX_WORD})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_name(cls, data: Any) -> Any:
+        """A bare name is read too: some models give no more, and what was recorded once stays readable."""
+        return {"name": data} if isinstance(data, str) else data
+
+    @field_validator("serves", mode="before")
+    @classmethod
+    def _in_bounds(cls, word: Any) -> Any:
+        return " ".join(word.split())[:MAX_WORD] if isinstance(word, str) else "" if word is None else word
+
+
 class PlanReply(BaseModel):
-    required_tool_names: list[str] = Field(default_factory=list, max_length=20)
+    required_tool_names: list[ReuseReply] = Field(default_factory=list, max_length=20)
     tool_requests: list[ToolRequestReply] = Field(default_factory=list, max_length=6)
     tool_usage_guidance: str = Field(default="", max_length=1_000)
 
@@ -86,7 +109,9 @@ def plan_form(names: tuple[str, ...]) -> type[PlanReply]:
 
     def only_these(schema: JsonSchema) -> None:
         if names:
-            schema["properties"]["required_tool_names"]["items"] = {"type": "string", "enum": list(names)}
+            reuse = ReuseReply.model_json_schema()
+            reuse["properties"]["name"] = {"type": "string", "enum": list(names)}
+            schema["properties"]["required_tool_names"]["items"] = reuse
         else:
             del schema["properties"]["required_tool_names"]
         _nothing_left_out(schema)
@@ -157,15 +182,20 @@ def as_plan(reply: PlanReply, library: Collection[str], *, known: Sequence[str])
     """
     reuse: list[str] = []
     remarks: list[str] = []
-    for name in reply.required_tool_names:
+    serves: dict[str, str] = {}
+    for entry in reply.required_tool_names:
+        name = entry.name
         near = difflib.get_close_matches(name, known, 2, 0.8)
-        if name in library:
-            reuse.append(name)
-        elif len(near) == 1:
-            reuse.append(near[0])
+        if name not in library and len(near) == 1:
             remarks.append(f"There is no tool {name!r}; {near[0]} was taken for it.")
-        elif name not in {request.name for request in reply.tool_requests}:
-            remarks.append(f"There is no tool {name!r}; it was left out.")
+            name = near[0]
+        elif name not in library:
+            if name not in {request.name for request in reply.tool_requests}:
+                remarks.append(f"There is no tool {name!r}; it was left out.")
+            continue
+        reuse.append(name)
+        if entry.serves:
+            serves.setdefault(name, entry.serves)
     build: dict[str, ToolRequest] = {}
     for request in reply.tool_requests:
         if request.name in library:
@@ -187,8 +217,32 @@ def as_plan(reply: PlanReply, library: Collection[str], *, known: Sequence[str])
             ),
         )
     plan = Plan(
-        reuse=tuple(dict.fromkeys(reuse)), build=tuple(build.values()), guidance=reply.tool_usage_guidance.strip()
+        reuse=tuple(dict.fromkeys(reuse)),
+        serves=serves,
+        build=tuple(build.values()),
+        guidance=reply.tool_usage_guidance.strip(),
     )
+    return plan, remarks
+
+
+def without_misfits(plan: Plan, said: str, card_of: Callable[[str], ToolCard | None]) -> tuple[Plan, list[str]]:
+    """`plan` without the tools whose word gives them away, and a remark on each: it names another operation than the
+    tool does, or nothing of what was `said` in the task. A tool of which the plan says nothing stays."""
+    remarks = []
+    for name, word in plan.serves.items():
+        card = card_of(name)
+        if card is None:
+            continue
+        if other := other_operation(card, word):
+            remarks.append(
+                f'{name} was left out: it is to do "{word}", but what it does is another operation ({other}).'
+            )
+        elif shares_nothing(said, word):
+            remarks.append(f'{name} was left out: "{word}" is nothing that the question asks.')
+        else:
+            continue
+        kept = {other: said for other, said in plan.serves.items() if other != name}
+        plan = plan.model_copy(update={"reuse": tuple(n for n in plan.reuse if n != name), "serves": kept})
     return plan, remarks
 
 

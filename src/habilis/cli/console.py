@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.words import call_text, one_line, plain, seconds_text
+from habilis.cli.words import call_text, one_line, plain, reuse_text, seconds_text
 from habilis.config import OFFLINE_NOTICE
 from habilis.core import events as ev
 from habilis.core.types import Usage
@@ -128,7 +128,7 @@ class ConsoleSink:
 
     def _on_planned(self, event: ev.Planned) -> None:
         plan = event.plan
-        parts = [f"use {', '.join(plan.reuse)}"] if plan.reuse else []
+        parts = [f"use {reuse_text(plan.reuse, plan.serves)}"] if plan.reuse else []
         parts += [f"build {', '.join(request.name for request in plan.build)}"] if plan.build else []
         again = f"attempt {event.attempt}: " if event.attempt > 1 else ""
         self.line("plan", again + (" · ".join(parts) or "no tools"))

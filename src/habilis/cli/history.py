@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from habilis.cli.words import call_text, one_line, seconds_text
+from habilis.cli.words import call_text, one_line, reuse_text, seconds_text
 from habilis.core.errors import UserError
 from habilis.core.types import TaskResult
 from habilis.rundir import TaskDir, read_jsonl
@@ -97,7 +97,7 @@ def _take(history: TaskHistory, row: dict[str, Any]) -> None:
             told.append(("resumed", ""))
     elif kind == "planned":
         plan = row["plan"]
-        parts = [f"use {', '.join(plan['reuse'])}"] if plan["reuse"] else []
+        parts = [f"use {reuse_text(plan['reuse'], plan.get('serves', {}))}"] if plan["reuse"] else []
         parts += [f"build {', '.join(r['name'] for r in plan['build'])}"] if plan["build"] else []
         told.append(("plan", f"attempt {row['attempt']}: {' · '.join(parts) or 'no tools'}"))
     elif kind == "thought":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from habilis.core.errors import UserError
@@ -28,6 +28,11 @@ def one_line(text: str, width: int = 200) -> str:
     """`text` on one line, at most `width` characters."""
     line = plain(" ".join(text[: 4 * width].split()))
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def reuse_text(names: Sequence[str], serves: Mapping[str, str]) -> str:
+    """The tools that a plan reuses, each with what it said that the tool is for."""
+    return ", ".join(f"{name}: {one_line(serves[name], 80)}" if serves.get(name) else name for name in names)
 
 
 def call_text(tool: str, arguments: Mapping[str, Any], width: int = 160) -> str:

@@ -110,9 +110,13 @@ class ToolRequest(Frozen):
 
 
 class Plan(Frozen):
-    """The manager's plan: names to reuse (checked against the library), tools to build, guidance in words."""
+    """The manager's plan: names to reuse (checked against the library), tools to build, guidance in words.
+
+    `serves` says of reused tools, by name, what of the question they do, where the model said it.
+    """
 
     reuse: tuple[str, ...] = ()
+    serves: dict[str, str] = Field(default_factory=dict)
     build: tuple[ToolRequest, ...] = ()
     guidance: str = ""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from habilis.core.types import TaskFile
 from habilis.tools.confined import Refused, read_confined
 
 MAX_IMAGE_BYTES = 10 << 20
+ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
+_LOOKED_AT = 500
+"""Names in a folder that are looked at for images."""
 MAX_SHOWN = 8
 """Images of one question that its first request shows."""
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
@@ -38,6 +42,23 @@ def images_of(files: Sequence[TaskFile]) -> list[TaskFile]:
     """Those of `files` that are images which can be shown, at most `MAX_SHOWN`."""
     found = (file for file in files if not file.is_dir and _is_image(Path(file.path)))
     return [file for file, _ in zip(found, range(MAX_SHOWN), strict=False)]
+
+
+def can_be_seen(files: Iterable[TaskFile]) -> bool:
+    """Whether one of `files` is an image, or a folder that seems to hold one."""
+    return any(holds_image(Path(file.path)) if file.is_dir else _is_image(Path(file.path)) for file in files)
+
+
+def holds_image(folder: Path) -> bool:
+    """Whether a file in `folder` or below is called as images are; of a very large folder only a part is looked at."""
+    seen = 0
+    for _, folders, names in os.walk(folder):
+        if any(name.casefold().endswith(ENDINGS) for name in names):
+            return True
+        seen += len(names) + len(folders)
+        if seen > _LOOKED_AT:
+            return False
+    return False
 
 
 def parts_of(files: Sequence[TaskFile], detail: str) -> list[dict[str, Any]]:

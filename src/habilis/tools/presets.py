@@ -17,7 +17,7 @@ from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome, ErrorKind, Task, ToolSpec
 from habilis.tools.confined import Refused, read_confined
 from habilis.tools.names import RESERVED
-from habilis.tools.pictures import MAX_IMAGE_BYTES, image_part, media_type
+from habilis.tools.pictures import MAX_IMAGE_BYTES, can_be_seen, holds_image, image_part, media_type
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
@@ -69,7 +69,8 @@ assert set(_SPECS) == RESERVED
 
 
 class Presets:
-    """The presets of one task. `recall` finds earlier turns of its conversation; None where all of them are shown."""
+    """The presets of one task. `recall` finds earlier turns of its conversation; None where all of them are shown.
+    `may_ask`: somebody answers questions, now or when the task is resumed."""
 
     def __init__(
         self,
@@ -80,6 +81,7 @@ class Presets:
         settings: ToolsSettings,
         *,
         recall: Callable[[str], str] | None = None,
+        may_ask: bool = True,
     ) -> None:
         self._models, self._prompts, self._task = models, prompts, task
         self._workspace = workspace
@@ -87,10 +89,19 @@ class Presets:
         names = [IMAGE_TEXT_QUERY, ASK_USER, *([FINISH_TASK] if settings.finish_task else [])]
         names += [RECALL] if recall else []
         self._specs = {name: _SPECS[name] for name in names}
+        self._idle = set() if may_ask else {ASK_USER}
+        self._seen = can_be_seen(task.files)
 
     def specs(self) -> list[ToolSpec]:
-        """What the model is shown, in a fixed order."""
-        return list(self._specs.values())
+        """What the model is shown, in a fixed order: no look at images before there is one, and no question where
+        nobody is asked."""
+        self._seen = self._seen or holds_image(self._workspace)
+        idle = self._idle if self._seen else self._idle | {IMAGE_TEXT_QUERY}
+        return [spec for name, spec in self._specs.items() if name not in idle]
+
+    def unshown(self) -> list[ToolSpec]:
+        """Those that are not shown and yet answered: a model may ask whether anybody is there or not."""
+        return [_SPECS[name] for name in self._idle]
 
     def has(self, name: str) -> bool:
         return name in self._specs

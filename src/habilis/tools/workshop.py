@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,7 +21,9 @@ from habilis.tools import taskfiles
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.external.bound import ExternalTools
 from habilis.tools.names import RESERVED
+from habilis.tools.needs import Supply
 from habilis.tools.network.fixtures import Recording
+from habilis.tools.pictures import holds_image
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from habilis.tools.external.bound import BoundTool
     from habilis.tools.host import ToolHost
     from habilis.tools.library import LayeredLibrary, Tool
+    from habilis.tools.needs import Need
     from habilis.tools.presets import Presets
     from habilis.tools.records import RecordedCall
     from habilis.tools.smith import Smith
@@ -105,6 +108,10 @@ class Workshop:
         tools = [tool.spec for name in names if (tool := self.tool(name)) is not None]
         return tools[: max(room, 0)] + presets
 
+    def specs_for(self, names: Sequence[str], called: Collection[str]) -> list[ToolSpec]:
+        """What calls are checked against: all that the model is shown, and presets that were called without that."""
+        return [*self.specs(names), *(spec for spec in self.presets.unshown() if spec.name in called)]
+
     def tool(self, name: str) -> BoundTool | Tool | None:
         """The external tool or the library's tool called `name`."""
         return self.external.get(name) or self.library.get(name)
@@ -115,17 +122,16 @@ class Workshop:
         await self.external.open(taken, self.emit)
 
     def candidates(self, query: str, k: int) -> list[ToolCard]:
-        """The `k` tools nearest to `query`, best first; no more than `k` tools are shown whole.
+        """At most `k` tools that have enough to do with `query`, best first; none where none has.
 
         A tool of the library that cannot work here, for want of a secret, a package or a grant, is left out and named
-        in a notice.
+        in a notice; one that needs what the task cannot supply, without a word.
         """
         external = self.external.cards()
-        cards = [*self.library.cards(), *external]
-        found = self.library.search(query, k, also=external)
-        known = {card.name for card in found}
-        if len(cards) <= k:
-            found += [card for card in cards if card.name not in known]
+        found = self.library.fitting(query, k, also=external)
+        kept = [card for card in self.external.kept(k) if card not in found]
+        general = [card for card in kept if self.external.is_general(card.name)]
+        found = [*found[: k - len(general)], *kept][:k]
         missing = {card.name: reasons for card in found if (reasons := self.missing(card.name))}
         new = {name: reasons for name, reasons in missing.items() if name not in self._left_out}
         self._left_out |= new.keys()
@@ -134,7 +140,36 @@ class Workshop:
         if new and len(missing) == len(found):
             text = "No tool of the library can be used here: each lacks a secret, a package or a grant (named above)."
             self.emit(Notice(level="error", text=text))
-        return [card for card in found if card.name not in missing]
+        return self._supplied([card for card in found if card.name not in missing], query)
+
+    def _supplied(self, found: Sequence[ToolCard], query: str) -> list[ToolCard]:
+        """Those of `found` whose needs the task may meet, now or once another of them has worked."""
+        earlier = self.task.earlier
+        told = (
+            [text for turn in (*earlier.near, *earlier.recent) for text in (turn.question, turn.answer)]
+            if earlier
+            else []
+        )
+        made = any(self.workspace.iterdir()) if self.workspace.is_dir() else False
+        said = "\n".join([self.task.question, query, *told])
+        supply = Supply.of(self.task, said, made=made, seen=holds_image(self.workspace))
+        lacking = {card.name: need for card in found if (need := self._lacks(card.name, supply))}
+        others = [card.name for card in found if card.name not in lacking]
+        if any(self.effects(name) == "writes" for name in others):  # what it makes may be what they need
+            lacking = {name: need for name, need in lacking.items() if need == "address"}
+        if any(self.external.get(name) or self._goes_out(name) for name in others):
+            lacking = {name: need for name, need in lacking.items() if need != "address"}
+        return [card for card in found if card.name not in lacking]
+
+    def _lacks(self, name: str, supply: Supply) -> Need | None:
+        """What the task cannot give to tool `name` of the library; an external tool has files of its own."""
+        tool = None if self.external.get(name) else self.library.get(name)
+        return supply.lacks(tool.input_schema) if tool else None
+
+    def _goes_out(self, name: str) -> bool:
+        """Whether tool `name` of the library reaches into the network, and may find addresses there."""
+        tool = self.library.get(name)
+        return tool is not None and bool(tool.manifest.capabilities.network or tool.manifest.capabilities.unknown_host)
 
     def usable_names(self) -> list[str]:
         """Names of all tools, old ones of the library included, without those that were left out."""

@@ -112,7 +112,7 @@ class Player:
 
     def ask(self, prompt: str, **values: Any) -> AIMessage:
         if prompt in ("plan", "review", "answer"):
-            values = {"conversation": [], **values}
+            values = {"conversation": [], **{"plan": {"tried": []}, "review": {"tools": []}}.get(prompt, {}), **values}
         return reply(as_messages(self.prompts.render(prompt, **values)))
 
     def data(self, prompt: str, **values: Any) -> dict[str, Any]:
@@ -184,7 +184,7 @@ class Player:
         """One question from plan to final answer; failing tools are mended every second round, as in a real task."""
         plan = self.plan(question, names, library, missing)
         shelf = {tool.name: tool for tool in library}
-        tools = {name: shelf[name] for name in plan["required_tool_names"]}
+        tools = {one["name"]: shelf[one["name"]] for one in plan["required_tool_names"]}
         for request in plan["tool_requests"]:
             tools[request["name"]] = self.build(request, question, names)
             example = tools[request["name"]].try_example(self.folder / "examples" / request["name"])

@@ -57,7 +57,7 @@ def test_a_tool_that_fits_is_reused_however_it_was_named(player, first, later):
     library = list(player.play(first, files).tools.values())
     played = player.play(later, files, library)
     assert played.plan["tool_requests"] == []
-    assert played.plan["required_tool_names"] == [library[0].name]
+    assert played.plan["required_tool_names"] == [{"name": library[0].name, "serves": later}]
     assert played.status == "answered"
 
 
@@ -85,7 +85,7 @@ def run(input: InputModel) -> OutputModel:
     return OutputModel(the_mean=22.5, rows_seen=24)
 """
     played = player.play(QUESTION, ["sales.csv"], [loaded(source)])
-    assert played.plan["required_tool_names"] == ["csv_stats_mean"]
+    assert played.plan["required_tool_names"] == [{"name": "csv_stats_mean", "serves": QUESTION}]
     assert played.calls == [("csv_stats_mean", {"csv_file": "sales.csv", "column_header": "price"})]
     assert played.final == "22.5"
 
@@ -100,8 +100,14 @@ def test_a_tool_that_only_looks_alike_is_not_reused(player):
             ("plot_average", "Draws a chart.", ["column"]),
         )
     ]
-    prompt = {"question": QUESTION, "files": player.view(["sales.csv"]), "missing": [], "candidates": cards}
-    plan = player.data("plan", **prompt, tried=[], failure_report="", build_failures="", capabilities="", frozen=False)
+    prompt = {
+        "question": QUESTION,
+        "files": player.view(["sales.csv"]),
+        "missing": [],
+        "candidates": cards,
+        "tried": [],
+    }
+    plan = player.data("plan", **prompt, failure_report="", build_failures="", capabilities="", frozen=False)
     assert plan["required_tool_names"] == []
     assert plan["tool_requests"][0]["name"] == "calculate_average_of_column"
 

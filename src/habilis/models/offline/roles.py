@@ -94,7 +94,7 @@ def plan(seen: Seen) -> dict[str, Any]:
         )
         search = [name for name in names if name.startswith(citing.TOOL)][:1]
         guidance = f"Call {search[0]} with what the question asks about." if search else ""
-        return {"required_tool_names": search, "tool_usage_guidance": guidance, "tool_requests": []}
+        return {"required_tool_names": _reuse(search, seen), "tool_usage_guidance": guidance, "tool_requests": []}
     known = _candidates(seen.parts.get("candidates", ""))
     reused: list[str] = []
     requests: list[dict[str, Any]] = []
@@ -109,7 +109,14 @@ def plan(seen: Seen) -> dict[str, Any]:
             name = str(request["name"])
         order.append(name)
     guidance = f"Call {', then '.join(order)}; take every argument from the question and the files."
-    return {"required_tool_names": reused, "tool_usage_guidance": guidance, "tool_requests": requests}
+    return {"required_tool_names": _reuse(reused, seen), "tool_usage_guidance": guidance, "tool_requests": requests}
+
+
+def _reuse(names: Sequence[str], seen: Seen) -> list[dict[str, str]]:
+    """Each tool to reuse with what it serves: it was chosen because the question asks, in whatever words, for what it
+    does."""
+    asked = " ".join(seen.parts.get("question", "").split())[:160]
+    return [{"name": name, "serves": asked} for name in names]
 
 
 def _operations(understood: Understood) -> list[Operation]:

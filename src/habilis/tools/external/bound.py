@@ -30,13 +30,15 @@ class NamedSource:
     """A source and how a task takes it.
 
     `chosen` are patterns of its tools' own names, none for all. With `prefix` its tools are bound as `<name>_<tool>`.
-    A `required` source that gives no tools ends the task; another one is left out. Seconds.
+    A `required` source that gives no tools ends the task; another one is left out. What `general` tools are of use for
+    cannot be read from their words: a search finds whatever it is asked for. Seconds.
     """
 
     name: str
     source: ToolSource
     prefix: bool = True
     required: bool = False
+    general: bool = False
     open_timeout_s: float = 30.0
     chosen: tuple[str, ...] = ()
 
@@ -65,6 +67,7 @@ class BoundTool:
     source: str
     tool: ExternalTool
     spec: ToolSpec
+    general: bool = False
 
     @property
     def effects(self) -> Effects:
@@ -136,7 +139,7 @@ class ExternalTools:
         others = sorted(set(taken))
         names = unique_names([*others, *(_bound_name(named, tool.spec.name) for named, tool in rows)])[len(others) :]
         for name, (named, tool) in zip(names, rows, strict=True):
-            self._bound[name] = BoundTool(named.name, tool, presented(tool.spec, name))
+            self._bound[name] = BoundTool(named.name, tool, presented(tool.spec, name), named.general)
 
     async def aclose(self) -> None:
         """Close all that was opened, side by side. What fails is logged: it must not keep the others open."""
@@ -154,6 +157,20 @@ class ExternalTools:
     def cards(self) -> list[ToolCard]:
         """What a plan shows of each."""
         return [tool.card for tool in self._bound.values()]
+
+    def is_general(self, name: str) -> bool:
+        """Whether the tool bound as `name` is of use for questions of any kind."""
+        return name in self._bound and self._bound[name].general
+
+    def kept(self, k: int) -> list[ToolCard]:
+        """Those that a plan is shown whatever the question, `k` at most, those of general use first.
+
+        They cannot be built anew where they are missed, and whoever set their source up wants them for this task: all
+        are kept where they are few.
+        """
+        general = [tool.card for tool in self._bound.values() if tool.general]
+        others = [tool.card for tool in self._bound.values() if not tool.general]
+        return [*general, *(others if len(self._bound) <= k else ())][:k]
 
 
 def _bound_name(named: NamedSource, tool: str) -> str:

@@ -14,10 +14,14 @@ from habilis.tools.library.places import is_generation, writer_lock
 from habilis.tools.library.tool import Origin, Tool
 from habilis.tools.records import RecordedCall
 from habilis.tools.retrieval import BM25Retriever
+from habilis.tools.retrieval.relevance import fitting
 from habilis.tools.retrieval.vectors import Meaning
 
 if TYPE_CHECKING:
     from habilis.tools.host import Description, ToolHost
+
+_DEPTH = 3
+"""How many times as many tools are ranked as are wanted: some of the first may not fit."""
 
 
 class LayeredLibrary:
@@ -57,11 +61,28 @@ class LayeredLibrary:
 
         `also` are tools of other places, ranked among those of the libraries.
         """
+        return self._following(also).search(query, k)
+
+    def fitting(self, query: str, k: int, *, also: Sequence[ToolCard] = ()) -> list[ToolCard]:
+        """Those of `search` that have enough to do with `query`, and no more than `k`; none where none has.
+
+        Where there are `k` tools at most, those that share no word with it are looked at as well: it may be written in
+        another language than they are.
+        """
+        index = self._following(also)
+        found = index.search(query, _DEPTH * k)
+        cards = [*self.cards(), *also]
+        if len(cards) <= k:
+            found += [card for card in cards if card not in found]
+        return fitting(query, found, index.alike(query))[:k]
+
+    def _following(self, also: Sequence[ToolCard]) -> BM25Retriever:
+        """The index, brought up to date."""
         if self._index is None:
             self._index = _index_of(self.public)
             self._index.use(self._vectors, self.public.path / INDEX if self.public else None)
         self._index.follow([*self.cards(), *also])
-        return self._index.search(query, k)
+        return self._index
 
     def broken(self) -> list[Broken]:
         """Files of both libraries that are no usable tools."""

@@ -158,6 +158,13 @@ class BM25Retriever:
         best = heapq.nsmallest(k, found, key=lambda place: (-found[place], self._names[place]))
         return [(self._names[place], found[place]) for place in best]
 
+    def alike(self, query: str) -> dict[str, float]:
+        """How like `query` each card is in meaning, by name, 0 to 1; empty without vectors."""
+        if not self._likeness:
+            return {}
+        scores = self._likeness.scores(query, self._names, self._cards, self._dead, self._state)
+        return {name: float(scores[place]) for name, place in self._places.items()}
+
     def near(self, name: str, k: int) -> list[tuple[str, float]]:
         """The at most `k` other cards most like the one called `name`, with their likeness: the share of its own terms,
         weighted, that they hold as well. By equal terms alone, so that all tools of a library can be gone through.

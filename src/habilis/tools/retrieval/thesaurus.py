@@ -101,6 +101,33 @@ fashion clothes clothing outfit
 crypto cryptocurrency bitcoin
 """
 
+_UNITS = """
+km kilometer kilometre mile meter metre m cm centimeter centimetre mm foot feet inch yard
+kg kilogram gram g pound lb ounce oz stone ton tonne
+second minute hour day week ms
+liter litre l ml gallon pint cup
+byte kb mb gb tb kib mib gib kilobyte megabyte gigabyte terabyte
+celsius fahrenheit kelvin
+eur euro usd dollar gbp pound jpy yen chf inr
+"""
+"""One line, units of one kind: who names two of them asks for a conversion."""
+_OF_UNITS = "convert conversion unit measurement amount rate"
+
+
+def conversion(asked: frozenset[str]) -> frozenset[str]:
+    """The terms of a conversion, where `asked` (stemmed) names two units of one kind: "how many miles are 42 km"."""
+    return _of_units() if any(len(asked & kind) > 1 for kind in _kinds_of_units()) else frozenset()
+
+
+@lru_cache(maxsize=1)
+def _of_units() -> frozenset[str]:
+    return frozenset(map(stem, _OF_UNITS.split()))
+
+
+@lru_cache(maxsize=1)
+def _kinds_of_units() -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(map(stem, line.split())) for line in _UNITS.strip().splitlines())
+
 
 @lru_cache(maxsize=1)
 def neighbours() -> dict[str, frozenset[str]]:

@@ -22,6 +22,26 @@ _STOP_WORDS = frozenset(
 _FAINT_WORDS = """find get give help tell provide show know make looking look search see information info details detail
     specific based including include new create return returns retrieve value parameter parameters optional default
     tool function various id list number string true false example"""
+_COMMON_WORDS = """
+    account actual add addition address age all allow amount analysis analyze answer api apply area article ask
+    assist available avoid base before best between both calculate call case cell certain change character check
+    choose city class collect column compare complete compute condition consider contain content correct cost
+    count country csv current data database date day description determine different digit directory document
+    domain each either element email end enter entry even every exact excel extract fact feature field file final
+    first folder follow form format found free full general generate good group header help high hour identify
+    image index inside item json just keep key keyword kind know language large last latest length level limit
+    line link local location log long lot low main many mark match mean measure message method minute mode month
+    more most move much must name near next no not note now object obtain offer once online only open operation
+    option order other output over own page part particular pdf people per perform period person place plan pm
+    point popular position possible prefer price problem process product program project property public purpose
+    put quality quantity query question rate reach read real really recent record relate relevant remain report
+    represent request require response result right row rule run same save say score second section select send
+    separate sequence series service set several short simple single site size small solve some something sort
+    source space specify standard start state status step stop store style subject support sure system table take
+    task term test text thing through time title together topic turn two txt type under unit until up update url
+    user value version view visit want way web website week while within without word work world write xml year
+    yes yet zero
+"""
 
 
 def terms(text: str) -> Iterator[str]:
@@ -52,6 +72,12 @@ def stem(word: str) -> str:
 def faint_terms() -> frozenset[str]:
     """Words that say little in a question about tools, stemmed; they count for less."""
     return frozenset(map(stem, _FAINT_WORDS.split()))
+
+
+@lru_cache(maxsize=1)
+def common_terms() -> frozenset[str]:
+    """Words that tools and questions of any subject share, stemmed: alone they say little of what is wanted."""
+    return frozenset(map(stem, _COMMON_WORDS.split())) - faint_terms()
 
 
 @lru_cache(maxsize=1)
