@@ -322,7 +322,9 @@ class ToolHost:
                 else:
                     ended = await self._ended(sandbox, job, found, source, before, early)
             finally:
-                after = await uncancelled(self._custody.leave(use))
+                after = self._custody.leave_at_once(use)
+                if after is None:
+                    after = await uncancelled(self._custody.leave(use))
             made = changed(before.files, after.files)
         except OSError as error:
             text = f"the sandbox could not be started: {error.strerror or error}"

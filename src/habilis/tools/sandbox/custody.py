@@ -60,15 +60,29 @@ class Custody:
         workspace = use.workspace
         async with use.looking:
             if use.judge is not None:
-                return await self._timed(lambda: Survey.of(workspace), workspace)
+                return await self._seen(lambda: Survey.of(workspace), workspace)
             known = self._judged.get(workspace, (None, None))
 
             def judge() -> Judge:
                 began = Survey.of(workspace)
                 return Judge(began, Baseline.of(began, *known), files)
 
-            use.judge = await self._timed(judge, workspace)
+            use.judge = await self._seen(judge, workspace)
         return use.judge.began
+
+    def leave_at_once(self, use: Use) -> Survey | None:
+        """As `leave`, without giving way to anybody; None, and nothing done, where that could take long."""
+        judge = use.judge
+        if judge is None or use.looking.locked() or use.workspace not in self._quick:
+            return None
+        use.calls -= 1
+        alone = use.calls == 0
+        try:
+            now, seconds = _timed(lambda: judge.settled(alone=alone))
+            self._remember(use.workspace, seconds)
+            return self._kept(use, judge, now)
+        finally:
+            self._let_go(use)
 
     async def leave(self, use: Use) -> Survey:
         """The workspace after a call, judged; the last of those that ran at the same time leaves it in order."""
@@ -78,25 +92,34 @@ class Custody:
                 judge, alone = use.judge, use.calls == 0
                 if judge is None:
                     return Survey.of(use.workspace)
-                now = await self._timed(lambda: judge.settled(alone=alone), use.workspace)
-                if alone and use.workspace in self._expected:
-                    self._judged[use.workspace] = judge.baseline, now
-                return now
+                now = await self._seen(lambda: judge.settled(alone=alone), use.workspace)
+                return self._kept(use, judge, now)
         finally:
-            if use.calls == 0:
-                self._in_use.pop(use.workspace, None)
+            self._let_go(use)
 
-    async def _timed(self, look: Callable[[], _T], workspace: Path) -> _T:
+    def _kept(self, use: Use, judge: Judge, now: Survey) -> Survey:
+        if use.calls == 0 and use.workspace in self._expected:
+            self._judged[use.workspace] = judge.baseline, now
+        return now
+
+    def _let_go(self, use: Use) -> None:
+        if use.calls == 0:
+            self._in_use.pop(use.workspace, None)
+
+    async def _seen(self, look: Callable[[], _T], workspace: Path) -> _T:
         """What `look` sees, looked for in a thread where that takes long."""
-
-        def timed() -> tuple[_T, float]:
-            began = time.perf_counter()
-            return look(), time.perf_counter() - began
-
         quick = workspace in self._quick
-        result, seconds = timed() if quick else await uncancelled(asyncio.to_thread(timed))
+        result, seconds = _timed(look) if quick else await uncancelled(asyncio.to_thread(_timed, look))
+        self._remember(workspace, seconds)
+        return result
+
+    def _remember(self, workspace: Path, seconds: float) -> None:
         if seconds < QUICK_S and workspace in self._expected:
             self._quick.add(workspace)
         else:
             self._quick.discard(workspace)
-        return result
+
+
+def _timed(look: Callable[[], _T]) -> tuple[_T, float]:
+    began = time.perf_counter()
+    return look(), time.perf_counter() - began
