@@ -18,6 +18,7 @@ from habilis.agents.grounding import Known, founded_by, unfounded
 from habilis.agents.grounding.telling import listed
 from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
 from habilis.core.types import Invocation, TaskFile
+from habilis.tools.results import as_text
 
 MAX_TEXT = 20_000
 """Characters of an answer that are looked through."""
@@ -212,7 +213,8 @@ def _written(number: int | float) -> str:
 
 
 def _values_from_nowhere(evidence: Evidence) -> str | None:
-    results = [call.text for call in evidence.succeeded]
+    given = {text: None for call in evidence.succeeded for text in (call.text, as_text(call.outcome.output)) if text}
+    results = sorted(given, key=len)  # what is read of very long ones is bounded: short ones first
     called = [f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in evidence.calls]
     known = Known([*results, *called, *evidence.known], evidence.question)
     # What a model knows or words by itself is for the judge; what it computes needs a call.

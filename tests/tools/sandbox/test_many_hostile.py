@@ -9,7 +9,7 @@ import pytest
 from .test_attack_table import HostProcess, skip_unless_possible
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandbox needs Linux")
-GROWTH_KIB = 6 * 1024
+GROWTH_KIB = 12 * 1024
 """What the host may hold more after two hundred calls than after forty: 160 replies of up to a few KB are kept by
 nobody, but an allocator returns little."""
 
