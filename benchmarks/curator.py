@@ -23,10 +23,10 @@ from habilis.evolution.curator import Curator
 from habilis.evolution.words import Finished
 from habilis.testing import ScriptedModel
 from habilis.tools.contract import read_contract
-from habilis.tools.host import Description, Runnable
 from habilis.tools.library import Library, Manifest, Origin
 from habilis.tools.library.folder import dump
 from habilis.tools.library.generations import Generations
+from habilis.tools.runnable import Description, Runnable
 from measure import Figure
 
 TOOLS, NEW = 10_000, 16

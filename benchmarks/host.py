@@ -22,11 +22,12 @@ from pydantic import BaseModel
 
 from habilis.config import SandboxSettings
 from habilis.tools.contract import read_contract
-from habilis.tools.host import Description, Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.library import Library
 from habilis.tools.library.folder import INDEX
 from habilis.tools.library.tool import digest_of
 from habilis.tools.packages.environments import Environments
+from habilis.tools.runnable import Description, Runnable
 from measure import PYTHON, Figure, table
 from memory import pss_bytes
 

@@ -37,8 +37,9 @@ from habilis.tools.exchange.exporting import mask_below
 from habilis.tools.exchange.redaction import Redaction
 from habilis.tools.exchange.stdio import Output
 from habilis.tools.external.bound import BoundTool, NamedSource
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.records import RecordedCall, RecordStore
+from habilis.tools.runnable import Runnable
 from habilis.tools.workshop import Events
 from habilis.tools.writers import CommandWriter
 

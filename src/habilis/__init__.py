@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from habilis.core.types import TaskResult as TaskResult
     from habilis.evolution.curator import Curator as Curator
     from habilis.evolution.trainer import Evolution as Evolution
-    from habilis.tools.library import Library as Library
+    from habilis.tools.exchange.callable import CallableLibrary
     from habilis.tools.library import Tool as Tool
+
+    Library = CallableLibrary
 
 __version__ = "0.1.0"
 
@@ -33,7 +35,7 @@ _DOOR = {
     "Task": "habilis.core.types",
     "TaskResult": "habilis.core.types",
     "Evolution": "habilis.evolution.trainer",
-    "Library": "habilis.tools.library",
+    "Library": "habilis.tools.exchange.callable:CallableLibrary",
     "Tool": "habilis.tools.library",
 }
 __all__ = [*_DOOR, "__version__"]
@@ -42,4 +44,5 @@ __all__ = [*_DOOR, "__version__"]
 def __getattr__(name: str) -> Any:
     if name not in _DOOR:
         raise AttributeError(f"module 'habilis' has no attribute '{name}'")
-    return getattr(import_module(_DOOR[name]), name)
+    module, _, behind = _DOOR[name].partition(":")
+    return getattr(import_module(module), behind or name)

@@ -19,9 +19,9 @@ from habilis.cli import main
 from habilis.cli.callargs import paired, read_arguments, read_grants
 from habilis.core.errors import UserError
 from habilis.tools.contract import read_contract
-from habilis.tools.host import Description
 from habilis.tools.library import Library
 from habilis.tools.packages.cache import MARK, EnvironmentCache
+from habilis.tools.runnable import Description
 
 Captured = pytest.CaptureFixture[str]
 

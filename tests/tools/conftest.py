@@ -20,8 +20,8 @@ from habilis.core.types import CallError, CallOutcome, Invocation
 from habilis.prompts import Prompts
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.contract import read_contract
-from habilis.tools.host import Description, Runnable
 from habilis.tools.library import LayeredLibrary, Library, Origin, Tool
+from habilis.tools.runnable import Description, Runnable
 from habilis.tools.sharing import BuildFolder
 from habilis.tools.smith import Smith
 

@@ -18,8 +18,8 @@ import pytest
 from habilis.core.errors import UserError
 from habilis.core.types import CallOutcome, Invocation
 from habilis.tools.contract import read_contract
-from habilis.tools.host import Description
 from habilis.tools.library import LayeredLibrary, Library, Origin
+from habilis.tools.runnable import Description
 
 from .. import nursery
 

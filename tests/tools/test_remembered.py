@@ -13,11 +13,11 @@ import pytest
 
 from habilis.tools.aliases import Alias
 from habilis.tools.contract import read_contract
-from habilis.tools.host import Description
 from habilis.tools.library import Library, Tool
 from habilis.tools.library.folder import KEPT_FROM
 from habilis.tools.library.reading import Reader
 from habilis.tools.library.remembered import FILE, Remembered
+from habilis.tools.runnable import Description
 
 Source = Callable[..., str]
 LATER_NS = 10_000_000_000

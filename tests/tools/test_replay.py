@@ -11,9 +11,9 @@ import pytest
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError
 from habilis.prompts import Prompts
-from habilis.tools.host import Runnable
 from habilis.tools.records import RecordedCall
 from habilis.tools.replay import Replayer, ReplayReport
+from habilis.tools.runnable import Runnable
 
 Source = Callable[..., str]
 COUNT = "    return OutputModel(result=len(open(input.path).read().splitlines()))"

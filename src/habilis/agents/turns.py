@@ -15,8 +15,8 @@ from typing import Any
 from habilis.core.errors import UserError
 from habilis.core.types import PastCall, PastTurn, Task, TaskFile
 from habilis.rundir import TaskDir, plain_json, read_jsonl, read_plain
+from habilis.tools.confined import RESULTS
 from habilis.tools.presets import ASK_USER
-from habilis.tools.results import FOLDER
 
 MAX_QUESTION, MAX_ANSWER, MAX_RESULT, MAX_ARGUMENTS = 4_000, 6_000, 4_000, 2_000
 """Characters that later turns may be shown of a question, an answer, a result, and a call's arguments."""
@@ -98,8 +98,8 @@ def _files(task: TaskDir, asked: Task, made: Sequence[str]) -> Iterator[TaskFile
         yield TaskFile(named=name, path=str(workspace / name))
     before = set(asked.earlier.files) if asked.earlier else set()
     yield from (file for file in asked.files if file.path not in before)
-    if task.id.isdigit() and (workspace / FOLDER).is_dir() and not (workspace / FOLDER).is_symlink():
-        yield TaskFile(named=results_folder(int(task.id)), path=str(workspace / FOLDER), is_dir=True, shown=False)
+    if task.id.isdigit() and (workspace / RESULTS).is_dir() and not (workspace / RESULTS).is_symlink():
+        yield TaskFile(named=results_folder(int(task.id)), path=str(workspace / RESULTS), is_dir=True, shown=False)
 
 
 def _is_own(workspace: Path, name: str) -> bool:
@@ -126,7 +126,7 @@ def _calls(rounds: Iterable[Sequence[Mapping[str, Any]]], turn: int) -> tuple[tu
             number += 1
             # What was too long was kept whole; that file has another place by now.
             result = str(call.get("observation") or "").replace(
-                f" the file {FOLDER}/", f" the file {results_folder(turn)}/"
+                f" the file {RESULTS}/", f" the file {results_folder(turn)}/"
             )
             kept.append(
                 PastCall(
@@ -155,4 +155,4 @@ def _cut(text: str, most: int) -> str:
 
 def results_folder(turn: int) -> str:
     """The name under which later turns find the whole results of a turn, those too long to be shown."""
-    return f"turn-{turn:04d}/{FOLDER}"
+    return f"turn-{turn:04d}/{RESULTS}"

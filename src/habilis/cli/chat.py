@@ -18,8 +18,8 @@ from habilis.cli.chatlines import End, lines_of
 from habilis.cli.chatsink import ChatSink
 from habilis.cli.granting import TerminalGranter, at_terminal
 from habilis.cli.interrupting import guarded
+from habilis.cli.loading import check_file, chosen_settings, library_of, load
 from habilis.cli.outcome import EXIT_CODES
-from habilis.cli.run import check_file, chosen_settings, library_of, load
 from habilis.cli.words import one_line, plain
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import TaskResult

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from habilis.cli.loading import is_functions
 from habilis.cli.outcome import EXIT_CODES
 from habilis.config import Loaded
 from habilis.core.errors import UserError
@@ -41,11 +42,6 @@ def decide(args: Namespace, loaded: Loaded, question: str | None, make_team: Cal
     if decision.status == "calls" or decision.status == "unanswered":
         return 0 if decision.status == "calls" else 1
     return EXIT_CODES[decision.status]
-
-
-def is_functions(said: str) -> bool:
-    """Whether what --tools says is a file of function schemas; else it is names of sources and tool sets."""
-    return said == "-" or said.endswith(".json") or "/" in said or Path(said).is_file()
 
 
 def _read(name: str | None, option: str, kind: type) -> Any:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from habilis.cli.run import load
+from habilis.cli.loading import load
 from habilis.cli.words import one_line, report_line
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
 from habilis.core.errors import ModelUnreachable, SandboxUnavailable, UserError

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.cli.console import SinkHandler, make_console
 from habilis.cli.interrupting import guarded
+from habilis.cli.loading import chosen_settings, load
 from habilis.cli.plot import check_plot, write_plot
-from habilis.cli.run import chosen_settings, load
 from habilis.cli.training import TrainingConsole, report
 from habilis.cli.words import report_line, seconds_of
 from habilis.config import Loaded

@@ -151,7 +151,7 @@ def serve(args: Namespace) -> int:
     import asyncio
 
     settings, library = _settled(args)
-    from habilis.cli.run import check_file
+    from habilis.cli.loading import check_file
     from habilis.tools.exchange.calling import Caller
     from habilis.tools.exchange.redaction import Redaction
     from habilis.tools.library import Library
@@ -189,7 +189,7 @@ def serve(args: Namespace) -> int:
 
 def _settled(args: Namespace) -> tuple[Settings, Path]:
     """The settings in force, and the library that is meant."""
-    from habilis.cli.run import load
+    from habilis.cli.loading import load
 
     settings = load(args).settings
     return settings, Path(args.library) if args.library else Path(settings.runs_dir) / "library"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def tools(args: Namespace) -> int:
     """List the tools of all sources in use, or say of each whether it works. Returns the exit code."""
-    from habilis.cli.run import load
+    from habilis.cli.loading import load
     from habilis.tools.external.making import sources_of
 
     if args.names:

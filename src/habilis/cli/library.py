@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.cli.callargs import paired, read_arguments, read_grants
 from habilis.cli.granting import Walls, at_terminal
 from habilis.cli.interrupting import run_to_end
-from habilis.cli.run import check_file, load
+from habilis.cli.loading import check_file, load
 from habilis.cli.words import call_text, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from habilis.tools.capabilities.words import Capabilities, Grant
-    from habilis.tools.host import Runnable
     from habilis.tools.library import Library
+    from habilis.tools.runnable import Runnable
 
 WIDE = 100
 """Characters up to which an output is shown on one line."""
@@ -192,8 +192,8 @@ def _means_file(word: str) -> bool:
 
 def _from_file(path: Path) -> Chosen:
     from habilis.tools.contract import MAX_SOURCE_BYTES, ContractError, read_contract
-    from habilis.tools.host import Runnable
     from habilis.tools.library.tool import digest_of
+    from habilis.tools.runnable import Runnable
 
     path = path.expanduser()
     try:

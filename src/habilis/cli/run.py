@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import sys
 from collections.abc import Callable, Coroutine
@@ -12,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.cli.asking import TerminalAsker
 from habilis.cli.console import ConsoleSink, SinkHandler, make_console
-from habilis.cli.decide import decide, is_functions
+from habilis.cli.decide import decide
 from habilis.cli.granting import TerminalGranter, at_terminal
 from habilis.cli.interrupting import guarded
+from habilis.cli.loading import check_file, chosen_settings, library_of, load
 from habilis.cli.outcome import report
 from habilis.cli.questions import from_stdin, label_of, question_of, schema_of
-from habilis.cli.words import plain, seconds_of
-from habilis.config import Loaded, load_with_origins
+from habilis.cli.words import plain
+from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.core.types import TaskResult
-from habilis.rundir import UNFINISHED, RunDir, TaskDir, ThreadDir, find_run, masked, newest_unfinished
+from habilis.rundir import UNFINISHED, RunDir, TaskDir, ThreadDir, find_run, newest_unfinished
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -150,29 +150,6 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
     return session.drive(lambda team: team.resume(task.run.path, task.id, answer=answer, **seen))
 
 
-def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
-    """The settings that `args` mean; `chosen` are those that a resumed run was started with, unless -c is given."""
-    overrides = [
-        f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in (chosen or {}).items()
-    ]
-    overrides = [] if args.config else overrides
-    overrides += args.set
-    if getattr(args, "output", None):
-        overrides.append(f"runs_dir={args.output}")
-    if isinstance(names := getattr(args, "tools", None), str) and not (args.decide and is_functions(names)):
-        overrides.append(f"tools.use={json.dumps([name.strip() for name in names.split(',') if name.strip()])}")
-    if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
-        overrides.append(f"knowledge.folders={json.dumps([str(Path(name).absolute()) for name in args.knowledge])}")
-    if getattr(args, "max_tokens", None) is not None:
-        overrides.append(f"limits.max_tokens={args.max_tokens}")
-    if getattr(args, "max_time", None):
-        overrides.append(f"limits.max_time_s={seconds_of(args.max_time, '--max-time')}")
-    for name in args.config:
-        if Path(name).is_dir():
-            raise UserError(f"settings file {name} is a folder; give a YAML file")
-    return load_with_origins([Path(name) for name in args.config], overrides)
-
-
 class Session:
     """One team at work for the command line: account, prompts, signals, result."""
 
@@ -284,24 +261,6 @@ class _LastTask:
             self.task_id, self.question = event.task_id, event.question
 
 
-def check_file(name: str) -> None:
-    """Raises `UserError` when the file or folder that --file names is not there or cannot be read."""
-    path = Path(name)
-    try:
-        if not path.exists():
-            raise UserError(f"--file {name}: no such file or folder")
-        if path.is_file():
-            path.open("rb").close()
-        elif path.is_dir():
-            next(path.iterdir(), None)
-        else:
-            raise UserError(f"--file {name}: a pipe or device; write what it gives into a file first")
-    except OSError as error:
-        raise UserError(f"--file {name}: {error.strerror}") from None
-    except ValueError:
-        raise UserError(f"--file {name!r}: not a file name") from None
-
-
 def _task_of(run: RunDir, task_id: str | None) -> TaskDir:
     """The task of `run` that is meant: `task_id`, or the only one, or the only unfinished one."""
     tasks = run.tasks()
@@ -318,25 +277,3 @@ def _task_of(run: RunDir, task_id: str | None) -> TaskDir:
         if len(choice) == 1:
             return choice[0]
     raise UserError(f"run {run.name} has {len(tasks)} tasks; choose one with --task-id")
-
-
-def library_of(task: TaskDir) -> str | None:
-    """The library that `task` was started with, if it was named then; a relative one is the default of its place."""
-    stored = task.load_task()
-    library = stored[1].get("library") if stored else None
-    return library if isinstance(library, str) and Path(library).is_absolute() else None
-
-
-def chosen_settings(loaded: Loaded) -> dict[str, Any]:
-    """The settings that a person gave by command line or file, without secrets, for a later resume."""
-    tree = loaded.settings.model_dump(mode="json")
-    chosen: dict[str, Any] = {}
-    for dotted, origin in loaded.origins.items():
-        if origin.startswith("environment") or ".headers" in dotted or dotted == "runs_dir":
-            continue
-        value: Any = tree
-        for part in dotted.split("."):
-            value = value[part] if isinstance(value, dict) and part in value else None
-        if value is not None and masked({dotted.rsplit(".", 1)[-1]: value}) == {dotted.rsplit(".", 1)[-1]: value}:
-            chosen[dotted] = value
-    return chosen

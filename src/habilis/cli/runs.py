@@ -149,7 +149,7 @@ def clean(args: Namespace) -> int:
 
 def runs_folder(args: Namespace) -> Path:
     """The folder that `args` and the settings keep runs in."""
-    from habilis.cli.run import load
+    from habilis.cli.loading import load
 
     return Path(load(args).settings.runs_dir)
 

@@ -26,7 +26,7 @@ UNREACHABLE = 3
 
 def score(args: Namespace) -> int:
     """Score the run of `args` and print a table. Raises `UserError` for bad usage and for data that cannot be read."""
-    from habilis.cli.run import load
+    from habilis.cli.loading import load
     from habilis.evolution.scoring import matched, predictions_of
 
     loaded = load(args)

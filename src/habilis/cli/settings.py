@@ -30,7 +30,7 @@ ROLES_NOTE = """
 
 def show(args: Namespace) -> int:
     """Print each value in force and where it came from; secrets are masked."""
-    from habilis.cli.run import load
+    from habilis.cli.loading import load
 
     loaded = load(args)
     rows = values(loaded)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.granting import at_terminal
-from habilis.cli.run import load
+from habilis.cli.loading import load
 from habilis.cli.words import age_text, one_line, plain
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, ThreadDir, list_threads

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from habilis.core.events import Event
-from habilis.core.types import CallOutcome, Effects, GrantRequest, ToolCard, ToolSpec
+from habilis.core.types import CallOutcome, Effects, GrantRequest, ToolSpec
 
 
 class EventSink(Protocol):
@@ -27,12 +27,6 @@ class CodeWriter(Protocol):
     name: str
 
     async def write(self, system: str, user: str) -> str: ...
-
-
-class Retriever(Protocol):
-    """Finds the tools nearest to a query, best first."""
-
-    def search(self, query: str, k: int) -> list[ToolCard]: ...
 
 
 class Granter(Protocol):

@@ -256,10 +256,6 @@ def _load() -> None:
     """Import what the first task of this process would wait for, while the sandbox is probed."""
     import numpy  # noqa: F401
 
-    import habilis.agents.checkpoints
-    import habilis.agents.graph
-    import habilis.models.compatible  # noqa: F401
-
 
 def _check(rows: Sequence[Row], start: int) -> None:
     if not rows:

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from habilis.core.digests import digest
 from habilis.core.types import Role
-from habilis.models.wire import digest
 from habilis.rundir import atomic_write
 
 if TYPE_CHECKING:

@@ -16,12 +16,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from habilis.core.digests import digest
 from habilis.core.events import Event, Notice, ThoughtPiece
 from habilis.core.types import Role, ToolSpec
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
 from habilis.models.sight import COMPLAINT, ImagesRefused, Sight, is_complaint, shows_images, without_images
 from habilis.models.tape import Request
-from habilis.models.wire import digest, request_part
+from habilis.models.wire import request_part
 from habilis.rundir import atomic_write
 
 if TYPE_CHECKING:

@@ -28,10 +28,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from habilis.core.digests import digest
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Role, Usage
-from habilis.models.wire import Cleaned, Plain, digest
+from habilis.models.wire import Cleaned, Plain
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 AGENTS = "tools"

@@ -13,9 +13,10 @@ from importlib import resources
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from habilis.core.digests import digest
 from habilis.core.types import ToolSpec
 from habilis.models.replies import BYTES_PER_TOKEN
-from habilis.models.wire import digest, request_part, tools_part
+from habilis.models.wire import request_part, tools_part
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage

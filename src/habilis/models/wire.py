@@ -6,24 +6,18 @@ Only what a provider is sent goes into a request's digest: no run ids, no usage,
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from habilis.core.digests import digest
 from habilis.core.masker import MASKER
 from habilis.core.types import ToolSpec
 from habilis.models.calls import UNREADABLE_AT
 from habilis.models.replies import THINKING_BLOCKS
 
 Plain = dict[str, Any]
-
-
-def digest(value: Any) -> str:
-    """A short digest of JSON-plain data, the same in every process."""
-    text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), default=str)
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def request_part(message: BaseMessage) -> Plain:

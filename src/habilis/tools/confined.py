@@ -1,11 +1,15 @@
-"""Reading what a tool may have arranged, from outside its sandbox, without being led astray by it.
+"""Reading and writing where a tool may have arranged things, from outside its sandbox, without being led astray.
 
 A tool can leave links, pipes or devices in its workspace. What we read for a record or a picture must lie in the
-workspace or in a task's file in truth, not only by its name, and must be a plain file of bounded size.
+workspace or in a task's file in truth, not only by its name, and must be a plain file of bounded size. What we write
+there follows no link.
 """
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import mimetypes
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -14,6 +18,8 @@ from pathlib import Path
 from habilis.core.errors import HabilisError
 
 MAX_FOLDER_FILES = 1000
+RESULTS = "results"
+"""Folder of a workspace that keeps what calls gave."""
 
 
 class Refused(HabilisError):
@@ -75,3 +81,37 @@ def _opened_path(descriptor: int, fallback: Path) -> Path:
         return Path(f"/proc/self/fd/{descriptor}").readlink()
     except OSError:
         return fallback
+
+
+def keep_file(workspace: Path, content: bytes, media_type: str) -> str:
+    """Keep an image or another file that a call gave, in the workspace. Returns its workspace-relative name, which
+    follows from its content. Raises OSError."""
+    ending = mimetypes.guess_extension(media_type.split(";")[0].strip().lower()) or ".bin"
+    return write_result(workspace, f"{hashlib.sha256(content).hexdigest()[:16]}{ending}", content)
+
+
+def write_result(workspace: Path, name: str, content: bytes) -> str:
+    """Write a file among the results in `workspace`; returns its workspace-relative name. Raises OSError.
+
+    Tools can write here: a link that one of them left is never followed.
+    """
+    root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _write_below(root, name, content)
+    finally:
+        os.close(root)
+    return f"{RESULTS}/{name}"
+
+
+def _write_below(root: int, name: str, content: bytes) -> None:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(RESULTS, 0o755, dir_fd=root)
+    folder = os.open(RESULTS, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=folder)
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
+        with os.fdopen(descriptor, "wb") as out:
+            out.write(content)
+    finally:
+        os.close(folder)

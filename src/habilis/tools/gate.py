@@ -25,7 +25,8 @@ from habilis.tools.records import RecordedCall, is_empty, set_error
 from habilis.tools.replay import Replayer, ReplayReport, compact
 
 if TYPE_CHECKING:
-    from habilis.tools.host import Description, Runnable, ToolHost
+    from habilis.tools.host import ToolHost
+    from habilis.tools.runnable import Description, Runnable
 
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 
@@ -87,7 +88,7 @@ class Gate:
 
     async def check(self, source: str, wanted: Wanted) -> Passed:
         """The candidate as it passed. Raises `Rejected`, and OSError when there is no place to try it in."""
-        from habilis.tools.host import Runnable
+        from habilis.tools.runnable import Runnable
 
         if wanted.old is not None and source.strip() == wanted.old.source().strip():
             raise Rejected("The code is unchanged.")

@@ -9,7 +9,6 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,13 @@ from habilis.config import SandboxSettings
 from habilis.core.errors import SandboxUnavailable
 from habilis.core.masker import MASKER
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
-from habilis.core.types import CallError, CallOutcome, Frozen, JsonSchema
-from habilis.tools.aliases import Alias
+from habilis.core.types import CallError, CallOutcome
 from habilis.tools.capabilities.enforcing import WITHOUT_WALLS, Doors, ProxyDoors, under_grant
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.loading import may_be_loaded_early, repeatable
 from habilis.tools.network.fixtures import Recording, Replaying
 from habilis.tools.packages.environments import Environment, EnvironmentFailed, Environments
+from habilis.tools.runnable import Description, Runnable
 from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.custody import Custody
 from habilis.tools.sandbox.early import Early
@@ -41,35 +40,6 @@ from habilis.tools.sandbox.workspace import Survey, changed
 logger = logging.getLogger(__name__)
 _GUEST = Path(__file__).parent / "sandbox" / "guest.py"
 _MIB = 1 << 20
-
-
-@dataclass(frozen=True)
-class Runnable:
-    """What the host needs to know of a tool to run it. Through `alias` it takes and gives what an old name did."""
-
-    name: str
-    module: Path
-    requirements: tuple[str, ...] = ()
-    alias: Alias | None = None
-
-    def given(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Arguments as its module takes them."""
-        return self.alias.given(arguments) if self.alias else dict(arguments)
-
-    def seen(self, outcome: CallOutcome) -> CallOutcome:
-        """What its module gave, as the caller knows it."""
-        if self.alias is None or outcome.error is not None:
-            return outcome
-        return outcome.model_copy(update={"output": self.alias.seen(outcome.output)})
-
-
-class Description(Frozen):
-    """What a tool says of itself when it is loaded."""
-
-    name: str
-    description: str
-    input_schema: JsonSchema
-    output_schema: JsonSchema
 
 
 class ToolHost:

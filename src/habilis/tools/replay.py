@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from habilis.models.chat import Models
     from habilis.prompts import Prompts
     from habilis.tools.capabilities.words import Grant
-    from habilis.tools.host import Runnable, ToolHost
+    from habilis.tools.host import ToolHost
     from habilis.tools.library import LayeredLibrary
+    from habilis.tools.runnable import Runnable
 
 Granted = tuple["Runnable", "Grant | None"]
 """What runs, and what it is given for that."""

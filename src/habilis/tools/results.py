@@ -6,10 +6,8 @@ and a line that says what was left out and where the whole is.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import mimetypes
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome
+from habilis.tools.confined import RESULTS, write_result
 from habilis.tools.cutting import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
 
 if TYPE_CHECKING:
@@ -26,13 +25,12 @@ if TYPE_CHECKING:
     from habilis.prompts import Prompts
     from habilis.tools.workshop import Workshop
 
-FOLDER = "results"
 ASSUMED_LIMIT = 100_000
 """Tokens that a summariser without a stated limit is taken to read."""
 
 Count = Callable[[str], int]
 
-__all__ = ["Shortener", "as_text", "cut_json", "cut_text", "error_text", "keep_file", "keep_whole", "shown"]
+__all__ = ["Shortener", "as_text", "cut_json", "cut_text", "error_text", "keep_whole", "shown"]
 
 
 async def shown(call: Call, outcome: CallOutcome, shop: Workshop) -> str:
@@ -115,41 +113,9 @@ def keep_whole(workspace: Path, call_id: str, output: Any, text: str) -> tuple[s
     """
     name = f"{_file_stem(call_id)}.{'txt' if isinstance(output, str) else 'json'}"
     try:
-        root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            _write_below(root, name, text.encode("utf-8", "replace"))
-        finally:
-            os.close(root)
+        return write_result(workspace, name, text.encode("utf-8", "replace")), True
     except OSError:
-        return f"{FOLDER}/{name}", False
-    return f"{FOLDER}/{name}", True
-
-
-def keep_file(workspace: Path, content: bytes, media_type: str) -> str:
-    """Keep an image or another file that a call gave, in the workspace. Returns its workspace-relative name, which
-    follows from its content. Raises OSError."""
-    ending = mimetypes.guess_extension(media_type.split(";")[0].strip().lower()) or ".bin"
-    name = f"{hashlib.sha256(content).hexdigest()[:16]}{ending}"
-    root = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        _write_below(root, name, content)
-    finally:
-        os.close(root)
-    return f"{FOLDER}/{name}"
-
-
-def _write_below(root: int, name: str, content: bytes) -> None:
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(FOLDER, 0o755, dir_fd=root)
-    folder = os.open(FOLDER, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
-    try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name, dir_fd=folder)
-        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
-        with os.fdopen(descriptor, "wb") as out:
-            out.write(content)
-    finally:
-        os.close(folder)
+        return f"{RESULTS}/{name}", False
 
 
 def _file_stem(call_id: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from habilis.core.types import CallOutcome
 from habilis.evolution.absorb import unverified
-from habilis.tools.host import Runnable
+from habilis.tools.runnable import Runnable
 
 from ...tools.conftest import InProcessHost
 from .conftest import Stage, adding, endings

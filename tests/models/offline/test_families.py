@@ -19,7 +19,8 @@ from habilis.models.offline import MODEL_NAME
 from habilis.models.offline.families.units import UNITS
 from habilis.models.offline.operations import fields_of, request_for, source_for
 from habilis.models.offline.understanding import all_operations
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 
 FILES = Path(__file__).parents[3] / "examples" / "benchmark" / "files"
 

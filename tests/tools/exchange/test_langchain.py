@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import ToolMessage
 
-from habilis.tools.library import Library
+from habilis import Library
 
 pytestmark = pytest.mark.sandbox
 

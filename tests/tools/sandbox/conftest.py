@@ -14,8 +14,9 @@ import pytest
 from habilis.config import SandboxSettings
 from habilis.core.types import CallOutcome
 from habilis.tools.capabilities.words import Grant
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.network.fixtures import Recording, Replaying
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.probing import make, missing
 
 HEAD = """

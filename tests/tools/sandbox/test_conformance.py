@@ -24,7 +24,8 @@ from habilis.config import SandboxSettings
 from habilis.core.types import CallError, CallOutcome
 from habilis.tools.capabilities.inference import NO_PROGRAM
 from habilis.tools.capabilities.words import Grant
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.probing import make, missing
 
 from .conftest import servers, value_of

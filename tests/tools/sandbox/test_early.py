@@ -17,9 +17,10 @@ import pytest
 
 from habilis.config import SandboxSettings
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.loading import may_be_loaded_early
 from habilis.tools.packages.environments import Environments
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.early import Early
 from habilis.tools.sandbox.interpreter import FIXED_VARIABLES
 from habilis.tools.sandbox.outcomes import frames_of

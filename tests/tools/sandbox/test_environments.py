@@ -15,11 +15,12 @@ from pathlib import Path
 import pytest
 
 from habilis.config import SandboxSettings, ToolsSettings
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.packages.cache import MARK
 from habilis.tools.packages.environments import LOCK_COPY, Environments, base_name
 from habilis.tools.packages.policy import EnvironmentFailed, checked
 from habilis.tools.packages.pruning import leftovers
+from habilis.tools.runnable import Runnable
 
 pytestmark = pytest.mark.sandbox
 

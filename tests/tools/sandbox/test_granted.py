@@ -14,8 +14,9 @@ import pytest
 from habilis.config import SandboxSettings
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob
 from habilis.core.types import CallOutcome
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.network.proxy import Door, Proxy
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.probing import make, missing
 
 MakeTool = Callable[..., Runnable]

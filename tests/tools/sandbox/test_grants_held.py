@@ -12,7 +12,8 @@ from habilis.core.types import CallError, CallOutcome
 from habilis.tools.capabilities.enforcing import told
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.capabilities.words import Capabilities, Grant
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.probing import missing
 
 from ...sites import serving

@@ -10,7 +10,8 @@ import pytest
 
 from habilis.core.types import CallError
 from habilis.tools.capabilities.words import Grant
-from habilis.tools.host import Description, Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Description, Runnable
 
 pytestmark = pytest.mark.sandbox
 MakeTool = Callable[..., Runnable]

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.judging import ACCESS, DEFAULT, Baseline, Judge
 from habilis.tools.sandbox.workspace import Survey, changed
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 
 from .conftest import value_of
 

@@ -14,11 +14,12 @@ import pytest
 from habilis.config import SandboxSettings
 from habilis.core.types import CallOutcome
 from habilis.tools.capabilities.words import Grant
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.network.fixtures import Fixture, Recorder, Recording, Replaying, Stored, load, unrecorded
 from habilis.tools.network.inspecting import Authority
 from habilis.tools.network.proxy import Door, Proxy
 from habilis.tools.records import RecordStore
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.probing import make
 
 from ...sites import Site, serving

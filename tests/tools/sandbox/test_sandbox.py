@@ -17,7 +17,8 @@ import habilis
 from habilis.config import SandboxSettings
 from habilis.core.errors import SandboxUnavailable
 from habilis.core.ports import SandboxExit, SandboxJob
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox import seccomp
 from habilis.tools.sandbox.bubblewrap import Bubblewrap
 from habilis.tools.sandbox.landlock import REFER_ABI, landlock_abi

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from habilis.config import SandboxSettings
-from habilis.tools.host import Description, Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Description, Runnable
 from habilis.tools.sandbox.probing import make
 
 from .conftest import servers, value_of

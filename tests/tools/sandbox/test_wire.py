@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from habilis.config import SandboxSettings
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.outcomes import outcomes_of
 from habilis.tools.sandbox.probing import make
 from habilis.tools.sandbox.warm import Server, ServerGone

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.run import load
+from habilis.cli.loading import load
 from habilis.cli.words import report_line
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from habilis.tools.replay import Replayer
 from habilis.tools.smith import MergeFailure, old_names
 
 if TYPE_CHECKING:
-    from habilis.tools.host import Runnable
+    from habilis.tools.runnable import Runnable
     from habilis.tools.smith import Smith
 
 

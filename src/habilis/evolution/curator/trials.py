@@ -20,8 +20,8 @@ from habilis.tools.records import RecordedCall, equal, is_empty, set_error
 from habilis.tools.replay import AT_ONCE, Replayer, compact
 
 if TYPE_CHECKING:
-    from habilis.tools.host import Runnable
     from habilis.tools.library import Tool
+    from habilis.tools.runnable import Runnable
 
 _SHOWN = 200
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")

@@ -23,9 +23,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from habilis.config import ROLES, LocalSettings, ModelsSettings, environment
+from habilis.core.digests import digest
 from habilis.core.errors import ModelUnreachable
 from habilis.models.local.files import check_memory, find, looked_at
-from habilis.models.wire import digest
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "habilis.models.local.child")
 POLL_S = 0.05

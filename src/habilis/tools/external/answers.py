@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.types import CallError, CallOutcome, ErrorKind
+from habilis.tools.confined import keep_file
 from habilis.tools.external.presenting import one_line
-from habilis.tools.results import keep_file
 
 SHOWN_CHARS = 800
 """Characters of an error's text that the model is shown."""

@@ -22,7 +22,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, Invocation, ToolCard
@@ -36,11 +35,7 @@ from habilis.tools.library.tool import Manifest, Origin, Tool
 from habilis.tools.names import is_plain
 from habilis.tools.records import RecordedCall, RecordStore, recorded
 from habilis.tools.retrieval import BM25Retriever
-
-if TYPE_CHECKING:
-    from habilis.tools.exchange.langchain import LangChainTools
-    from habilis.tools.host import Description, ToolHost
-
+from habilis.tools.runnable import Describer, Description, Runnable
 
 log = logging.getLogger(__name__)
 
@@ -141,12 +136,6 @@ class Library:
     def _manifest_path(self, name: str) -> Path:
         return self.path / f"{name}.json"
 
-    def as_langchain_tools(self, *names: str, **options: Any) -> LangChainTools:
-        """The tools, or those of `names`, for any LangChain agent; each call sandboxed (`exchange.langchain`)."""
-        from habilis.tools.exchange.langchain import LangChainTools
-
-        return LangChainTools(self, names, **options)
-
     # --- writing -------------------------------------------------------------------------------------------------
 
     def reserve(self, name: str) -> AbstractContextManager[str]:
@@ -226,8 +215,8 @@ class Library:
             self._count(call, known)
         return call
 
-    async def describe_missing(self, host: ToolHost) -> list[Tool]:
-        """Ask `host` for the schemas of tools that lie here without a manifest of theirs; each is asked once.
+    async def describe_missing(self, describer: Describer) -> list[Tool]:
+        """Ask `describer` for the schemas of tools that lie here without a manifest of theirs; each is asked once.
 
         What cannot be described stays among `broken`, with the reason; all of these are logged. A library that cannot
         be written is used all the same; its tools are asked again next time.
@@ -236,7 +225,7 @@ class Library:
 
         async def one(file: str) -> Tool | None:
             async with at_once:
-                return await self._describe(file, host)
+                return await self._describe(file, describer)
 
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(b.file)) for b in self.broken() if b.reason == UNDESCRIBED]
@@ -244,9 +233,7 @@ class Library:
             log.warning("%s in library %s is passed over: %s", broken.file, self.path, broken.reason)
         return [tool for task in tasks if (tool := task.result()) is not None]
 
-    async def _describe(self, file: str, host: ToolHost) -> Tool | None:
-        from habilis.tools.host import Runnable
-
+    async def _describe(self, file: str, describer: Describer) -> Tool | None:
         name, path = file.removesuffix(".py"), self.path / file
         stamp = self._reader.stamp(file) or ()
         try:
@@ -254,7 +241,7 @@ class Library:
             contract = read_contract(source)
         except (OSError, UnicodeDecodeError, ContractError):  # taken away or changed since we looked
             return None
-        description = await host.describe(Runnable(name, path, contract.requirements))
+        description = await describer.describe(Runnable(name, path, contract.requirements))
         if isinstance(description, CallError):
             self._reader.know(file, self._reader.stamp(file) or (), Broken(file, description.message))
             return None

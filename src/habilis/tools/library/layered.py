@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from habilis.core.types import Invocation, ToolCard
 from habilis.tools.contract import Contract
@@ -16,9 +15,7 @@ from habilis.tools.records import RecordedCall
 from habilis.tools.retrieval import BM25Retriever
 from habilis.tools.retrieval.relevance import fitting
 from habilis.tools.retrieval.vectors import Meaning
-
-if TYPE_CHECKING:
-    from habilis.tools.host import Description, ToolHost
+from habilis.tools.runnable import Describer, Description
 
 _DEPTH = 3
 """How many times as many tools are ranked as are wanted: some of the first may not fit."""
@@ -57,7 +54,7 @@ class LayeredLibrary:
         return [tool.card for tool in self.tools()]
 
     def search(self, query: str, k: int, *, also: Sequence[ToolCard] = ()) -> list[ToolCard]:
-        """The at most `k` tools nearest to `query`, best first (the `Retriever` port). The index follows the tools.
+        """The at most `k` tools nearest to `query`, best first . The index follows the tools.
 
         `also` are tools of other places, ranked among those of the libraries.
         """
@@ -138,10 +135,10 @@ class LayeredLibrary:
         """Set a private tool aside, with the reason. Raises KeyError when there is no such private tool."""
         return self.private.archive(name, reason)
 
-    async def describe_missing(self, host: ToolHost) -> list[Tool]:
+    async def describe_missing(self, describer: Describer) -> list[Tool]:
         """See `Library.describe_missing`, for both libraries."""
-        public = await self.public.describe_missing(host) if self.public else []
-        return [*(_public(tool) for tool in public), *await self.private.describe_missing(host)]
+        public = await self.public.describe_missing(describer) if self.public else []
+        return [*(_public(tool) for tool in public), *await self.private.describe_missing(describer)]
 
 
 def public_library(path: Path) -> Library:

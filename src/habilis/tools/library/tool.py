@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -16,9 +16,7 @@ from habilis.rundir.plain import read_plain
 from habilis.tools.aliases import Alias
 from habilis.tools.capabilities.words import Capabilities
 from habilis.tools.contract import Contract, Example
-
-if TYPE_CHECKING:
-    from habilis.tools.host import Description, Runnable
+from habilis.tools.runnable import Description, Runnable
 
 How = Literal["built", "enhanced", "forked", "adopted", "merged", "revived"]
 
@@ -199,8 +197,6 @@ class Tool(Frozen):
     @property
     def runnable(self) -> Runnable:
         """What the host needs to run it."""
-        from habilis.tools.host import Runnable
-
         return Runnable(self.name, self.path, self.requirements, self.alias)
 
     def source(self) -> str:

@@ -71,7 +71,7 @@ class Why:
 
 
 class BM25Retriever:
-    """An index over tool cards that can be added to and taken from. Implements the `Retriever` port."""
+    """An index over tool cards that can be added to and taken from."""
 
     def __init__(self, cards: Iterable[ToolCard] = (), *, vectors: Meaning | None = None) -> None:
         """With `vectors`, what a card means counts beside the words that it shares with a query."""

@@ -29,7 +29,8 @@ from hostile.table import ATTACKS
 from habilis.config import SandboxSettings
 from habilis.core.types import CallOutcome
 from habilis.tools.capabilities.words import Grant
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
+from habilis.tools.runnable import Runnable
 from habilis.tools.sandbox.probing import attacked, make
 
 HEAD = '''
