@@ -17,7 +17,7 @@ async def corrected_step(
     specs: Sequence[ToolSpec],
     shop: Workshop,
     *,
-    purpose: str,
+    label: str,
     position: int,
     prefix: str,
     taken: Collection[str],
@@ -33,7 +33,7 @@ async def corrected_step(
     asked = list(messages)
     corrections = shop.settings.limits.correction_retries
     while True:
-        step = await shop.strategies.step(asked, specs, purpose=purpose, position=position)
+        step = await shop.strategies.step(asked, specs, label=label, position=position)
         if step.doubt and corrections:
             corrections -= 1
             asked += [step.message, HumanMessage(step.doubt)]

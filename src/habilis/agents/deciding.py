@@ -90,7 +90,7 @@ async def decide(shop: Workshop, messages: Sequence[BaseMessage], specs: Sequenc
     taken = {call_id for message in messages for call_id in call_ids(message)}
     try:
         checked, doubt = await corrected_step(
-            asked, specs, shop, purpose=f"decision {turn}", position=turn, prefix=f"d{turn}", taken=taken
+            asked, specs, shop, label=f"decision {turn}", position=turn, prefix=f"d{turn}", taken=taken
         )
     except UserError:
         raise

@@ -119,7 +119,7 @@ async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, posit
         messages,
         [] if last else shop.specs(state["bound"]),
         shop,
-        purpose="answer without tools" if last else f"step {position}",
+        label="answer without tools" if last else f"step {position}",
         position=position,
         prefix=f"{_turn(shop)}c{position}",
         taken={raw["call_id"] for raw in state["calls"]},

@@ -208,9 +208,9 @@ async def _asked_for_plan(
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     remarks: list[str] = []
     form = plan_form(tuple(card.name for card in candidates))
-    for purpose in ("plan", "plan, corrected"):
+    for label in ("plan", "plan, corrected"):
         try:
-            reply = await shop.models.structured(prompt.role, messages, form, purpose=purpose)
+            reply = await shop.models.structured(prompt.role, messages, form, purpose="plan", label=label)
         except ModelReplyUnusable as error:
             return None, [f"The plan could not be read: {error}"]
         plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])

@@ -60,7 +60,10 @@ async def summarise(messages: Sequence[BaseMessage], shop: Workshop) -> str:
             "summarise", question=shop.task.question, previous=previous.strip(), work="\n".join(piece)
         )
         reply = await shop.models.chat(
-            prompt.role, [SystemMessage(prompt.system), HumanMessage(prompt.user)], purpose=f"summary {number}"
+            prompt.role,
+            [SystemMessage(prompt.system), HumanMessage(prompt.user)],
+            purpose="summary",
+            label=f"summary {number}",
         )
         previous = str(reply.content).strip() or previous
     return previous.strip()

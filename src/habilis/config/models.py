@@ -35,7 +35,11 @@ class RoleSettings(Frozen):
         ge=256,
         description="tokens that a request may hold, its reply too if max_tokens is set; unset: no limit",
     )
-    max_tokens: int | None = Field(None, ge=1, description="tokens that a reply may hold; unset: the server's default")
+    max_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="tokens that any reply may hold, thinking included; limits.reply_tokens bounds each purpose below",
+    )
     max_retries: int | None = Field(
         None, ge=0, le=20, description="further tries after 408, 409, 429, 5xx and broken connections"
     )

@@ -79,7 +79,7 @@ class Strategies:
         self.sight = Sight(models, memory)
 
     async def step(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], *, purpose: str, position: int = 0
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], *, label: str, position: int = 0
     ) -> Step:
         """The reply to `messages`, of which the first is the system prompt. Raises as `Models.chat` does.
 
@@ -88,27 +88,27 @@ class Strategies:
         if shows_images(messages):
             if await self.sight.able():
                 try:
-                    return await self._step(messages, specs, purpose, position)
+                    return await self._step(messages, specs, label, position)
                 except ImagesRefused as refused:
                     self.sight.refused()
                     self._emit(Notice(text=f"The server takes no images ({refused}): the model is asked without."))
             messages = without_images(messages)
-        return await self._step(messages, specs, purpose, position)
+        return await self._step(messages, specs, label, position)
 
     async def _step(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], purpose: str, position: int
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
     ) -> Step:
         chosen = await self.chosen()
         if chosen != "react_text":
             try:
-                step = await self._by_functions(messages, specs, purpose, position)
+                step = await self._by_functions(messages, specs, label, position)
             except RequestRefused as refused:
                 self._emit(Notice(text=f"The server takes no functions ({refused.args[0]}): calls are made as text."))
             else:
                 if chosen or not specs or await self._can_call(step):
                     return step
                 self._emit(Notice(text="The model makes no function calls, by a probe: calls are made as text."))
-        step = await self._by_text(messages, specs, purpose, position)
+        step = await self._by_text(messages, specs, label, position)
         if chosen != "react_text":
             self._choose("react_text")
         return step
@@ -132,7 +132,7 @@ class Strategies:
         self,
         messages: Sequence[BaseMessage],
         specs: Sequence[ToolSpec],
-        purpose: str,
+        label: str,
         position: int,
     ) -> Step:
         from habilis.models.history import is_empty_reply
@@ -144,7 +144,9 @@ class Strategies:
         topics += [COMPLAINT] if shows_images(messages) else []
         about = "|".join(topics) or None
         try:
-            reply = await self._models.chat(ROLE, messages, tools=specs, purpose=purpose, about=about, say=say)
+            reply = await self._models.chat(
+                ROLE, messages, tools=specs, purpose="step", label=label, about=about, say=say
+            )
         except RequestRefused as refused:
             if shows_images(messages) and is_complaint(refused.args[0]):
                 raise ImagesRefused(refused.args[0]) from None
@@ -185,21 +187,23 @@ class Strategies:
 
         prompt = self._prompts.render("probe")
         messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-        reply = await self._models.chat(ROLE, messages, tools=[_PROBE_TOOL], purpose="probe of function calls")
+        reply = await self._models.chat(
+            ROLE, messages, tools=[_PROBE_TOOL], purpose="step", label="probe of function calls"
+        )
         called = reply.tool_calls or reply.invalid_tool_calls
         return bool(called) or bool(read_text(str(reply.content), [_PROBE_TOOL]).calls)
 
     # --- as text
 
     async def _by_text(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], purpose: str, position: int
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
     ) -> Step:
         from langchain_core.messages import AIMessage
 
         from habilis.models.history import is_empty_reply
         from habilis.models.react import UNREAD, as_message, parse_react
 
-        reply = await self._asked(messages, specs, purpose, position)
+        reply = await self._asked(messages, specs, label, position)
         if is_empty_reply(reply) or reply.tool_calls or reply.invalid_tool_calls:
             return Step(reply)  # some servers make calls of what the text says
         text, kept = str(reply.content), reply.response_metadata
@@ -221,7 +225,7 @@ class Strategies:
         return Step(message.model_copy(update={"response_metadata": kept, "additional_kwargs": extra}))
 
     async def _asked(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], purpose: str, position: int
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
     ) -> AIMessage:
         """One request, with a stop word unless the server refuses it."""
         from langchain_core.messages import HumanMessage
@@ -236,7 +240,7 @@ class Strategies:
         history = repair_history(messages[1:])
         completion = self._models.settings(ROLE).react_form == "completion"
         sent = [HumanMessage(as_completion(system, history))] if completion else as_chat(system, history)
-        request = Request(ROLE, purpose, tuple(map(request_part, sent)))
+        request = Request(ROLE, "step", tuple(map(request_part, sent)), label=label)
         say = self._teller(position, Narrator)
         while True:
             wire = Wire(stop=() if self._stop_refused else (STOP,), completion=completion)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 from pydantic import BaseModel
 
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
-from habilis.core.types import Role
+from habilis.core.types import Purpose, Role
 from habilis.models.client import Client
 from habilis.models.exchange import Exchange, RequestRefused, Wire
 from habilis.models.forms import FormProblem, read_form, schema_of, strict_schema, tightened
@@ -73,7 +73,9 @@ class StructuredAsker:
         self._models = models
         self._modes = modes
 
-    async def ask(self, role: Role, messages: Sequence[BaseMessage], output: type[T], purpose: str) -> T:
+    async def ask(
+        self, role: Role, messages: Sequence[BaseMessage], output: type[T], purpose: Purpose, label: str = ""
+    ) -> T:
         """The answer as an `output`.
 
         Raises `ModelReplyUnusable` after every mode and correction, `ModelUnreachable` if no mode got any reply.
@@ -83,7 +85,7 @@ class StructuredAsker:
         problem = ""
         replies = 0
         while mode is None or mode not in tried:
-            conversation = Conversation(role, repair_history(messages), output, purpose)
+            conversation = Conversation(role, repair_history(messages), output, purpose, label)
             tight = False
             for _ in range(CORRECTIONS + 1):
                 try:
@@ -109,7 +111,7 @@ class StructuredAsker:
         name = self._models.name(role)
         if not replies:
             raise ModelUnreachable(f"model {name}: {problem}; set models.{role}.structured_mode to auto")
-        raise ModelReplyUnusable(f"{name} gave no usable {purpose} in {replies} replies; the last: {problem}")
+        raise ModelReplyUnusable(f"{name} gave no usable {label or purpose} in {replies} replies; the last: {problem}")
 
     async def _once(
         self, conversation: Conversation, mode: Mode | None, refused: Sequence[str] | None
@@ -157,17 +159,20 @@ class StructuredAsker:
 class Conversation:
     """One question with the corrections that it took so far."""
 
-    def __init__(self, role: Role, messages: list[BaseMessage], output: type[BaseModel], purpose: str) -> None:
+    def __init__(
+        self, role: Role, messages: list[BaseMessage], output: type[BaseModel], purpose: Purpose, label: str = ""
+    ) -> None:
         self.role = role
         self._messages = messages
         self._output = output
         self._purpose = purpose
+        self._label = label
         self._schema = schema_of(output)
 
     def request(self) -> Request:
         """What is asked, without the form in which it is asked for."""
         schema = {"name": self._output.__name__, "schema": self._schema}
-        return Request(self.role, self._purpose, tuple(map(request_part, self._messages)), (), schema)
+        return Request(self.role, self._purpose, tuple(map(request_part, self._messages)), (), schema, self._label)
 
     def exchange(self, client: Client, mode: Mode, *, refusable: bool) -> Exchange:
         """The request in `mode`."""

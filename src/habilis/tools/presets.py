@@ -141,7 +141,7 @@ class Presets:
         ]
         messages = [SystemMessage(prompt.system), HumanMessage(parts)]
         try:
-            reply = await self._models.chat(prompt.role, messages, purpose="look at image")
+            reply = await self._models.chat(prompt.role, messages, purpose="answer", label="look at image")
         except (ModelUnreachable, ModelReplyUnusable) as error:
             return _failed("unavailable", f"the vision model gave no answer: {error}")
         text = str(reply.text).strip()

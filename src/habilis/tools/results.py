@@ -102,7 +102,7 @@ class Shortener:
         if len(text) > 8 * limit or self.models.count("summarise", messages).tokens > limit:
             return ""
         try:
-            reply = await self.models.chat(prompt.role, messages, purpose=f"extract from {tool}")
+            reply = await self.models.chat(prompt.role, messages, purpose="summary", label=f"extract from {tool}")
         except (ModelUnreachable, ModelReplyUnusable):
             return ""
         return plain_text(str(reply.text)).strip()

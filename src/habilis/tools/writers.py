@@ -28,6 +28,7 @@ MAX_REPLY_BYTES = 4 << 20
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
 _PYTHON = frozenset({"python", "py", "python3"})
 _TAIL_CHARS = 600
+WRITING = "write tool"
 
 
 def extract_code(reply: str) -> str:
@@ -65,7 +66,9 @@ class ModelWriter:
     async def write(self, system: str, user: str) -> str:
         from langchain_core.messages import HumanMessage, SystemMessage
 
-        reply = await self._models.chat("builder", [SystemMessage(system), HumanMessage(user)], purpose="write tool")
+        reply = await self._models.chat(
+            "builder", [SystemMessage(system), HumanMessage(user)], purpose="code", label=WRITING
+        )
         text = str(reply.text)
         if not text.strip():
             raise WriterFailed("The reply was empty.")
@@ -131,7 +134,7 @@ class TapedWriter:
         from habilis.models.tape import Request
 
         messages = ({"type": "system", "content": system}, {"type": "human", "content": user})
-        slot = self._tape.slot(Request("builder", f"write tool by {self.name}", messages))
+        slot = self._tape.slot(Request("builder", "code", messages, label=f"{WRITING} by {self.name}"))
         if slot.entry is not None and slot.entry.reply is not None:
             return str(slot.entry.reply["content"])
         try:
