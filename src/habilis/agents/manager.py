@@ -64,6 +64,7 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
         reason = {
             "out_of_rounds": "the round limit was reached without an answer",
             "empty_replies": "the model gave only empty replies",
+            "cut_replies": "the model's replies ran on until they were cut off (limits.reply_tokens.step)",
         }.get(state.get("stop", ""), "no answer was given")
         return Review(accepted=False, reason=reason, by="no answer")
     if refused := rules.refusal(evidence_of(text, state, shop)):

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from habilis.agents.remembering import earlier_messages
 from habilis.agents.state import ExecutorState
 from habilis.core.events import Summarised
+from habilis.models.bounds import whole_part
 from habilis.tools.workshop import Workshop
 
 HEADING = "## Context Summary"
@@ -65,7 +66,7 @@ async def summarise(messages: Sequence[BaseMessage], shop: Workshop) -> str:
             purpose="summary",
             label=f"summary {number}",
         )
-        previous = str(reply.content).strip() or previous
+        previous = whole_part(reply) or previous
     return previous.strip()
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from habilis.config import LimitsSettings, RoleSettings
 from habilis.core.types import Purpose, Role
+from habilis.models.repeating import before_repetition
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
@@ -64,6 +65,11 @@ class Cut:
         return f"was cut off at {self.at:,g} {unit}" if self.at else "was cut off at the token limit"
 
     @property
+    def is_known(self) -> bool:
+        """Whether more is known than that a server ended it: tapes of older versions hold no more."""
+        return bool(self.at) or self.why != "length"
+
+    @property
     def in_full(self) -> str:
         """The same with the setting, for people."""
         return f"{self} ({self.setting})" if self.setting else str(self)
@@ -82,14 +88,14 @@ def marked(reply: AIMessage, bound: Bound, asked: int | None) -> AIMessage:
     A server that stops sooner has a limit of its own, and no setting of ours.
     """
     cut = cut_of(reply)
-    if cut is None:
+    if cut is None or cut.why != "length":
         return reply
-    used = reply.usage_metadata["output_tokens"] if reply.usage_metadata else 0
-    own = asked is None or 0 < used < asked * 3 // 4
-    at, by = (used or None, "") if own else (bound.tokens, bound.tokens_by)
-    told = {CUT_AT: at, CUT_BY: by} if cut.why == "length" else {}
-    metadata = {**reply.response_metadata, **{name: value for name, value in told.items() if value}}
-    return reply.model_copy(update={"response_metadata": metadata})
+    from habilis.models.replies import usage_of
+
+    used = usage_of(reply, lambda: 0).completion_tokens
+    own = asked is None or asked < bound.tokens or used < asked // 2
+    told: dict[str, Any] = {CUT_AT: used} if own else {CUT_AT: bound.tokens, CUT_BY: bound.tokens_by}
+    return reply.model_copy(update={"response_metadata": {**reply.response_metadata, **told}})
 
 
 def thought_too_long(reply: AIMessage) -> bool:
@@ -101,6 +107,16 @@ def thought_too_long(reply: AIMessage) -> bool:
         return False  # a run of blanks is no thought
     counted = reply.usage_metadata.get("output_token_details", {}) if reply.usage_metadata else {}
     return not reply.content or bool(reply.additional_kwargs.get("reasoning_content") or counted.get("reasoning"))
+
+
+def whole_part(reply: AIMessage) -> str:
+    """The text of `reply`; of a cut one what can be used alone: up to its last whole sentence, and nothing twice."""
+    from habilis.models.history import text_of
+
+    text, cut = text_of(reply).strip(), cut_of(reply)
+    if cut is None:
+        return text
+    return last_whole_sentence(before_repetition(text) if cut.why == "repetition" else text)
 
 
 def last_whole_sentence(text: str) -> str:

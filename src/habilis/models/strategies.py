@@ -12,13 +12,14 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from habilis.core.events import Event, Notice, ThoughtPiece
 from habilis.core.types import Role, ToolSpec
-from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
+from habilis.models.bounds import cut_of
+from habilis.models.continuing import GO_ON, can_go_on, joined
+from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire, as_it_is
 from habilis.models.sight import COMPLAINT, ImagesRefused, Sight, is_complaint, shows_images, without_images
 from habilis.models.tape import Request
 from habilis.models.wire import digest, request_part
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
 
     from habilis.models.chat import Models
-    from habilis.models.client import Client
     from habilis.models.narrator import Narrator
     from habilis.prompts import Prompts
 
@@ -79,12 +79,36 @@ class Strategies:
         self.sight = Sight(models, memory)
 
     async def step(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], *, label: str, position: int = 0
+        self,
+        messages: Sequence[BaseMessage],
+        specs: Sequence[ToolSpec],
+        *,
+        label: str,
+        position: int = 0,
+        parts: int = 1,
     ) -> Step:
         """The reply to `messages`, of which the first is the system prompt. Raises as `Models.chat` does.
 
-        Images are shown to a model that takes them; any other gets the text beside them.
+        An answer that is cut off at its bound is asked to go on until it has `parts`; one that is cut even then, like
+        any reply that is no answer, keeps what says so.
         """
+        from langchain_core.messages import AIMessage, HumanMessage
+
+        from habilis.models.react import UNREAD
+
+        step = await self._shown(messages, specs, label, position)
+        for part in range(2, parts + 1):
+            if step.doubt or UNREAD in step.message.additional_kwargs or not can_go_on(step.message):
+                break
+            so_far = [AIMessage(str(step.message.content)), HumanMessage(GO_ON)]
+            more = await self._shown([*messages, *so_far], specs, f"{label}, part {part}", position)
+            step = _together(step, more)
+        return step
+
+    async def _shown(
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
+    ) -> Step:
+        """One reply. Images are shown to a model that takes them; any other gets the text beside them."""
         if shows_images(messages):
             if await self.sight.able():
                 try:
@@ -151,7 +175,7 @@ class Strategies:
             if shows_images(messages) and is_complaint(refused.args[0]):
                 raise ImagesRefused(refused.args[0]) from None
             raise
-        if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply) or _is_cut(reply):
+        if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply) or cut_of(reply):
             return Step(reply)
         written = read_text(str(reply.content), specs or [_NO_TOOL])
         if not specs and (written.calls or written.doubt):
@@ -172,7 +196,7 @@ class Strategies:
             self._choose("function_call")
             return True
         client = self._models.known_client(ROLE)
-        if client is None or not client.compatible or is_empty_reply(reply) or _is_cut(reply):
+        if client is None or not client.compatible or is_empty_reply(reply) or cut_of(reply):
             return True  # nothing that could be remembered, or nothing to judge by
         if not await self._probe():
             return False
@@ -213,8 +237,8 @@ class Strategies:
             return Step(said, f'{NOT_NOW} Write "Final Answer:" and behind it what you found.', acted=True)
         if parsed.doubt:
             said = AIMessage(text, response_metadata=kept, additional_kwargs={UNREAD: True})
-            return Step(said, "" if _is_cut(reply) else parsed.doubt)
-        message = as_message(parsed, specs, cut=_is_cut(reply))
+            return Step(said, "" if cut_of(reply) else parsed.doubt)
+        message = as_message(parsed, specs, cut=cut_of(reply) is not None)
         thoughts = [
             reply.additional_kwargs.get("reasoning_content"),
             message.additional_kwargs.get("reasoning_content"),
@@ -247,7 +271,7 @@ class Strategies:
             topics = (["stop"] if wire.stop else []) + ([COMPLAINT] if shows_images(sent) else [])
             exchange = Exchange(request, list(sent), wire, refusable=bool(topics), about="|".join(topics), say=say)
             try:
-                reply, _ = await self._models.exchange(request, partial(_made, exchange))
+                reply, _ = await self._models.exchange(request, as_it_is(exchange))
                 return reply
             except RequestRefused as refused:
                 if shows_images(sent) and is_complaint(refused.args[0]):
@@ -299,9 +323,7 @@ class Strategies:
         return self._memory / f"{digest([where, model])}.json"
 
 
-def _made(exchange: Exchange, _: Client) -> Exchange:
-    return exchange
-
-
-def _is_cut(reply: AIMessage) -> bool:
-    return bool(reply.response_metadata.get("finish_reason") == "length")
+def _together(step: Step, more: Step) -> Step:
+    """A step and its next part. What is no more than the rest of an answer is no doubt."""
+    content = joined(str(step.message.content), str(more.message.content))
+    return Step(more.message.model_copy(update={"content": content}), more.doubt if more.acted else "", more.acted)

@@ -42,7 +42,7 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class Request:
-    """One logical request to a model: who is asked, what for (`label`: more closely), and what is sent (`models.wire`)."""
+    """One logical request to a model: who is asked, what for (`label`: more closely), what is sent (`models.wire`)."""
 
     role: Role
     purpose: Purpose

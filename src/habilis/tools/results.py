@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome
+from habilis.models.bounds import whole_part
 from habilis.tools.cutting import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ class Shortener:
             reply = await self.models.chat(prompt.role, messages, purpose="summary", label=f"extract from {tool}")
         except (ModelUnreachable, ModelReplyUnusable):
             return ""
-        return plain_text(str(reply.text)).strip()
+        return plain_text(whole_part(reply)).strip()
 
 
 def keep_whole(workspace: Path, call_id: str, output: Any, text: str) -> tuple[str, bool]:

@@ -18,6 +18,7 @@ from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
 from habilis.core.types import Usage
+from habilis.models.bounds import cut_of
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
@@ -55,6 +56,12 @@ def extract_code(reply: str) -> str:
     return code.rstrip() + "\n"
 
 
+def _ends_a_block(text: str) -> bool:
+    """Whether every block of code in `text` is closed, and there is one: what was cut stands behind it."""
+    fences = len(_FENCE.findall(text))
+    return fences > 0 and fences % 2 == 0
+
+
 class ModelWriter:
     """Writes code with the builder role of this process's models."""
 
@@ -69,7 +76,9 @@ class ModelWriter:
         reply = await self._models.chat(
             "builder", [SystemMessage(system), HumanMessage(user)], purpose="code", label=WRITING
         )
-        text = str(reply.text)
+        text, cut = str(reply.text), cut_of(reply)
+        if cut is not None and not _ends_a_block(text):
+            raise WriterFailed(f"The reply with the module {cut.in_full}. Write a shorter module, and nothing but it.")
         if not text.strip():
             raise WriterFailed("The reply was empty.")
         return text
