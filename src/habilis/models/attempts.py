@@ -51,6 +51,8 @@ class Attempts:
         A model that proves to think before it replies is given room for that: once again for this reply, and in every
         later request. Raises as `Models.exchange` does.
         """
+        from habilis.models.replies import usage_of
+
         known = self.quirks.of(client.where, client.name)
         room = bound.thinking if known.thinks else 0
         reply, asked = await self._asked(
@@ -65,7 +67,7 @@ class Attempts:
                 self.emit(
                     Notice(level="info", text=f"{client.name} thinks before it replies: it is given room for it.")
                 )
-        return marked(reply, bound, asked)
+        return marked(reply, bound, asked=asked, used=usage_of(reply, lambda: 0).completion_tokens)
 
     def _within(self, exchange: Exchange, client: Client, tokens: int) -> Exchange:
         """`exchange` with what its reply may hold: what the window leaves, where both it and replies have a limit."""

@@ -82,17 +82,14 @@ def cut_of(reply: AIMessage) -> Cut | None:
     return Cut(why, kept.get(CUT_AT), str(kept.get(CUT_BY) or "")) if why else None
 
 
-def marked(reply: AIMessage, bound: Bound, asked: int | None) -> AIMessage:
-    """`reply` with what cut it, if it is cut. `asked`: the tokens that it was given.
+def marked(reply: AIMessage, bound: Bound, *, asked: int | None, used: int) -> AIMessage:
+    """`reply` with what cut it, if it is cut. `asked`: the tokens that it was given; `used` those of it.
 
     A server that stops sooner has a limit of its own, and no setting of ours.
     """
     cut = cut_of(reply)
     if cut is None or cut.why != "length":
         return reply
-    from habilis.models.replies import usage_of
-
-    used = usage_of(reply, lambda: 0).completion_tokens
     own = asked is None or asked < bound.tokens or used < asked // 2
     told: dict[str, Any] = {CUT_AT: used} if own else {CUT_AT: bound.tokens, CUT_BY: bound.tokens_by}
     return reply.model_copy(update={"response_metadata": {**reply.response_metadata, **told}})
@@ -111,9 +108,7 @@ def thought_too_long(reply: AIMessage) -> bool:
 
 def whole_part(reply: AIMessage) -> str:
     """The text of `reply`; of a cut one what can be used alone: up to its last whole sentence, and nothing twice."""
-    from habilis.models.history import text_of
-
-    text, cut = text_of(reply).strip(), cut_of(reply)
+    text, cut = str(reply.content).strip(), cut_of(reply)
     if cut is None:
         return text
     return last_whole_sentence(before_repetition(text) if cut.why == "repetition" else text)

@@ -9,10 +9,17 @@ from habilis.models.bounds import cut_of
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage
 
-GO_ON = "Your reply was cut off at its limit. Go on exactly where it stopped, and repeat nothing of it."
-GO_ON_JSON = "Your reply was cut off at its limit. Send the rest of the JSON object, from exactly where it stopped."
-_OVERLAP = range(200, 11, -1)
-"""Letters that a model may repeat of what it goes on from; fewer may be chance."""
+GO_ON = (
+    "Your reply was cut off at its limit. Go on where it stopped: begin with the last few words that stand there, "
+    "exactly as they are, and repeat nothing else."
+)
+GO_ON_JSON = (
+    "Your reply was cut off at its limit. Send the rest of the JSON object: begin with the last few words that stand "
+    "there, exactly as they are, and repeat nothing else."
+)
+"""The words that are said twice show where the second part belongs, in the middle of a word or between two."""
+_OVERLAP = range(200, 7, -1)
+"""Letters that both parts may share; fewer may be chance."""
 _SAME_BEGINNING = 40
 """Letters by which a reply is known that begins anew."""
 
@@ -30,5 +37,6 @@ def joined(before: str, more: str) -> str:
     begun = before.lstrip()[:_SAME_BEGINNING]
     if len(begun) == _SAME_BEGINNING and more.lstrip().startswith(begun):
         return more
-    size = next((size for size in _OVERLAP if size <= len(more) and before.endswith(more[:size])), 0)
-    return before + more[size:]
+    bare = more.lstrip()
+    size = next((size for size in _OVERLAP if size <= len(bare) and before.endswith(bare[:size])), 0)
+    return before + (bare[size:] if size else more)

@@ -326,4 +326,5 @@ class Strategies:
 def _together(step: Step, more: Step) -> Step:
     """A step and its next part. What is no more than the rest of an answer is no doubt."""
     content = joined(str(step.message.content), str(more.message.content))
-    return Step(more.message.model_copy(update={"content": content}), more.doubt if more.acted else "", more.acted)
+    kept = {"content": content, "additional_kwargs": step.message.additional_kwargs}
+    return Step(more.message.model_copy(update=kept), more.doubt if more.acted else "", more.acted)
