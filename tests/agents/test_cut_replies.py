@@ -57,15 +57,10 @@ async def test_a_long_finding_is_put_together_and_judged_whole(stage: Stage) -> 
 
 
 async def test_a_module_that_is_cut_is_written_again(stage: Stage) -> None:
-    wanted = {
-        "name": "double",
-        "description": "Doubles x.",
-        "input_schema": {"type": "object", "properties": {"x": {"type": "integer"}}},
-        "output_schema": {"type": "object", "properties": {"result": {"type": "integer"}}},
-    }
+    wanted = {"name": "double", "description": "Do it.", "parameters": [{"name": "x", "type": "integer"}]}
     whole = f"```python\n{DOUBLE}```\n```json\n{{}}\n```"
     half = cut(f"```python\n{DOUBLE[:200]}", 2048)
-    script = Script([STEP, "It is 42."], ({"tools_to_build": [wanted]},), codes=[half, whole])
+    script = Script([STEP, "It is 42."], ({"tool_requests": [wanted]},), codes=[half, whole])
     await stage.play(script, "limits.max_attempts=1")
     rejected = stage.sink.of("tool_rejected")
     assert "cut off at 2,048 tokens (limits.reply_tokens.code)" in rejected[0].reason

@@ -22,7 +22,7 @@ class ReplyTokens(Frozen):
 
 
 class ReplySeconds(Frozen):
-    """Seconds that one reply may take, by its purpose: all tries together, waits between them not counted."""
+    """Seconds that one reply may take, by its purpose, from the request to its last word."""
 
     plan: float = Field(300.0, gt=0, description="seconds for a plan")
     step: float = Field(300.0, gt=0, description="seconds for a step of the work")

@@ -43,7 +43,9 @@ class RoleSettings(Frozen):
     max_retries: int | None = Field(
         None, ge=0, le=20, description="further tries after 408, 409, 429, 5xx and broken connections"
     )
-    timeout_s: float | None = Field(None, gt=0, description="seconds that one request may take")
+    timeout_s: float | None = Field(
+        None, gt=0, description="seconds that a server may be silent; limits.reply_seconds bounds a whole reply"
+    )
     verify_ssl: bool | None = Field(None, description="check the server's certificate")
     headers: dict[str, str] | None = Field(None, description="extra HTTP headers")
     options: dict[str, Any] | None = Field(None, description="extra fields of the request body, passed through")
