@@ -36,8 +36,7 @@ from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 AGENTS = "tools"
 """Under which name the cost of tools that ask models stands beside those of the roles."""
-Key = tuple[str, str]
-"""Role and request digest."""
+Key = tuple[str, str]  # role and request digest
 
 
 @dataclass(frozen=True)
