@@ -333,7 +333,7 @@ async def test_who_listens_to_a_stream_hears_no_secret_that_lies_in_two_pieces(t
         settings = load_settings(overrides=rows, environ={})
         tape = Tape(tmp_path / "tape.jsonl")
         models = Models(settings.models, tape=tape, emit=Events([]), budget=Budget(None, None))
-        reply = await models.chat("basic", [HumanMessage("q")], purpose="p", say=lambda: heard.append)
+        reply = await models.chat("basic", [HumanMessage("q")], purpose="step", say=lambda: heard.append)
         await models.aclose()
     assert len(heard) > 5
     assert clean("".join(heard))
@@ -347,7 +347,7 @@ async def test_a_user_in_a_base_url_is_sent_and_never_shown(tmp_path: Path) -> N
         assert address(settings.models.role("basic")) == server.base_url
         tape = Tape(tmp_path / "tape.jsonl")
         models = Models(settings.models, tape=tape, emit=Events([]), budget=Budget(None, None))
-        await models.chat("basic", [HumanMessage("What is 2+2?")], purpose="p")
+        await models.chat("basic", [HumanMessage("What is 2+2?")], purpose="step")
         (asked,) = server.requests
         await models.aclose()
     assert base64.b64decode(asked.headers["authorization"].removeprefix("Basic ")) == b"me@home:pa/ss-word x"

@@ -60,7 +60,7 @@ async def test_every_reply_ends_in_its_calls_its_answer_or_words_to_act_on(
             for number, sample in enumerate(corpus):
                 sender.sample, sender.asked = sample, []
                 checked, doubt = await corrected_step(
-                    ASKED, SPECS, shop, purpose=f"step {number}", position=number, prefix=f"c{number}", taken=()
+                    ASKED, SPECS, shop, label=f"step {number}", position=number, prefix=f"c{number}", taken=()
                 )
                 made = tuple((call.name, call.args) for call in checked.calls)
                 assert made == sample.calls, sample

@@ -76,7 +76,7 @@ async def test_rounds_without_a_limit_go_on_past_the_default(stage: Stage) -> No
 
 
 async def test_long_findings_are_cut_to_the_models_limit_and_never_emptied(stage: Stage) -> None:
-    script = Script(["The answer is 42. " + "And so on. " * 5_000])
+    script = Script(["The answer is 42. " + " ".join(f"And {'so ' * (n * n % 97 % 11 + 1)}on." for n in range(3_000))])
     result = await stage.play(script, "models.basic.token_limit=2000")
     assert result.status == "answered"
     prompt = str(script.of("answers")[0][0][-1].content)

@@ -53,7 +53,7 @@ async def test_a_temperature_that_a_model_no_longer_takes_is_left_out_and_rememb
     server = bench.serve(lambda *_: AIMessage("4"), faults=deprecated)
     for _ in range(2):
         asked = models(bench, temperature=0.5, stream=stream)
-        assert (await asked.chat("basic", ASK, purpose="p", say=lambda: lambda _: None)).content == "4"
+        assert (await asked.chat("basic", ASK, purpose="step", say=lambda: lambda _: None)).content == "4"
         (bench.folder / "tape.jsonl").unlink()
     assert ["temperature" in seen.body for seen in server.requests] == [True, False, False]
     assert "temperature" in bench.sink.of("notice")[0].text
@@ -69,7 +69,7 @@ def adding(messages: list[BaseMessage], tools: list[dict[str, Any]], form: Any) 
 async def test_a_reply_is_text_with_its_usage_on_record(bench: Any) -> None:
     server = bench.serve(adding)
     asked = models(bench, max_tokens=77, temperature=0.5, options={"metadata": {"user_id": "u"}}, headers={"X-T": "a"})
-    reply = await asked.chat("basic", ASK, purpose="p")
+    reply = await asked.chat("basic", ASK, purpose="step")
     assert (reply.content, reply.response_metadata["finish_reason"]) == ("4", "stop")
     assert (asked.usage.prompt_tokens, asked.usage.completion_tokens) == (11, 1)
     (seen,) = server.requests
@@ -81,7 +81,7 @@ async def test_a_reply_is_text_with_its_usage_on_record(bench: Any) -> None:
         "metadata": {"user_id": "u"},
     }
     again = bench.models(replay_only=True, provider="anthropic")
-    assert (await again.chat("basic", ASK, purpose="p")).content == "4"
+    assert (await again.chat("basic", ASK, purpose="step")).content == "4"
 
 
 def test_tokens_that_the_service_had_in_its_cache_count_as_sent() -> None:
@@ -95,12 +95,12 @@ async def test_calls_and_all_their_results_go_back_in_one_message(bench: Any, st
     server = bench.serve(adding)
     asked = models(bench, stream=stream, parallel_tool_calls=False)
     heard: list[str] = []
-    first = await asked.chat("basic", ASK, tools=[ADD], purpose="p", say=lambda: heard.append)
+    first = await asked.chat("basic", ASK, tools=[ADD], purpose="step", say=lambda: heard.append)
     assert [(call["id"], call["args"]) for call in first.tool_calls] == [("toolu_1", {"a": 1}), ("toolu_2", {"a": 2})]
     assert (first.content, first.additional_kwargs["reasoning_content"]) == ("I add.", "Two numbers.")
     assert "".join(heard) == ("I add." if stream else "")
     results = [ToolMessage("2", tool_call_id="toolu_2"), ToolMessage("no", tool_call_id="toolu_1", status="error")]
-    assert (await asked.chat("basic", [*ASK, first, *results], tools=[ADD], purpose="q")).content == "4"
+    assert (await asked.chat("basic", [*ASK, first, *results], tools=[ADD], purpose="step")).content == "4"
     sent = server.requests[-1].body["messages"][-1]
     assert [(block["tool_use_id"], block.get("is_error", False)) for block in sent["content"]] == [
         ("toolu_1", True),
@@ -113,21 +113,21 @@ async def test_calls_and_all_their_results_go_back_in_one_message(bench: Any, st
 async def test_signed_thinking_is_sent_back_with_its_calls(bench: Any, stream: bool) -> None:
     server = bench.serve(adding)
     asked = models(bench, stream=stream, options=THINKING)
-    first = await asked.chat("basic", ASK, tools=[ADD], purpose="p", say=lambda: lambda text: None)
+    first = await asked.chat("basic", ASK, tools=[ADD], purpose="step", say=lambda: lambda text: None)
     results = [ToolMessage("2", tool_call_id=call["id"]) for call in first.tool_calls]
     # The server refuses calls without the thinking before them, and thinking without its signature.
-    assert (await asked.chat("basic", [*ASK, first, *results], tools=[ADD], purpose="q")).content == "4"
+    assert (await asked.chat("basic", [*ASK, first, *results], tools=[ADD], purpose="step")).content == "4"
     kinds = [block["type"] for block in server.requests[-1].body["messages"][1]["content"]]
     assert kinds == ["thinking", "text", "tool_use", "tool_use"]
     again = bench.models(replay_only=True, provider="anthropic", options=THINKING)
-    replayed = await again.chat("basic", ASK, tools=[ADD], purpose="p")
+    replayed = await again.chat("basic", ASK, tools=[ADD], purpose="step")
     assert replayed.additional_kwargs[THINKING_BLOCKS] == first.additional_kwargs[THINKING_BLOCKS]
 
 
 async def test_what_one_service_thought_is_not_sent_to_another(bench: Any) -> None:
     server = bench.serve(adding)
     thought = AIMessage("Hm.", additional_kwargs={THINKING_BLOCKS: [{"type": "thinking", "signature": "s"}]})
-    await bench.models().chat("basic", [*ASK, thought, HumanMessage("And?")], purpose="p")
+    await bench.models().chat("basic", [*ASK, thought, HumanMessage("And?")], purpose="step")
     assert "signature" not in str(server.requests[-1].body)
 
 
@@ -138,20 +138,20 @@ async def test_what_one_service_thought_is_not_sent_to_another(bench: Any) -> No
 async def test_a_passing_fault_costs_a_retry_and_nothing_else(bench: Any, kind: FaultKind, stream: bool) -> None:
     bench.serve(adding, faults=[kind])
     asked = models(bench, stream=stream)
-    assert (await asked.chat("basic", ASK, purpose="p", say=lambda: lambda text: None)).content == "4"
+    assert (await asked.chat("basic", ASK, purpose="step", say=lambda: lambda text: None)).content == "4"
     assert asked.usage.model_calls == 2
     assert len(bench.sink.of("model_retry")) == 1
 
 
 async def test_retry_after_is_honoured(bench: Any) -> None:
     bench.serve(adding, faults=[Fault("rate_limit", retry_after=17)])
-    await models(bench).chat("basic", ASK, purpose="p")
+    await models(bench).chat("basic", ASK, purpose="step")
     assert bench.clock.slept == [17]
 
 
 async def test_a_hang_ends_at_its_time_limit(bench: Any) -> None:
     bench.serve(adding, faults=["hang"])
-    assert (await models(bench, timeout_s=0.2).chat("basic", ASK, purpose="p")).content == "4"
+    assert (await models(bench, timeout_s=0.2).chat("basic", ASK, purpose="step")).content == "4"
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ async def test_a_hang_ends_at_its_time_limit(bench: Any) -> None:
 async def test_what_cannot_succeed_is_not_tried_again(bench: Any, fault: Any, hint: str) -> None:
     server = bench.serve(adding, faults=[fault] * 3)
     with pytest.raises(ModelUnreachable, match=hint) as caught:
-        await models(bench).chat("basic", ASK, purpose="p")
+        await models(bench).chat("basic", ASK, purpose="step")
     assert len(server.requests) == 1
     assert "\n" not in str(caught.value)
 
@@ -175,15 +175,17 @@ async def test_what_cannot_succeed_is_not_tried_again(bench: Any, fault: Any, hi
 async def test_a_cut_reply_and_a_refusal_are_told_apart(bench: Any, stream: bool) -> None:
     bench.serve(lambda *_: AIMessage("A long reply."), faults=["cut", "refusal"])
     asked = models(bench, stream=stream)
-    cut = await asked.chat("basic", ASK, purpose="p", say=lambda: lambda text: None)
+    cut = await asked.chat("basic", ASK, purpose="step", say=lambda: lambda text: None)
     assert cut.response_metadata["finish_reason"] == "length"
     with pytest.raises(ModelReplyUnusable):
-        await asked.chat("basic", ASK, purpose="q", say=lambda: lambda text: None)
+        await asked.chat("basic", ASK, purpose="step", say=lambda: lambda text: None)
 
 
 async def test_arguments_that_a_stream_cut_off_are_never_completed(bench: Any) -> None:
     bench.serve(adding, faults=["malformed_arguments"])
-    reply = await models(bench, stream=True).chat("basic", ASK, tools=[ADD], purpose="p", say=lambda: lambda text: None)
+    reply = await models(bench, stream=True).chat(
+        "basic", ASK, tools=[ADD], purpose="step", say=lambda: lambda text: None
+    )
     assert [call["args"] for call in reply.invalid_tool_calls] == ['{"a": ']
     assert [call["args"] for call in reply.tool_calls] == [{"a": 2}]
 
@@ -205,8 +207,8 @@ async def test_a_fixed_form_is_asked_for_as_a_schema_that_the_service_takes(benc
 async def test_an_older_model_is_asked_by_a_call_and_remembered(bench: Any) -> None:
     server = bench.serve(answering, refuse={"json_schema"})
     asked = models(bench)
-    for purpose in ("one", "two"):
-        assert (await asked.structured("basic", ASK, Review, purpose=purpose)).status == "FINISH"
+    for label in ("one", "two"):
+        assert (await asked.structured("basic", ASK, Review, purpose="review", label=label)).status == "FINISH"
     assert [seen.mode for seen in server.requests] == ["json_schema", "function_calling", "function_calling"]
 
 
@@ -222,7 +224,7 @@ async def test_reasoning_as_text_stops_at_its_word(bench: Any) -> None:
     server = bench.serve(lambda *_: AIMessage(text))
     asked = models(bench, strategy="react_text")
     strategies = Strategies(asked, Prompts(), bench.sink.emit, bench.folder / "memory")
-    step = await strategies.step(ASK, [ADD], purpose="step", position=1)
+    step = await strategies.step(ASK, [ADD], label="step", position=1)
     assert [(call["name"], call["args"]) for call in step.message.tool_calls] == [("add", {"a": 2})]
     assert server.requests[0].body["stop_sequences"] == ["\nObservation"]
     assert "tools" not in server.requests[0].body
@@ -232,7 +234,7 @@ async def test_what_the_model_can_is_probed_and_remembered(bench: Any) -> None:
     server = bench.serve(lambda *_: AIMessage("It is 4."))
     for _ in range(2):
         strategies = Strategies(models(bench), Prompts(), bench.sink.emit, bench.folder / "memory")
-        await strategies.step(ASK, [ADD], purpose=f"step {len(server.requests)}", position=1)
+        await strategies.step(ASK, [ADD], label=f"step {len(server.requests)}", position=1)
     assert ["127 * 39" in seen.prompt for seen in server.requests] == [False, True, False]
     assert not server.requests[-1].body.get("tools")
 
@@ -240,7 +242,7 @@ async def test_what_the_model_can_is_probed_and_remembered(bench: Any) -> None:
 async def test_the_first_model_that_the_service_lists_is_taken_with_an_address_alone(bench: Any) -> None:
     bench.serve(adding)
     asked = models(bench, model=None)
-    await asked.chat("basic", ASK, purpose="p")
+    await asked.chat("basic", ASK, purpose="step")
     assert asked.name("basic") == "scripted"
 
 

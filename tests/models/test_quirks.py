@@ -43,12 +43,12 @@ def serve(bench: Bench, request: pytest.FixtureRequest) -> Serve:
 
 async def chat(bench: Bench, **role: Any) -> AIMessage:
     say = (lambda: lambda _: None) if role.get("stream") else None
-    return await bench.models(**role).chat("basic", ASK, tools=SPECS, purpose="p", say=say)
+    return await bench.models(**role).chat("basic", ASK, tools=SPECS, purpose="step", say=say)
 
 
 async def step(bench: Bench, **role: Any) -> Step:
     asking = Strategies(bench.models(**role), Prompts(), bench.sink.emit, bench.folder / "memory")
-    return await asking.step(ASK, SPECS, purpose="step", position=1)
+    return await asking.step(ASK, SPECS, label="step", position=1)
 
 
 async def review(bench: Bench, **role: Any) -> Review:
@@ -297,7 +297,7 @@ async def test_a_template_that_wants_turns_gets_turns(bench: Bench, serve: Serve
 
     server = serve(answer)
     asked = [*ASK, HumanMessage("And y?"), AIMessage("8"), HumanMessage("And z?")]
-    assert (await bench.models().chat("basic", asked, purpose="p")).content == "7"
+    assert (await bench.models().chat("basic", asked, purpose="step")).content == "7"
     roles = [message["role"] for message in server.bodies[-1]["messages"]]
     assert roles == ["system", "user", "assistant", "user"]
     assert server.bodies[-1]["messages"][1]["content"] == "What is x?\n\nAnd y?"
@@ -347,7 +347,7 @@ async def test_a_model_that_wants_its_thoughts_back_gets_them(bench: Bench, serv
     thought = AIMessage("", tool_calls=CALLED, additional_kwargs={"reasoning_content": "I look."})
     history = [*ASK, thought, ToolMessage("seen", tool_call_id="a"), AIMessage("Not yet."), HumanMessage("And now?")]
     for _ in range(2):
-        assert (await bench.models().chat("basic", history, tools=SPECS, purpose="p")).content == "7"
+        assert (await bench.models().chat("basic", history, tools=SPECS, purpose="step")).content == "7"
         (bench.folder / "tape.jsonl").unlink()
     thoughts = [[message.get("reasoning_content") for message in body["messages"]] for body in server.bodies]
     assert thoughts == [[None] * 6, *[[None, None, "I look.", None, " ", None]] * 2]
@@ -367,7 +367,7 @@ async def test_ids_of_calls_are_written_as_a_server_wants_them(bench: Bench, ser
     server = serve(answer)
     two = AIMessage("", tool_calls=[{**CALLED[0], "id": "c1_1"}, {**CALLED[0], "id": "c1_2"}])
     history = [*ASK, two, ToolMessage("one", tool_call_id="c1_1"), ToolMessage("two", tool_call_id="c1_2")]
-    assert (await bench.models().chat("basic", history, tools=SPECS, purpose="p")).content == "7"
+    assert (await bench.models().chat("basic", history, tools=SPECS, purpose="step")).content == "7"
     asked, *given = [row for row in server.bodies[-1]["messages"] if row["role"] in ("assistant", "tool")]
     ids = [one["id"] for one in asked["tool_calls"]]
     assert [row["tool_call_id"] for row in given] == ids
@@ -473,7 +473,7 @@ async def test_a_template_that_knows_no_results_of_tools_gets_them_as_text(bench
     server = serve(answer)
     done: list[BaseMessage] = [AIMessage("", tool_calls=CALLED), ToolMessage("x is 7", tool_call_id="a")]
     asking = Strategies(bench.models(), Prompts(), bench.sink.emit, bench.folder / "memory")
-    reply = await asking.step([*ASK, *done], SPECS, purpose="step", position=1)
+    reply = await asking.step([*ASK, *done], SPECS, label="step", position=1)
     assert reply.message.content == "7"
     assert "Observation: x is 7" in str(server.bodies[-1]["messages"])
 

@@ -36,7 +36,7 @@ def called(step: Step) -> list[tuple[str, dict[str, Any]]]:
 
 
 async def ask(asking: Strategies, *more: BaseMessage) -> Step:
-    return await asking.step([*ASKED, *more], SPECS, purpose="step", position=1)
+    return await asking.step([*ASKED, *more], SPECS, label="step", position=1)
 
 
 def kinds(bench: Bench) -> list[str]:
@@ -197,5 +197,5 @@ async def test_a_stream_that_breaks_off_is_asked_for_again(bench: Bench) -> None
 async def test_the_last_round_offers_no_tools_in_both(bench: Bench) -> None:
     bench.serve(lambda *_: AIMessage("Final Answer: 7"))
     for strategy in ("function_call", "react_text"):
-        await strategies(bench, strategy=strategy).step(ASKED, [], purpose="last")
+        await strategies(bench, strategy=strategy).step(ASKED, [], label="last")
     assert not any(seen.body.get("tools") or SEARCH.name in seen.prompt for seen in bench.server.requests)

@@ -141,14 +141,18 @@ class SaidModels:
         texts = [m.content if isinstance(m.content, str) else json.dumps(m.content) for m in messages]
         return types.SimpleNamespace(tokens=sum((len(text) + 2) // 3 for text in texts), exact=True)
 
-    async def chat(self, role: str, messages: Sequence[Any], *, tools: Sequence[Any] = (), purpose: str) -> AIMessage:
+    async def chat(
+        self, role: str, messages: Sequence[Any], *, tools: Sequence[Any] = (), purpose: str, label: str = ""
+    ) -> AIMessage:
         self.asked.append((role, str(messages[-1].content)))
         reply = self.replies.pop(0)
         if isinstance(reply, BaseException):
             raise reply
         return AIMessage(reply)
 
-    async def structured(self, role: str, messages: Sequence[Any], output: Any, *, purpose: str) -> Any:
+    async def structured(
+        self, role: str, messages: Sequence[Any], output: Any, *, purpose: str, label: str = ""
+    ) -> Any:
         self.asked.append((role, str(messages[-1].content)))
         reply = self.replies.pop(0)
         if isinstance(reply, BaseException):

@@ -18,6 +18,7 @@ from habilis.tools.workshop import Workshop
 
 BY_RULES_ALONE = frozenset(("number", "date"))
 """Kinds of values that no judge is asked about: whether a number is there, rules know better than any model."""
+VALUES = "review of doubted values"
 Reply = TypeVar("Reply", bound=BaseModel)
 
 
@@ -57,7 +58,7 @@ async def grounded(
     shop.emit(Notice(level="info", text=f"The answer is asked for again: {listed(doubts)} in no finding."))
     told = shop.prompts.render("doubted", values=_shown(doubts))
     messages += [AIMessage(reply.model_dump_json()), HumanMessage(told.user)]
-    again = await shop.models.structured(prompt.role, messages, form, purpose="answer from findings")
+    again = await shop.models.structured(prompt.role, messages, form, purpose="answer", label="answer from findings")
     doubts = unfounded(again)
     if not doubts or await _judged(again, doubts, findings, shop):
         return again
@@ -77,7 +78,7 @@ async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, 
     )
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     try:
-        ruling = await shop.models.structured(prompt.role, messages, GroundedReply, purpose="review of doubted values")
+        ruling = await shop.models.structured(prompt.role, messages, GroundedReply, purpose="review", label=VALUES)
     except ModelReplyUnusable:
         return False
     return ruling.word == "founded"

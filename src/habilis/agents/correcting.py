@@ -17,23 +17,26 @@ async def corrected_step(
     specs: Sequence[ToolSpec],
     shop: Workshop,
     *,
-    purpose: str,
+    label: str,
     position: int,
     prefix: str,
     taken: Collection[str],
     only: str | None = None,
     unshown: Sequence[ToolSpec] = (),
+    whole: bool = True,
 ) -> tuple[CheckedCalls, str]:
     """The reply to `messages`, checked, and what is still doubtful about it once all corrections are used.
 
     Corrections are a conversation of this step alone: what is wrong with all calls of a reply is said together, next
     to that reply. Ids of calls are `<prefix>_<n>` where the model gives none, or one of `taken`. `unshown` are tools
-    that answer as well where they are called. Without any the reply is its text alone.
+    that answer as well where they are called. Without any the reply is its text alone. `whole`: an answer that is cut
+    off is asked to go on.
     """
+    parts = shop.settings.limits.max_parts if whole else 1
     asked = list(messages)
     corrections = shop.settings.limits.correction_retries
     while True:
-        step = await shop.strategies.step(asked, specs, purpose=purpose, position=position)
+        step = await shop.strategies.step(asked, specs, label=label, position=position, parts=parts)
         if step.doubt and corrections:
             corrections -= 1
             asked += [step.message, HumanMessage(step.doubt)]
@@ -41,7 +44,9 @@ async def corrected_step(
         called = {call["name"] for call in step.message.tool_calls}
         also = [spec for spec in unshown if spec.name in called]
         if not (specs or also):
-            return CheckedCalls((), (), AIMessage("" if step.acted else step.message.content)), step.doubt
+            text = "" if step.acted else str(step.message.content)
+            said = AIMessage(text, response_metadata=step.message.response_metadata)
+            return CheckedCalls((), (), said), step.doubt
         checked = check_calls(with_unique_ids(step.message, prefix, taken), [*specs, *also], only=only)
         for name in checked.taken_for:
             shop.emit(Notice(level="warning", text=f"There is no tool {name!r}: the call was taken for {only}."))

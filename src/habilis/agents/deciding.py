@@ -16,6 +16,7 @@ from habilis.agents.outcome import status_of
 from habilis.agents.state import TaskState
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import DecidedCall, Decision, ToolSpec
+from habilis.models.bounds import cut_of
 from habilis.models.calls import CheckedCalls
 from habilis.models.history import call_ids, pending_calls
 from habilis.models.transcripts import result_text, write_openai
@@ -90,7 +91,7 @@ async def decide(shop: Workshop, messages: Sequence[BaseMessage], specs: Sequenc
     taken = {call_id for message in messages for call_id in call_ids(message)}
     try:
         checked, doubt = await corrected_step(
-            asked, specs, shop, purpose=f"decision {turn}", position=turn, prefix=f"d{turn}", taken=taken
+            asked, specs, shop, label=f"decision {turn}", position=turn, prefix=f"d{turn}", taken=taken
         )
     except UserError:
         raise
@@ -108,9 +109,9 @@ def _decided(messages: Sequence[BaseMessage], checked: CheckedCalls, doubt: str)
         return Decision(status="gave_up", error=error, conversation=_written(messages))
     calls = tuple(DecidedCall(id=call.id, name=call.name, arguments=call.args) for call in checked.calls)
     answer = str(checked.message.content).strip()
-    cut = checked.message.response_metadata.get("finish_reason") == "length"
+    cut = cut_of(checked.message)
     if not calls and (cut or not answer):
-        error = "the reply was cut off at its length limit" if cut else "the model gave an empty reply"
+        error = f"the reply {cut.in_full}" if cut else "the model gave an empty reply"
         return Decision(status="gave_up", answer=answer, error=error, conversation=_written(messages))
     said = _written([*messages, checked.message])
     if calls:

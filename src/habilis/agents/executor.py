@@ -24,6 +24,7 @@ from habilis.agents.steps import step
 from habilis.config import LimitsSettings
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
 from habilis.core.types import Usage
+from habilis.models.bounds import USELESS, cut_of
 from habilis.models.calls import check_calls
 from habilis.models.history import is_empty_reply, roll_back
 from habilis.tools.presets import ASK_USER, FINISH_TASK
@@ -31,6 +32,7 @@ from habilis.tools.workshop import Workshop
 
 NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
 CUT = "Your last reply was cut off at its length limit. Answer again, shorter."
+CUT_HOW = "Your last reply {cut}. Answer again, shorter."
 NOBODY = "Nobody is there to answer. Go on with what you know, and say what you assumed."
 
 AfterAct = Literal["call_tools", "roll_back", "enhance", "__end__"]
@@ -73,8 +75,8 @@ def after_care(state: Mapping[str, Any]) -> Literal["summarise", "act", "__end__
 
 
 def is_cut(reply: AIMessage) -> bool:
-    """Whether the server broke the reply off at its length limit: half a sentence is no answer."""
-    return reply.response_metadata.get("finish_reason") == "length"
+    """Whether the reply broke off at its bound, or repeats itself: half a sentence is no answer."""
+    return cut_of(reply) is not None
 
 
 @step
@@ -92,8 +94,8 @@ async def act(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[After
     if goto != "roll_back":
         update["empty_run"] = 0
     if goto in ("enhance", "__end__"):
-        update["text"] = str(reply.content).strip()
-        update["stop"] = _stop(state, update["text"], last=last)
+        update["text"] = "" if is_cut(reply) else str(reply.content).strip()
+        update["stop"] = "cut_replies" if is_cut(reply) else _stop(state, update["text"], last=last)
     return Command(update=update, goto=goto)
 
 
@@ -114,17 +116,18 @@ async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, posit
     if last:
         messages.append(HumanMessage(shop.prompts.render("last_round", rounds=state["rounds"]).system))
     elif state["empty_run"]:
-        messages.append(HumanMessage(CUT if state["was_cut"] else NUDGE))
+        messages.append(HumanMessage(state.get("cut_how", CUT) if state["was_cut"] else NUDGE))
     checked, _ = await corrected_step(
         messages,
         [] if last else shop.specs(state["bound"]),
         shop,
-        purpose="answer without tools" if last else f"step {position}",
+        label="answer without tools" if last else f"step {position}",
         position=position,
         prefix=f"{_turn(shop)}c{position}",
         taken={raw["call_id"] for raw in state["calls"]},
         only=_only_tool(state["bound"], shop),
         unshown=[] if last else shop.presets.unshown(),
+        whole=not (state["empty_run"] and state["was_cut"]),
     )
     return checked.message
 
@@ -252,13 +255,14 @@ async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Comman
     """Answer an empty reply: drop it and nudge; at the next one take the step before it back as well.
 
     Results of calls that write are never taken back: the model must know what was done. A reply that was cut off is
-    dropped alike, but takes nothing with it: the way to it was good.
+    dropped alike, but takes nothing with it: the way to it was good. The third in a row is the last.
     """
     shop = runtime.context
     empty_run, empty_total = state["empty_run"] + 1, state["empty_total"] + 1
     messages, rounds_back = state["messages"][:-1], 0
     reply = state["messages"][-1]
-    was_cut = isinstance(reply, AIMessage) and is_cut(reply) and not is_empty_reply(reply)
+    cut = cut_of(reply) if isinstance(reply, AIMessage) and not is_empty_reply(reply) else None
+    was_cut = cut is not None
     if empty_run > 1 and not was_cut:
         kept = {raw["call_id"] for raw in state["calls"] if raw["effects"] == "writes"}
         messages, rounds_back = roll_back(messages, kept)
@@ -271,7 +275,10 @@ async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Comman
         "empty_run": empty_run,
         "empty_total": empty_total,
         "was_cut": was_cut,
+        "cut_how": CUT_HOW.format(cut=cut) if cut is not None and cut.is_known else CUT,
     }
+    if was_cut and empty_run >= USELESS:
+        return Command(update={**update, "stop": "cut_replies"}, goto="__end__")
     if empty_total > shop.settings.limits.max_empty_replies:
         return Command(update={**update, "stop": "empty_replies"}, goto="__end__")
     return Command(update=update, goto="act")

@@ -77,6 +77,7 @@ def furnished(
     tape = Tape(folder.tape)
     models = Models(
         settings.models,
+        limits=settings.limits,
         tape=Tape(voice, replay_only=True) if voice else tape,
         emit=emit,
         budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),

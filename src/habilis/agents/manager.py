@@ -64,6 +64,7 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
         reason = {
             "out_of_rounds": "the round limit was reached without an answer",
             "empty_replies": "the model gave only empty replies",
+            "cut_replies": "the model's replies ran on until they were cut off (limits.reply_tokens.step)",
         }.get(state.get("stop", ""), "no answer was given")
         return Review(accepted=False, reason=reason, by="no answer")
     if refused := rules.refusal(evidence_of(text, state, shop)):
@@ -208,9 +209,9 @@ async def _asked_for_plan(
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     remarks: list[str] = []
     form = plan_form(tuple(card.name for card in candidates))
-    for purpose in ("plan", "plan, corrected"):
+    for label in ("plan", "plan, corrected"):
         try:
-            reply = await shop.models.structured(prompt.role, messages, form, purpose=purpose)
+            reply = await shop.models.structured(prompt.role, messages, form, purpose="plan", label=label)
         except ModelReplyUnusable as error:
             return None, [f"The plan could not be read: {error}"]
         plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])

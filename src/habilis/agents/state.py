@@ -12,7 +12,7 @@ from langchain_core.messages import BaseMessage
 from habilis.core.types import CallOutcome, Invocation
 from habilis.models.tape import Tape
 
-Stop = Literal["", "answer", "finished", "out_of_rounds", "empty_replies", "failing", "repeating"]
+Stop = Literal["", "answer", "finished", "out_of_rounds", "empty_replies", "cut_replies", "failing", "repeating"]
 """Why an execution ended; empty while it runs."""
 
 KEPT_OUTPUT_CHARS = 4_000
@@ -56,7 +56,7 @@ class ExecutorState(TypedDict, total=False):
     """State of the executor's sub-graph: one execution.
 
     `rounds` counts tool rounds; `empty_run` and `empty_total` empty or cut replies, in a row and in all
-    (`was_cut`: the last of them was cut off); `failed_run` rounds
+    (`was_cut`: the last of them was cut off, `cut_how` is what the model is told of it); `failed_run` rounds
     in a row in which every call failed. `ending` is set when only the answer without tools is left to be asked for,
     `stop` when the execution is over. `enhancements` holds, by tool, one entry for each look that
     tried to mend it: the kinds of failure seen, one a line.
@@ -70,6 +70,7 @@ class ExecutorState(TypedDict, total=False):
     empty_run: int
     empty_total: int
     was_cut: bool
+    cut_how: str
     failed_run: int
     too_long: bool
     ending: Stop

@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from habilis.agents.remembering import earlier_messages
 from habilis.agents.state import ExecutorState
 from habilis.core.events import Summarised
+from habilis.models.bounds import whole_part
 from habilis.tools.workshop import Workshop
 
 HEADING = "## Context Summary"
@@ -60,9 +61,12 @@ async def summarise(messages: Sequence[BaseMessage], shop: Workshop) -> str:
             "summarise", question=shop.task.question, previous=previous.strip(), work="\n".join(piece)
         )
         reply = await shop.models.chat(
-            prompt.role, [SystemMessage(prompt.system), HumanMessage(prompt.user)], purpose=f"summary {number}"
+            prompt.role,
+            [SystemMessage(prompt.system), HumanMessage(prompt.user)],
+            purpose="summary",
+            label=f"summary {number}",
         )
-        previous = str(reply.content).strip() or previous
+        previous = whole_part(reply) or previous
     return previous.strip()
 
 

@@ -108,7 +108,11 @@ async def _ask(calls: Sequence[Invocation], shop: Workshop) -> dict[str, Verdict
     )
     try:
         reply = await shop.models.structured(
-            prompt.role, [SystemMessage(prompt.system), HumanMessage(prompt.user)], VerdictsReply, purpose="verdict"
+            prompt.role,
+            [SystemMessage(prompt.system), HumanMessage(prompt.user)],
+            VerdictsReply,
+            purpose="review",
+            label="verdict",
         )
     except ModelReplyUnusable:
         return {}

@@ -25,6 +25,7 @@ SAYING = 60
 _STOPS = {
     "out_of_rounds": "no rounds left",
     "empty_replies": "the model kept giving empty replies",
+    "cut_replies": "the model's replies ran on until they were cut off",
     "failing": "several rounds in a row failed",
     "repeating": "the same call came again and again",
     "stopped": "stopped",

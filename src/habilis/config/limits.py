@@ -7,6 +7,31 @@ from pydantic import Field
 from habilis.core.types import Frozen
 
 
+class ReplyTokens(Frozen):
+    """Tokens that one reply may hold, by its purpose. `max_tokens` of a role counts too: the smaller one bounds."""
+
+    plan: int = Field(1024, ge=1, description="tokens of a plan: which tools to reuse, which to build")
+    step: int = Field(1024, ge=1, description="tokens of a step: calls of tools, or what was found")
+    code: int = Field(2048, ge=1, description="tokens of the source of a tool")
+    review: int = Field(
+        1024, ge=1, description="tokens of a judgement: of answers, calls, tools that do the same, scores"
+    )
+    answer: int = Field(1024, ge=1, description="tokens of an answer; a longer one comes in parts (max_parts)")
+    summary: int = Field(1024, ge=1, description="tokens of a summary of long work, or an extract of a long result")
+    thinking: int = Field(8192, ge=0, description="tokens that models that think before they reply may use beside it")
+
+
+class ReplySeconds(Frozen):
+    """Seconds that one reply may take, by its purpose, from the request to its last word."""
+
+    plan: float = Field(300.0, gt=0, description="seconds for a plan")
+    step: float = Field(300.0, gt=0, description="seconds for a step of the work")
+    code: float = Field(600.0, gt=0, description="seconds for the source of a tool")
+    review: float = Field(300.0, gt=0, description="seconds for a judgement")
+    answer: float = Field(300.0, gt=0, description="seconds for an answer, or one part of it")
+    summary: float = Field(300.0, gt=0, description="seconds for a summary or an extract")
+
+
 class LimitsSettings(Frozen):
     """Budgets and limits of one task."""
 
@@ -27,6 +52,11 @@ class LimitsSettings(Frozen):
     )
     max_bound_tools: int = Field(20, ge=1, le=128, description="tools that the executor sees at once")
     max_result_tokens: int = Field(16_000, ge=100, description="tokens of a tool result that the model sees")
+    reply_tokens: ReplyTokens = ReplyTokens()
+    reply_seconds: ReplySeconds = ReplySeconds()
+    max_parts: int = Field(
+        3, ge=1, le=50, description="parts of a long answer: where one is cut off at its bound, the model goes on"
+    )
     max_tokens: int | None = Field(None, ge=1, description="tokens that a task may cost, prompt and completion")
     max_time_s: float | None = Field(None, gt=0, description="seconds that a task may take")
 

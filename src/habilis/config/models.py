@@ -35,11 +35,17 @@ class RoleSettings(Frozen):
         ge=256,
         description="tokens that a request may hold, its reply too if max_tokens is set; unset: no limit",
     )
-    max_tokens: int | None = Field(None, ge=1, description="tokens that a reply may hold; unset: the server's default")
+    max_tokens: int | None = Field(
+        None,
+        ge=1,
+        description="tokens that any reply may hold, thinking included; limits.reply_tokens bounds each purpose below",
+    )
     max_retries: int | None = Field(
         None, ge=0, le=20, description="further tries after 408, 409, 429, 5xx and broken connections"
     )
-    timeout_s: float | None = Field(None, gt=0, description="seconds that one request may take")
+    timeout_s: float | None = Field(
+        None, gt=0, description="seconds that a server may be silent; limits.reply_seconds bounds a whole reply"
+    )
     verify_ssl: bool | None = Field(None, description="check the server's certificate")
     headers: dict[str, str] | None = Field(None, description="extra HTTP headers")
     options: dict[str, Any] | None = Field(None, description="extra fields of the request body, passed through")

@@ -33,6 +33,10 @@ class ModelReplyUnusable(ModelError):
     """The model answers, but never in the form asked for, corrections included. Ends in `gave_up`."""
 
 
+class ReplyTooSlow(ModelReplyUnusable):
+    """A reply took longer than its purpose may take. The model may be at work still; nobody waits for it."""
+
+
 class WriterFailed(HabilisError):
     """A code writer gave no code. The smith feeds the reason back or gives the tool up."""
 

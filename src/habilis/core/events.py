@@ -235,7 +235,8 @@ class Summarised(Frozen):
 
 
 class ExecutionEnded(Frozen):
-    """`stop` says why: `answer`, `finished`, `out_of_rounds`, `empty_replies`, `failing`, `repeating`, `stopped`."""
+    """`stop` says why: `answer`, `finished`, `out_of_rounds`, `empty_replies`, `cut_replies`, `failing`, `repeating`,
+    `stopped`."""
 
     kind: Literal["execution_ended"] = "execution_ended"
     attempt: int

@@ -22,12 +22,15 @@ from pydantic import Field
 from habilis.models.failures import STATUS_OF, BadReply, ServerSaid
 from habilis.models.forms import strict_schema
 from habilis.models.quirks import Quirks, answered
+from habilis.models.repeating import Watch
 from habilis.models.replies import THINKING_BLOCKS, from_body
 
 PATH = "/v1/messages"
 _FINISH = {
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
+    "length": "length",
+    "repetition": "repetition",
     "refusal": "content_filter",
     "tool_use": "tool_calls",
 }
@@ -71,7 +74,7 @@ class AnthropicChat(ChatAnthropic):
 
         async def send(sent: Body) -> Any:
             if say is not None:
-                return await self._streamed(sent, options, say)
+                return await self._streamed(sent, options, say, Watch(sent.get("max_tokens")))
             return await self._async_client.post(PATH, cast_to=object, body=sent, options=options)
 
         try:
@@ -97,10 +100,12 @@ class AnthropicChat(ChatAnthropic):
         except ValueError as error:  # LangChain knows what some models refuse
             raise ServerSaid(400, str(error)) from None
         payload |= payload.pop("extra_body", None) or {}
+        if asked.get("max_tokens"):
+            payload["max_tokens"] = asked["max_tokens"] + _thinking(self.options | payload)
         config = {**(self.options.get("output_config") or {}), **(payload.get("output_config") or {})}
         return payload | self.options | ({"output_config": config} if config else {})
 
-    async def _streamed(self, payload: Body, options: Any, say: Callable[[str], None]) -> Body:
+    async def _streamed(self, payload: Body, options: Any, say: Callable[[str], None], watch: Watch) -> Body:
         stream = await self._async_client.post(
             PATH,
             cast_to=object,
@@ -114,7 +119,21 @@ class AnthropicChat(ChatAnthropic):
             text = whole.add(event)
             if text:
                 say(text)
+            if why := watch.sees(whole.last):
+                whole.end(why)
+                await stream.close()
+                break
         return whole.body()
+
+
+def _thinking(body: Body) -> int:
+    """Tokens that a request gives to thinking, which count as part of the reply, and must be fewer.
+
+    https://docs.anthropic.com/en/docs/build-with-claude/extended-thinking
+    """
+    thinking = body.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+    return budget if isinstance(budget, int) else 0
 
 
 def _format(response_format: Body) -> Body:
@@ -189,11 +208,20 @@ class StreamedMessage:
         self._inputs: dict[int, str] = {}
         self._usage: Body = {}
         self._ended = False
+        self.last = ""
+        """All that the last event held: text, thoughts, input of a call."""
+
+    def end(self, why: str) -> None:
+        """Nothing comes behind the last event: the reply was broken off, with `why` as the reason of its end."""
+        self._ended = True
+        self._message["stop_reason"] = why
+        self._usage = {}  # what it cost would have come at the end
 
     def add(self, event: Any) -> str:
         """Take one event in; returns the text in it."""
         if not isinstance(event, dict):
             raise BadReply(f"the server streamed {type(event).__name__} in place of an event")
+        self.last = ""
         kind, index = event.get("type"), int(event.get("index") or 0)
         if kind == "message_start":
             self._message = dict(event.get("message") or {})
@@ -215,7 +243,9 @@ class StreamedMessage:
         for name in ("text", "thinking", "signature"):
             if isinstance(delta.get(name), str):
                 block[name] = str(block.get(name) or "") + delta[name]
+                self.last += delta[name]
         if isinstance(delta.get("partial_json"), str):
+            self.last += delta["partial_json"]
             self._inputs[index] = self._inputs.get(index, "") + delta["partial_json"]
         return str(delta.get("text") or "")
 

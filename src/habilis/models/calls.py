@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.types import JsonSchema, ToolSpec
 from habilis.models.arguments import ArgumentsUnreadable, kind_of, read_arguments
+from habilis.models.bounds import Cut, cut_of
 from habilis.models.schemas import TooMuch, checker_of
 
 if TYPE_CHECKING:
@@ -85,23 +86,21 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec], *, only: str | No
     must be some, fit that tool.
     """
     by_name = {spec.name: spec for spec in specs}
-    cut = message.response_metadata.get("finish_reason") == "length"
+    cut = cut_of(message)
     good: list[Call] = []
     problems: list[Problem] = []
     kept: list[Any] = []
     taken: list[str] = []
     for call_id, name, raw in calls_in_order(message):
         try:
-            args = _arguments(raw, by_name.get(name), cut)
+            args = _arguments(raw, by_name.get(name), cut is not None)
             if only is not None and args and _may_mean(name, only, by_name) and not _problem(only, args, by_name):
                 taken.append(name)
                 name = only
             text = _problem(name, args, by_name)
         except ArgumentsUnreadable as error:
             args = {UNREADABLE: raw if isinstance(raw, str) else _dumped(raw)}
-            text = (
-                _unknown_tool(name, by_name) or f"Tool call {name!r}: {error}. Send the call again, as a JSON object."
-            )
+            text = _unknown_tool(name, by_name) or _unreadable(name, error, cut)
         kept.append({"name": name, "args": args, "id": call_id, "type": "tool_call"})
         if text is None:
             good.append(Call(call_id, name, args))
@@ -110,6 +109,13 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec], *, only: str | No
     if message.invalid_tool_calls or kept != message.tool_calls:
         message = _replaced(message, kept, [])
     return CheckedCalls(tuple(good), tuple(problems), message, tuple(taken))
+
+
+def _unreadable(name: str, error: ArgumentsUnreadable, cut: Cut | None) -> str:
+    """What is told of a call whose arguments cannot be read."""
+    if cut is not None and cut.is_known:
+        return f"Tool call {name!r} {cut}. Send the call again, with shorter arguments."
+    return f"Tool call {name!r}: {error}. Send the call again, as a JSON object."
 
 
 def _dumped(raw: Any) -> str:

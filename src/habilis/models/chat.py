@@ -7,23 +7,22 @@ and again within its limits → usage → tape → reply. Nothing acts on a repl
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from habilis.config import ModelsSettings, RoleSettings, secret
-from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
-from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, ModelRetry, Notice
+from habilis.config import LimitsSettings, ModelsSettings, RoleSettings
+from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, ReplyTooSlow
+from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, Notice
 from habilis.core.masker import MASKER
-from habilis.core.types import Role, ToolSpec, Usage
+from habilis.core.types import Purpose, Role, ToolSpec, Usage
+from habilis.models.attempts import Attempts
+from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
-from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
 from habilis.models.offline import MODEL_NAME
 from habilis.models.providers import address
 from habilis.models.quirks import PROCESS_QUIRKS
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from habilis.models.structured import Modes
 
 T = TypeVar("T", bound=BaseModel)
-LEAST_REPLY = 64
-"""Tokens that a reply may hold however full the window is: an answer in a word must be possible."""
 
 
 class Models:
@@ -52,6 +49,7 @@ class Models:
         self,
         settings: ModelsSettings,
         *,
+        limits: LimitsSettings | None = None,
         tape: Tape,
         emit: Callable[[Event], None],
         budget: Budget,
@@ -61,19 +59,20 @@ class Models:
         modes: Modes | None = None,
         folder: Path | None = None,
     ) -> None:
-        """`clients` makes the chat model of a role in place of ours; `modes` remembers forms of structured answers, and
-        quirks; `folder` is where servers of local models are noted (`Clients`).
+        """`limits` bound replies; `clients` makes the chat model of a role in place of ours; `modes` remembers forms of
+        structured answers, and quirks; `folder` is where servers of local models are noted (`Clients`).
 
         Raises `UserError` if the settings name no model.
         """
         self.tape = tape
         self.budget = budget
         self._emit = emit
-        self._sleep = sleep
+        self._limits = limits or LimitsSettings()
         self._clock = clock
         self._modes = modes
         quirks = modes.quirks if modes else PROCESS_QUIRKS
         self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder, quirks=quirks)
+        self._attempts = Attempts(budget, emit, sleep, quirks, usage=lambda: self.usage, count=self.count)
         self._ledger = Ledger()
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
@@ -103,6 +102,11 @@ class Models:
     def token_limit(self, role: Role) -> int | None:
         """Tokens that a request to `role` may hold; None is no limit."""
         return self._clients.settings(role).token_limit
+
+    @property
+    def max_parts(self) -> int:
+        """Parts that a long answer may come in."""
+        return self._limits.max_parts
 
     @property
     def usage(self) -> Usage:
@@ -136,7 +140,8 @@ class Models:
         messages: Sequence[BaseMessage],
         *,
         tools: Sequence[ToolSpec] = (),
-        purpose: str,
+        purpose: Purpose,
+        label: str = "",
         about: str | None = None,
         say: Listener | None = None,
     ) -> AIMessage:
@@ -152,17 +157,19 @@ class Models:
         naming = Naming.of(tools)
         sent = repair_history(naming.outward(messages))
         parts = tools_part(naming.specs)
-        request = Request(role, purpose, tuple(map(request_part, sent)), tuple(parts))
+        request = Request(role, purpose, tuple(map(request_part, sent)), tuple(parts), label=label)
         wire = Wire(tools=[{"type": "function", "function": part} for part in parts])
         exchange = Exchange(request, sent, wire, refusable=about is not None, about=about or "", say=say)
         reply, _ = await self.exchange(request, lambda _: exchange)
         return naming.inward(reply)
 
-    async def structured(self, role: Role, messages: Sequence[BaseMessage], output: type[T], *, purpose: str) -> T:
+    async def structured(
+        self, role: Role, messages: Sequence[BaseMessage], output: type[T], *, purpose: Purpose, label: str = ""
+    ) -> T:
         """An answer in the form of `output`. Raises `ModelReplyUnusable` when every mode and correction failed."""
         from habilis.models.structured import PROCESS_MODES, StructuredAsker
 
-        return await StructuredAsker(self, self._modes or PROCESS_MODES).ask(role, messages, output, purpose)
+        return await StructuredAsker(self, self._modes or PROCESS_MODES).ask(role, messages, output, purpose, label)
 
     def known_client(self, role: Role) -> Client | None:
         """The client of `role` if anything was asked of it."""
@@ -195,27 +202,19 @@ class Models:
         self.budget.check(self.usage)
         slot = self.tape.slot(request)
         if slot.entry is not None:
-            return self._replay(slot.entry)
+            return self._replay(slot.entry, request)
         try:
             client = await self._clients.get(request.role)
-            return await self._live(slot, client, self._with_room(build(client), request.role))
+            return await self._live(slot, client, build(client))
         except BaseException:
             self.tape.release(slot)
             raise
 
-    def _with_room(self, exchange: Exchange, role: Role) -> Exchange:
-        """`exchange` with room for its reply: what the window leaves, where both it and the reply have a limit."""
-        settings = self._clients.settings(role)
-        if settings.max_tokens is None or settings.token_limit is None:
-            return exchange
-        tools = [ToolSpec.model_validate(tool) for tool in exchange.request.tools]
-        left = settings.token_limit - self.count(role, exchange.messages, tools).tokens
-        if left >= settings.max_tokens:
-            return exchange
-        wire = replace(exchange.wire, max_tokens=max(left, LEAST_REPLY))
-        return replace(exchange, wire=wire)
+    def bound(self, request: Request) -> Bound:
+        """What bounds the reply to `request`."""
+        return Bound.of(request.purpose, self._limits, request.role, self._clients.settings(request.role))
 
-    def _replay(self, entry: Entry) -> tuple[AIMessage, str]:
+    def _replay(self, entry: Entry, request: Request) -> tuple[AIMessage, str]:
         from habilis.models.wire import reply_from
 
         if self.tape.replay_only:  # else it counts as paid already
@@ -233,19 +232,19 @@ class Models:
             if entry.final:
                 raise ModelUnreachable(entry.error or "refused")
             raise RequestRefused(entry.error, entry.mode)
-        return _usable(reply_from(entry.reply), entry.model), entry.mode
+        return _usable(reply_from(entry.reply), entry.model, request), entry.mode
 
     async def _live(self, slot: Slot, client: Client, exchange: Exchange) -> tuple[AIMessage, str]:
         from habilis.models.wire import reply_from, reply_part
 
         request, role = slot.request, slot.request.role
-        who: dict[str, Any] = {"role": role, "purpose": request.purpose, "model": client.name}
+        who: dict[str, Any] = {"role": role, "purpose": request.told, "model": client.name}
         self._emit(ModelCallStarted(**who))
         start = self._clock()
         spent = Ledger()
         error: str | None = "interrupted"
         try:
-            reply = await self._attempts(slot, client, exchange, spent)
+            reply = await self._attempts.reply(slot, client, exchange, self.bound(request), spent)
             kept = MASKER.value(reply_part(reply))  # a server, or its model, may repeat the key
             self.tape.record_reply(slot, kept, spent.total, model=client.name, mode=exchange.mode)
             error = None
@@ -264,73 +263,17 @@ class Models:
             self._ledger.add(role, spent.total)
             seconds = self._clock() - start
             self._emit(ModelCallEnded(**who, usage=spent.total, seconds=seconds, error=error))
-        return _usable(reply_from(kept), client.name), exchange.mode  # live and replayed are the same
-
-    async def _attempts(self, slot: Slot, client: Client, exchange: Exchange, spent: Ledger) -> AIMessage:
-        """Ask until there is a reply or nothing further can help."""
-        from habilis.models.replies import normalised, usage_of
-
-        role = slot.request.role
-        retries = client.settings.max_retries or 0
-        for attempt in range(1, retries + 2):
-            failure = None
-            limit, by_budget = self._time_for(client)
-            try:
-                async with asyncio.timeout(limit):
-                    reply = normalised(await _asked(client, exchange))
-            except expected() as error:
-                spent.add(role, Usage(model_calls=1))
-                failure = sort_out(error)
-                if by_budget and isinstance(error, TimeoutError):
-                    raise BudgetReached(f"time budget reached: {self.budget.max_time_s:g} s are over") from None
-            except asyncio.CancelledError:
-                spent.add(role, Usage(model_calls=1))
-                raise
-            if failure is None:
-                spent.add(role, usage_of(reply, lambda: _bytes(slot.request)))
-                return reply
-            self.budget.check(self.usage + spent.total)
-            if failure.what == "refused" and exchange.goes_on_after(failure.text):
-                raise RequestRefused(failure.text, exchange.mode)
-            own_fault = failure.what == "retry" and failure.status is not None and failure.status not in RETRIED
-            if own_fault and attempt > retries and exchange.about and exchange.goes_on_after(failure.text):
-                raise RequestRefused(failure.text, exchange.mode)  # its own reply that a server cannot read, say
-            if failure.what == "filtered":
-                raise ModelReplyUnusable(f"{client.name}: the provider's content filter refused: {failure.text}")
-            if failure.what != "retry" or attempt > retries:
-                raise ModelUnreachable(_unreachable(client, role, failure, attempt))
-            await self._wait(role, failure, attempt, slot.key)
-        raise AssertionError("unreachable")
-
-    async def _wait(self, role: Role, failure: Failure, attempt: int, seed: str) -> None:
-        wait = failure.wait_s if failure.wait_s is not None else backoff_s(attempt, seed)
-        remaining = self.budget.remaining_s()
-        if remaining is not None and wait >= remaining:
-            raise BudgetReached(f"time budget reached: the server asks to wait {wait:.0f} s ({failure.text})")
-        self._emit(ModelRetry(role=role, reason=failure.text, wait_s=wait, attempt=attempt))
-        await self._sleep(wait)
-
-    def _time_for(self, client: Client) -> tuple[float | None, bool]:
-        """Seconds that one request may take, and whether it is the task's time that sets the limit."""
-        remaining = self.budget.remaining_s()
-        limit = client.settings.timeout_s
-        if remaining is not None and (limit is None or remaining < limit):
-            return remaining, True
-        return limit, False
+        return _usable(reply_from(kept), client.name, request), exchange.mode  # live and replayed are the same
 
 
-async def _asked(client: Client, exchange: Exchange) -> AIMessage:
-    """One reply; who listens hears it as it comes, without secrets that lie in two of its pieces."""
-    if exchange.say is None:
-        return await client.ask(exchange.messages, exchange.wire, None)
-    heard = MASKER.pieces(exchange.say())
-    reply = await client.ask(exchange.messages, exchange.wire, heard)
-    heard.end()
-    return reply
-
-
-def _usable(reply: AIMessage, model: str) -> AIMessage:
-    """`reply`, unless the model or its provider refused to answer."""
+def _usable(reply: AIMessage, model: str, request: Request) -> AIMessage:
+    """`reply`, unless the model or its provider refused to answer, or the time for it ran out."""
+    cut = cut_of(reply)
+    if cut is not None and cut.why == "time":
+        raise ReplyTooSlow(
+            f"{model} gave no whole reply ({request.told}) within {cut.at:g} s: "
+            f"raise {cut.setting}, or use a faster model"
+        )
     if reply.content or reply.tool_calls or reply.invalid_tool_calls:
         return reply
     refusal = reply.additional_kwargs.get("refusal")
@@ -339,18 +282,3 @@ def _usable(reply: AIMessage, model: str) -> AIMessage:
     if reply.response_metadata.get("finish_reason") == "content_filter":
         raise ModelReplyUnusable(f"{model}: the provider's content filter withheld the reply")
     return reply
-
-
-def _unreachable(client: Client, role: str, failure: Failure, attempts: int) -> str:
-    key_env = client.settings.api_key_env
-    tries = f" after {attempts} attempts" if attempts > 1 else ""
-    where = f" at {client.where}" if client.where else ""
-    hint = advice(failure, role, key_env, bool(secret(key_env)))
-    if client.log and failure.status is None:
-        hint = f"what its server said is in {client.log}"
-    return f"model {client.name}{where}: {failure.text}{tries}; {hint}"
-
-
-def _bytes(request: Request) -> int:
-    sent = [request.messages, request.tools, request.schema]
-    return len(json.dumps(sent, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from habilis.models.offline import MODEL_NAME
 from habilis.models.providers import address, chat_model, check_extra, connection, is_official, list_models
 from habilis.models.providers import plays_offline as plays_offline
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
+from habilis.models.repeating import Watch
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -80,9 +82,14 @@ class Client:
         if say is None:
             return await bound.ainvoke(messages, config={"callbacks": []}, stop=stop)  # type: ignore[no-any-return]
         whole: Any = None
-        async for chunk in bound.astream(messages, config={"callbacks": []}, stop=stop):
-            whole = chunk if whole is None else whole + chunk
-            say(str(chunk.text))
+        watch = Watch(wire.max_tokens)
+        async with contextlib.aclosing(bound.astream(messages, config={"callbacks": []}, stop=stop)) as chunks:
+            async for chunk in chunks:
+                whole = chunk if whole is None else whole + chunk
+                say(str(chunk.text))
+                if why := watch.sees(str(chunk.text)):
+                    whole.response_metadata["finish_reason"] = why
+                    break
         return whole  # type: ignore[no-any-return]
 
 

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from habilis.models.failures import BadReply
 from habilis.models.quirks import THOUGHTS, Quirks, answered
+from habilis.models.repeating import Watch
 from habilis.models.replies import from_body
 from habilis.models.streaming import streamed
 
@@ -62,7 +63,7 @@ class CompatibleChat(ChatOpenAI):
 
         async def send(sent: dict[str, Any]) -> Any:
             if say is not None:
-                return await streamed(self.root_async_client, path, sent, say)
+                return await streamed(self.root_async_client, path, sent, say, Watch(kwargs.get("max_tokens")))
             return await self.root_async_client.post(path, cast_to=object, body=sent)
 
         try:

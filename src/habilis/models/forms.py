@@ -30,6 +30,7 @@ MAX_FENCES = 50
 MAX_FAILED = 500
 """Braces of a reply that begin no object, after which no more are tried."""
 _FENCED = re.compile(r"```[a-zA-Z0-9_-]*[ \t]*\n(.*?)```", re.DOTALL)
+_OPENED = re.compile(r"\s*```[a-z]*\n")
 _NOT_STRICT = frozenset(
     {
         "maxLength",
@@ -226,6 +227,25 @@ def _unwrapped(output: type[BaseModel], data: Any) -> Iterator[Any]:
     if inner is not None and not set(inner).isdisjoint(output.model_fields):
         yield inner
     yield data
+
+
+def begins_whole(reply: Any) -> bool:
+    """Whether the first object in `reply` is whole, so that what was cut off stands behind it."""
+    text = str(reply)
+    start = text.find("{")
+    if isinstance(reply, dict) or start < 0:
+        return isinstance(reply, dict)
+    try:
+        json.JSONDecoder(strict=False).raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def unfenced(text: str) -> str:
+    """`text` without a code fence around it, if there is one, closed or not."""
+    opened = _OPENED.match(text)
+    return text[opened.end() :].removesuffix("```") if opened else text
 
 
 def json_in(text: Any) -> Iterator[Any]:

@@ -44,6 +44,8 @@ class Quirks:
         self._no_system = False
         self._thoughts = False
         self._short_ids = False
+        self.thinks: bool | None = None
+        """Whether the model needs room for its thoughts beside a reply; None until one was cut within them."""
 
     def applied(self, body: Body) -> Body:
         """`body` as this server takes it. Replies bring their `reasoning_content` along; few servers want it back."""

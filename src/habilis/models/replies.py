@@ -168,7 +168,10 @@ def _usage_metadata(usage: Any) -> Any:
     if not isinstance(prompt, int) and not isinstance(completion, int):
         return None
     prompt, completion = max(0, int(prompt or 0)), max(0, int(completion or 0))
-    return {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
+    made = {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
+    details = usage.get("completion_tokens_details")
+    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
+    return made | ({"output_token_details": {"reasoning": thought}} if isinstance(thought, int) and thought else {})
 
 
 def error_said(error: Any) -> ServerSaid:

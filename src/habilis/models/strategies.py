@@ -12,14 +12,15 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from habilis.core.digests import digest
 from habilis.core.events import Event, Notice, ThoughtPiece
 from habilis.core.types import Role, ToolSpec
-from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
+from habilis.models.bounds import cut_of
+from habilis.models.continuing import GO_ON, can_go_on, joined
+from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire, as_it_is
 from habilis.models.sight import COMPLAINT, ImagesRefused, Sight, is_complaint, shows_images, without_images
 from habilis.models.tape import Request
 from habilis.models.wire import request_part
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from langchain_core.messages import AIMessage, BaseMessage
 
     from habilis.models.chat import Models
-    from habilis.models.client import Client
     from habilis.models.narrator import Narrator
     from habilis.prompts import Prompts
 
@@ -80,36 +80,60 @@ class Strategies:
         self.sight = Sight(models, memory)
 
     async def step(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], *, purpose: str, position: int = 0
+        self,
+        messages: Sequence[BaseMessage],
+        specs: Sequence[ToolSpec],
+        *,
+        label: str,
+        position: int = 0,
+        parts: int = 1,
     ) -> Step:
         """The reply to `messages`, of which the first is the system prompt. Raises as `Models.chat` does.
 
-        Images are shown to a model that takes them; any other gets the text beside them.
+        An answer that is cut off at its bound is asked to go on until it has `parts`; one that is cut even then, like
+        any reply that is no answer, keeps what says so.
         """
+        from langchain_core.messages import AIMessage, HumanMessage
+
+        from habilis.models.react import UNREAD
+
+        step = await self._shown(messages, specs, label, position)
+        for part in range(2, parts + 1):
+            if step.doubt or UNREAD in step.message.additional_kwargs or not can_go_on(step.message):
+                break
+            so_far = [AIMessage(str(step.message.content)), HumanMessage(GO_ON)]
+            more = await self._shown([*messages, *so_far], specs, f"{label}, part {part}", position)
+            step = _together(step, more)
+        return step
+
+    async def _shown(
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
+    ) -> Step:
+        """One reply. Images are shown to a model that takes them; any other gets the text beside them."""
         if shows_images(messages):
             if await self.sight.able():
                 try:
-                    return await self._step(messages, specs, purpose, position)
+                    return await self._step(messages, specs, label, position)
                 except ImagesRefused as refused:
                     self.sight.refused()
                     self._emit(Notice(text=f"The server takes no images ({refused}): the model is asked without."))
             messages = without_images(messages)
-        return await self._step(messages, specs, purpose, position)
+        return await self._step(messages, specs, label, position)
 
     async def _step(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], purpose: str, position: int
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
     ) -> Step:
         chosen = await self.chosen()
         if chosen != "react_text":
             try:
-                step = await self._by_functions(messages, specs, purpose, position)
+                step = await self._by_functions(messages, specs, label, position)
             except RequestRefused as refused:
                 self._emit(Notice(text=f"The server takes no functions ({refused.args[0]}): calls are made as text."))
             else:
                 if chosen or not specs or await self._can_call(step):
                     return step
                 self._emit(Notice(text="The model makes no function calls, by a probe: calls are made as text."))
-        step = await self._by_text(messages, specs, purpose, position)
+        step = await self._by_text(messages, specs, label, position)
         if chosen != "react_text":
             self._choose("react_text")
         return step
@@ -133,7 +157,7 @@ class Strategies:
         self,
         messages: Sequence[BaseMessage],
         specs: Sequence[ToolSpec],
-        purpose: str,
+        label: str,
         position: int,
     ) -> Step:
         from habilis.models.history import is_empty_reply
@@ -145,12 +169,14 @@ class Strategies:
         topics += [COMPLAINT] if shows_images(messages) else []
         about = "|".join(topics) or None
         try:
-            reply = await self._models.chat(ROLE, messages, tools=specs, purpose=purpose, about=about, say=say)
+            reply = await self._models.chat(
+                ROLE, messages, tools=specs, purpose="step", label=label, about=about, say=say
+            )
         except RequestRefused as refused:
             if shows_images(messages) and is_complaint(refused.args[0]):
                 raise ImagesRefused(refused.args[0]) from None
             raise
-        if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply) or _is_cut(reply):
+        if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply) or cut_of(reply):
             return Step(reply)
         written = read_text(str(reply.content), specs or [_NO_TOOL])
         if not specs and (written.calls or written.doubt):
@@ -171,7 +197,7 @@ class Strategies:
             self._choose("function_call")
             return True
         client = self._models.known_client(ROLE)
-        if client is None or not client.compatible or is_empty_reply(reply) or _is_cut(reply):
+        if client is None or not client.compatible or is_empty_reply(reply) or cut_of(reply):
             return True  # nothing that could be remembered, or nothing to judge by
         if not await self._probe():
             return False
@@ -186,21 +212,23 @@ class Strategies:
 
         prompt = self._prompts.render("probe")
         messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-        reply = await self._models.chat(ROLE, messages, tools=[_PROBE_TOOL], purpose="probe of function calls")
+        reply = await self._models.chat(
+            ROLE, messages, tools=[_PROBE_TOOL], purpose="step", label="probe of function calls"
+        )
         called = reply.tool_calls or reply.invalid_tool_calls
         return bool(called) or bool(read_text(str(reply.content), [_PROBE_TOOL]).calls)
 
     # --- as text
 
     async def _by_text(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], purpose: str, position: int
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
     ) -> Step:
         from langchain_core.messages import AIMessage
 
         from habilis.models.history import is_empty_reply
         from habilis.models.react import UNREAD, as_message, parse_react
 
-        reply = await self._asked(messages, specs, purpose, position)
+        reply = await self._asked(messages, specs, label, position)
         if is_empty_reply(reply) or reply.tool_calls or reply.invalid_tool_calls:
             return Step(reply)  # some servers make calls of what the text says
         text, kept = str(reply.content), reply.response_metadata
@@ -210,8 +238,8 @@ class Strategies:
             return Step(said, f'{NOT_NOW} Write "Final Answer:" and behind it what you found.', acted=True)
         if parsed.doubt:
             said = AIMessage(text, response_metadata=kept, additional_kwargs={UNREAD: True})
-            return Step(said, "" if _is_cut(reply) else parsed.doubt)
-        message = as_message(parsed, specs, cut=_is_cut(reply))
+            return Step(said, "" if cut_of(reply) else parsed.doubt)
+        message = as_message(parsed, specs, cut=cut_of(reply) is not None)
         thoughts = [
             reply.additional_kwargs.get("reasoning_content"),
             message.additional_kwargs.get("reasoning_content"),
@@ -222,7 +250,7 @@ class Strategies:
         return Step(message.model_copy(update={"response_metadata": kept, "additional_kwargs": extra}))
 
     async def _asked(
-        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], purpose: str, position: int
+        self, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec], label: str, position: int
     ) -> AIMessage:
         """One request, with a stop word unless the server refuses it."""
         from langchain_core.messages import HumanMessage
@@ -237,14 +265,14 @@ class Strategies:
         history = repair_history(messages[1:])
         completion = self._models.settings(ROLE).react_form == "completion"
         sent = [HumanMessage(as_completion(system, history))] if completion else as_chat(system, history)
-        request = Request(ROLE, purpose, tuple(map(request_part, sent)))
+        request = Request(ROLE, "step", tuple(map(request_part, sent)), label=label)
         say = self._teller(position, Narrator)
         while True:
             wire = Wire(stop=() if self._stop_refused else (STOP,), completion=completion)
             topics = (["stop"] if wire.stop else []) + ([COMPLAINT] if shows_images(sent) else [])
             exchange = Exchange(request, list(sent), wire, refusable=bool(topics), about="|".join(topics), say=say)
             try:
-                reply, _ = await self._models.exchange(request, partial(_made, exchange))
+                reply, _ = await self._models.exchange(request, as_it_is(exchange))
                 return reply
             except RequestRefused as refused:
                 if shows_images(sent) and is_complaint(refused.args[0]):
@@ -296,9 +324,8 @@ class Strategies:
         return self._memory / f"{digest([where, model])}.json"
 
 
-def _made(exchange: Exchange, _: Client) -> Exchange:
-    return exchange
-
-
-def _is_cut(reply: AIMessage) -> bool:
-    return bool(reply.response_metadata.get("finish_reason") == "length")
+def _together(step: Step, more: Step) -> Step:
+    """A step and its next part. What is no more than the rest of an answer is no doubt."""
+    content = joined(str(step.message.content), str(more.message.content))
+    kept = {"content": content, "additional_kwargs": step.message.additional_kwargs}
+    return Step(more.message.model_copy(update=kept), more.doubt if more.acted else "", more.acted)

@@ -11,13 +11,14 @@ from typing import Any
 
 from habilis.models.arguments import strict_arguments
 from habilis.models.failures import BadReply
+from habilis.models.repeating import Watch
 from habilis.models.replies import error_said
 
 Body = dict[str, Any]
 
 
-async def streamed(client: Any, path: str, payload: Body, say: Callable[[str], None]) -> Body:
-    """The body of the reply to `payload`; `say` is told its text as it comes.
+async def streamed(client: Any, path: str, payload: Body, say: Callable[[str], None], watch: Watch) -> Body:
+    """The body of the reply to `payload`; `say` is told its text as it comes, and `watch` ends it where it runs on.
 
     Raises `BadReply` for a stream that ends before its end or is none, `ServerSaid` for an error in the middle of it,
     and what the client raises.
@@ -31,6 +32,10 @@ async def streamed(client: Any, path: str, payload: Body, say: Callable[[str], N
             text = whole.add(chunk)
             if text:
                 say(text)
+            if why := watch.sees(whole.last):
+                whole.end(why)
+                await stream.close()
+                break
     except (APIStatusError, APIConnectionError):
         raise
     except APIError as error:
@@ -47,12 +52,19 @@ class StreamedBody:
         self._calls: list[Body] = []
         self._places: dict[Any, int] = {}
         self._finish: str | None = None
+        self.last = ""
+        """All that the last chunk held: text, thoughts, arguments."""
+
+    def end(self, why: str) -> None:
+        """Nothing comes behind the last chunk: the reply was broken off, with `why` as the reason of its end."""
+        self._finish = why
 
     def add(self, chunk: Any) -> str:
         """Take one chunk in; returns the text in it."""
         if not isinstance(chunk, dict):
             raise BadReply(f"the server streamed {type(chunk).__name__} in place of a chunk")
         self._head |= {key: chunk[key] for key in ("model", "usage", "error") if chunk.get(key)}
+        self.last = ""
         choices = chunk.get("choices") or []
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         self._head |= {"error": choice["error"]} if choice.get("error") else {}
@@ -63,6 +75,7 @@ class StreamedBody:
         for name in ("reasoning_content", "reasoning", "refusal"):
             if isinstance(delta.get(name), str):
                 self._message[name] = self._message.get(name, "") + delta[name]
+                self.last += delta[name]
         parts = delta.get("tool_calls") or ()
         for part in parts if isinstance(parts, list | tuple) else [parts]:
             self._call(part)
@@ -71,6 +84,7 @@ class StreamedBody:
         said = delta.get("content", choice.get("text"))
         text = said if isinstance(said, str) else ""
         self._message["content"] += text
+        self.last += text
         return text
 
     def _call(self, part: Any) -> None:
@@ -89,6 +103,7 @@ class StreamedBody:
         call["function"]["name"] = call["function"]["name"] or function.get("name") or ""
         text = given if isinstance(given, str) or given is None else json.dumps(given, ensure_ascii=False)
         call["function"]["arguments"] += text or ""
+        self.last += text or ""
 
     def _begins_anew(self, call: Body, part_id: Any, name: Any) -> bool:
         """Whether a piece with this id and name is no part of `call`, at whose place it came."""

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 from pydantic import BaseModel
 
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
-from habilis.core.types import Role
+from habilis.core.types import Purpose, Role
+from habilis.models.bounds import USELESS, Cut, cut_of
 from habilis.models.client import Client
-from habilis.models.exchange import Exchange, RequestRefused, Wire
-from habilis.models.forms import FormProblem, read_form, schema_of, strict_schema, tightened
+from habilis.models.continuing import GO_ON_JSON, can_go_on, joined
+from habilis.models.exchange import Exchange, RequestRefused, Wire, as_it_is
+from habilis.models.forms import FormProblem, begins_whole, read_form, schema_of, strict_schema, tightened, unfenced
 from habilis.models.history import repair_history
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
 from habilis.models.tape import Request
@@ -34,6 +36,8 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 _NO_GRAMMAR = re.compile(r"grammar|repetition|sampler", re.IGNORECASE)
 CORRECTIONS = 2
 """Times that a reply is sent back in one mode."""
+SHOWN_OF_CUT = 400
+"""Letters that a model is shown again of a reply that was cut off."""
 
 
 class Modes:
@@ -61,6 +65,8 @@ class Exchanger(Protocol):
     last_modes: dict[str, str]
 
     async def exchange(self, request: Request, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]: ...
+    @property
+    def max_parts(self) -> int: ...
     def mode_setting(self, role: Role) -> str: ...
     def known_client(self, role: Role) -> Client | None: ...
     def name(self, role: Role) -> str: ...
@@ -73,7 +79,9 @@ class StructuredAsker:
         self._models = models
         self._modes = modes
 
-    async def ask(self, role: Role, messages: Sequence[BaseMessage], output: type[T], purpose: str) -> T:
+    async def ask(
+        self, role: Role, messages: Sequence[BaseMessage], output: type[T], purpose: Purpose, label: str = ""
+    ) -> T:
         """The answer as an `output`.
 
         Raises `ModelReplyUnusable` after every mode and correction, `ModelUnreachable` if no mode got any reply.
@@ -81,9 +89,9 @@ class StructuredAsker:
         tried: list[str] = []
         mode: Mode | None = None
         problem = ""
-        replies = 0
+        replies = useless = 0
         while mode is None or mode not in tried:
-            conversation = Conversation(role, repair_history(messages), output, purpose)
+            conversation = Conversation(role, repair_history(messages), output, purpose, label)
             tight = False
             for _ in range(CORRECTIONS + 1):
                 try:
@@ -94,7 +102,14 @@ class StructuredAsker:
                     break
                 replies += 1
                 try:
+                    reply = await self._whole(conversation, reply) if purpose == "answer" else reply
                     answer = conversation.read(reply, output)
+                except CutShort as short:
+                    useless, problem = useless + 1, f"the reply {short.cut.in_full}"
+                    if short.cut.why == "repetition" or useless >= USELESS:
+                        break  # what repeats itself would be taken for an example
+                    conversation.correct(reply, str(short))
+                    continue
                 except FormProblem as unfit:
                     problem = str(unfit)
                     conversation.correct(reply, problem)
@@ -102,6 +117,8 @@ class StructuredAsker:
                 self._learn(role, mode)
                 return answer
             assert mode is not None
+            if useless >= USELESS:
+                break
             tried += [mode] if mode == "json_schema" and tight else [mode, "json_schema_tight"]
             mode = self._next(role, mode, tried)
             if mode is None:
@@ -109,7 +126,20 @@ class StructuredAsker:
         name = self._models.name(role)
         if not replies:
             raise ModelUnreachable(f"model {name}: {problem}; set models.{role}.structured_mode to auto")
-        raise ModelReplyUnusable(f"{name} gave no usable {purpose} in {replies} replies; the last: {problem}")
+        raise ModelReplyUnusable(f"{name} gave no usable {label or purpose} in {replies} replies; the last: {problem}")
+
+    async def _whole(self, conversation: Conversation, reply: AIMessage) -> AIMessage:
+        """`reply`, with the parts behind it that a cut one is asked for, in plain text as no form fits half of it."""
+        from langchain_core.messages import AIMessage
+
+        for part in range(2, self._models.max_parts + 1):
+            said = _said(reply)
+            if not isinstance(said, str) or not can_go_on(AIMessage(said, response_metadata=reply.response_metadata)):
+                break
+            rest = conversation.rest(said, part)
+            more, _ = await self._models.exchange(rest.request, as_it_is(rest))
+            reply = AIMessage(joined(said, unfenced(str(more.content))), response_metadata=more.response_metadata)
+        return reply
 
     async def _once(
         self, conversation: Conversation, mode: Mode | None, refused: Sequence[str] | None
@@ -154,20 +184,31 @@ class StructuredAsker:
             self._modes.learn(client, mode)
 
 
+class CutShort(FormProblem):
+    """A reply that was cut off before its object was whole."""
+
+    def __init__(self, cut: Cut) -> None:
+        super().__init__(f"the reply {cut} before the JSON object was complete; keep it much shorter")
+        self.cut = cut
+
+
 class Conversation:
     """One question with the corrections that it took so far."""
 
-    def __init__(self, role: Role, messages: list[BaseMessage], output: type[BaseModel], purpose: str) -> None:
+    def __init__(
+        self, role: Role, messages: list[BaseMessage], output: type[BaseModel], purpose: Purpose, label: str = ""
+    ) -> None:
         self.role = role
         self._messages = messages
         self._output = output
         self._purpose = purpose
+        self._label = label
         self._schema = schema_of(output)
 
     def request(self) -> Request:
         """What is asked, without the form in which it is asked for."""
         schema = {"name": self._output.__name__, "schema": self._schema}
-        return Request(self.role, self._purpose, tuple(map(request_part, self._messages)), (), schema)
+        return Request(self.role, self._purpose, tuple(map(request_part, self._messages)), (), schema, self._label)
 
     def exchange(self, client: Client, mode: Mode, *, refusable: bool) -> Exchange:
         """The request in `mode`."""
@@ -194,16 +235,28 @@ class Conversation:
                 wire = Wire(response_format={"type": "json_object"})
         return Exchange(self.request(), messages, wire, mode, refusable=refusable)
 
+    def rest(self, so_far: str, part: int) -> Exchange:
+        """The request for what comes behind a reply that was cut off."""
+        from langchain_core.messages import AIMessage, HumanMessage
+
+        messages = [*self._messages, AIMessage(so_far), HumanMessage(GO_ON_JSON)]
+        label = f"{self._label or self._purpose}, part {part}"
+        request = Request(self.role, self._purpose, tuple(map(request_part, messages)), label=label)
+        return Exchange(request, messages, Wire())
+
     def can_be_tightened(self) -> bool:
         """Whether the schema holds a bound that some servers cannot decode by."""
         return tightened(self._schema) != self._schema
 
     def read(self, reply: AIMessage, output: type[T]) -> T:
         """The answer in `reply`. Raises `FormProblem`."""
+        cut = cut_of(reply)
+        if cut is not None and cut.is_known and not begins_whole(_said(reply)):
+            raise CutShort(cut)
         try:
             return read_form(output, _said(reply))
         except FormProblem as problem:
-            if reply.response_metadata.get("finish_reason") == "length":
+            if cut is not None:
                 raise FormProblem(f"the reply was cut at the token limit, keep it shorter ({problem})") from None
             raise
 
@@ -211,8 +264,9 @@ class Conversation:
         """Add the reply and what is wrong with it."""
         from langchain_core.messages import AIMessage, HumanMessage
 
-        said = _said(reply)
+        said, cut = _said(reply), cut_of(reply)
         text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        text = f"{text[:SHOWN_OF_CUT]} …" if cut is not None and cut.is_known else text
         self._messages = [
             *self._messages,
             AIMessage(text.strip() or "(empty reply)"),

@@ -31,25 +31,29 @@ from typing import Any, Literal
 from habilis.core.digests import digest
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
-from habilis.core.types import FORMAT, CallOutcome, Effects, Role, Usage
+from habilis.core.types import CallOutcome, Effects, FORMAT, Purpose, Role, Usage
 from habilis.models.wire import Cleaned, Plain
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 AGENTS = "tools"
 """Under which name the cost of tools that ask models stands beside those of the roles."""
-Key = tuple[str, str]
-"""Role and request digest."""
+Key = tuple[str, str]  # role and request digest
 
 
 @dataclass(frozen=True)
 class Request:
-    """One logical request to a model: who is asked, why, and what is sent (`habilis.models.wire`)."""
+    """One logical request to a model: who is asked, what for (`label`: more closely), what is sent (`models.wire`)."""
 
     role: Role
-    purpose: str
+    purpose: Purpose
     messages: tuple[Plain, ...]
     tools: tuple[Plain, ...] = ()
     schema: Plain | None = None
+    label: str = ""
+
+    @property
+    def told(self) -> str:
+        return self.label or self.purpose
 
 
 @dataclass(frozen=True)
@@ -239,7 +243,7 @@ class Tape:
         final: bool = False,
     ) -> None:
         ask = slot.request
-        entry = Entry(ask.role, slot.key, slot.n, ask.purpose, mode, slot.digests, model, reply, error, final, usage)
+        entry = Entry(ask.role, slot.key, slot.n, ask.told, mode, slot.digests, model, reply, error, final, usage)
         lines: list[Plain] = []
         with self._lock:
             for name, message in zip(slot.digests, ask.messages, strict=True):
@@ -347,10 +351,10 @@ class Tape:
 
     def _difference(self, request: Request, digests: tuple[str, ...]) -> str:
         """In one line: which request is not on the tape, and the first of its messages that differs."""
-        where = f"replay: model call {self._asked} ({request.role}, {request.purpose}) was not recorded"
+        where = f"replay: model call {self._asked} ({request.role}, {request.told}) was not recorded"
         rest = [entry for index, entry in enumerate(self._entries) if index not in self._taken]
         same = [entry for entry in rest if entry.role == request.role]
-        near = next((e for e in same if e.purpose == request.purpose), same[0] if same else None)
+        near = next((e for e in same if e.purpose == request.told), same[0] if same else None)
         if near is None:
             return f"{where}: the tape holds no further call of this role"
         for place, (now, then) in enumerate(zip(digests, near.messages, strict=False), 1):

@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from habilis.core.digests import digest
 from habilis.core.masker import MASKER
 from habilis.core.types import ToolSpec
+from habilis.models.bounds import CUT_AT, CUT_BY
 from habilis.models.calls import UNREADABLE_AT
 from habilis.models.replies import THINKING_BLOCKS
 
@@ -78,7 +79,7 @@ class Cleaned:
 
 
 _KEPT_KWARGS = ("reasoning_content", "refusal", UNREADABLE_AT, THINKING_BLOCKS)
-_KEPT_METADATA = ("finish_reason", "model_name")
+_KEPT_METADATA = ("finish_reason", "model_name", CUT_AT, CUT_BY)
 
 
 def reply_part(message: AIMessage) -> Plain:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.config import ToolsSettings
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome, ErrorKind, Task, ToolSpec
+from habilis.models.bounds import whole_part
 from habilis.tools.confined import Refused, read_confined
 from habilis.tools.names import RESERVED
 from habilis.tools.pictures import MAX_IMAGE_BYTES, can_be_seen, holds_image, image_part, media_type
@@ -141,10 +142,10 @@ class Presets:
         ]
         messages = [SystemMessage(prompt.system), HumanMessage(parts)]
         try:
-            reply = await self._models.chat(prompt.role, messages, purpose="look at image")
+            reply = await self._models.chat(prompt.role, messages, purpose="answer", label="look at image")
         except (ModelUnreachable, ModelReplyUnusable) as error:
             return _failed("unavailable", f"the vision model gave no answer: {error}")
-        text = str(reply.text).strip()
+        text = whole_part(reply)
         return CallOutcome(output=text) if text else _failed("bad_output", "the vision model gave an empty answer")
 
     def _path(self, image_path: str) -> Path:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Granted = tuple["Runnable", "Grant | None"]
 """What runs, and what it is given for that."""
+JUDGING = "judge replay"
 AT_ONCE = 4
 SHOWN_CHARS = 1500
 SHOWN_FAILURES = 5
@@ -211,7 +212,7 @@ class Replayer:
         prompt = self._prompts.render("fixed", tool=tool, records=rows)
         messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
         try:
-            reply = await self._models.structured(prompt.role, messages, FixedReply, purpose="judge replay")
+            reply = await self._models.structured(prompt.role, messages, FixedReply, purpose="review", label=JUDGING)
             verdicts = {verdict.record: verdict for verdict in reply.results}
         except ModelReplyUnusable:
             verdicts = {}

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome
 from habilis.tools.confined import RESULTS, write_result
+from habilis.models.bounds import whole_part
 from habilis.tools.cutting import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
 
 if TYPE_CHECKING:
@@ -100,10 +101,10 @@ class Shortener:
         if len(text) > 8 * limit or self.models.count("summarise", messages).tokens > limit:
             return ""
         try:
-            reply = await self.models.chat(prompt.role, messages, purpose=f"extract from {tool}")
+            reply = await self.models.chat(prompt.role, messages, purpose="summary", label=f"extract from {tool}")
         except (ModelUnreachable, ModelReplyUnusable):
             return ""
-        return plain_text(str(reply.text)).strip()
+        return plain_text(whole_part(reply)).strip()
 
 
 def keep_whole(workspace: Path, call_id: str, output: Any, text: str) -> tuple[str, bool]:

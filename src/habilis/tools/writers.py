@@ -18,6 +18,7 @@ from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
 from habilis.core.types import Usage
+from habilis.models.bounds import cut_of
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
@@ -28,6 +29,7 @@ MAX_REPLY_BYTES = 4 << 20
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
 _PYTHON = frozenset({"python", "py", "python3"})
 _TAIL_CHARS = 600
+WRITING = "write tool"
 
 
 def extract_code(reply: str) -> str:
@@ -54,6 +56,12 @@ def extract_code(reply: str) -> str:
     return code.rstrip() + "\n"
 
 
+def _ends_a_block(text: str) -> bool:
+    """Whether every block of code in `text` is closed, and there is one: what was cut stands behind it."""
+    fences = len(_FENCE.findall(text))
+    return fences > 0 and fences % 2 == 0
+
+
 class ModelWriter:
     """Writes code with the builder role of this process's models."""
 
@@ -65,8 +73,12 @@ class ModelWriter:
     async def write(self, system: str, user: str) -> str:
         from langchain_core.messages import HumanMessage, SystemMessage
 
-        reply = await self._models.chat("builder", [SystemMessage(system), HumanMessage(user)], purpose="write tool")
-        text = str(reply.text)
+        reply = await self._models.chat(
+            "builder", [SystemMessage(system), HumanMessage(user)], purpose="code", label=WRITING
+        )
+        text, cut = str(reply.text), cut_of(reply)
+        if cut is not None and not _ends_a_block(text):
+            raise WriterFailed(f"The reply with the module {cut.in_full}. Write a shorter module, and nothing but it.")
         if not text.strip():
             raise WriterFailed("The reply was empty.")
         return text
@@ -131,7 +143,7 @@ class TapedWriter:
         from habilis.models.tape import Request
 
         messages = ({"type": "system", "content": system}, {"type": "human", "content": user})
-        slot = self._tape.slot(Request("builder", f"write tool by {self.name}", messages))
+        slot = self._tape.slot(Request("builder", "code", messages, label=f"{WRITING} by {self.name}"))
         if slot.entry is not None and slot.entry.reply is not None:
             return str(slot.entry.reply["content"])
         try:

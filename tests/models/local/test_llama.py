@@ -45,7 +45,7 @@ async def test_a_file_alone_is_a_model_that_answers(tmp_path: Path) -> None:
     sink = RecordingSink()
     asked = models(tmp_path, sink, tiny_model(tmp_path / "tiny.gguf"))
     try:
-        reply = await asked.chat("basic", ASK, purpose="p")
+        reply = await asked.chat("basic", ASK, purpose="step")
         assert reply.response_metadata["finish_reason"] in ("stop", "length")
         assert asked.usage.prompt_tokens > 10
         assert asked.name("basic") == "tiny"
@@ -60,7 +60,7 @@ async def test_a_head_without_a_model_is_said_in_one_line(tmp_path: Path) -> Non
     asked = models(tmp_path, RecordingSink(), path)
     try:
         with pytest.raises(ModelUnreachable, match="the model empty could not be loaded") as caught:
-            await asked.chat("basic", ASK, purpose="p")
+            await asked.chat("basic", ASK, purpose="step")
         assert "\n" not in str(caught.value)
     finally:
         await asked.aclose()

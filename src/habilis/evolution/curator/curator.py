@@ -356,7 +356,9 @@ class _Step:
             prompt = self._curator._prompts.render("cluster", tools=list(rows))
             messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
             models = self._asked_models()
-            return await models.structured(prompt.role, messages, ClustersReply, purpose="cluster tools")
+            return await models.structured(
+                prompt.role, messages, ClustersReply, purpose="review", label="cluster tools"
+            )
 
         return ask
 
@@ -370,6 +372,7 @@ class _Step:
             curator = self._curator
             self._models = Models(
                 curator._settings.models,
+                limits=curator._settings.limits,
                 tape=Tape(self._tape),
                 emit=curator._emit,
                 budget=Budget(None, None),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MAX_RESPONSE = 12_000
 """Characters of a response that the judge sees: its beginning and its end, where conclusions stand."""
+SCORING = "score an answer"
 GIVE_UP_AFTER = 3
 """Judgements in a row that found no model, after which none is asked any more."""
 
@@ -93,8 +94,10 @@ class ModelJudge:
         rendered = question_to(self._prompts, row, prediction)
         messages = [SystemMessage(rendered.system), HumanMessage(rendered.user)]
         if _is_set(row):
-            return _of_set(await self._models.structured("eval", messages, SetReply, purpose="score an answer"))
-        return _of_answer(await self._models.structured("eval", messages, AnswerReply, purpose="score an answer"), row)
+            return _of_set(await self._models.structured("eval", messages, SetReply, purpose="review", label=SCORING))
+        return _of_answer(
+            await self._models.structured("eval", messages, AnswerReply, purpose="review", label=SCORING), row
+        )
 
 
 def question_to(prompts: Prompts, row: Row, prediction: str) -> Rendered:
@@ -165,7 +168,9 @@ async def open_judge(
 
     with tempfile.TemporaryDirectory(prefix="habilis-judge-") as folder:
         tape = Tape(Path(folder) / "tape.jsonl")
-        models = Models(settings.models, tape=tape, emit=emit, budget=Budget(None, None), clients=clients)
+        models = Models(
+            settings.models, limits=settings.limits, tape=tape, emit=emit, budget=Budget(None, None), clients=clients
+        )
         try:
             yield ModelJudge(models, Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None))
         finally:

@@ -137,7 +137,9 @@ async def _written(
     from habilis.tools.writers import make_writer
 
     tape = Tape(tried.staging.parent / "tape.jsonl")
-    models: Models = Models(settings.models, tape=tape, emit=emit, budget=Budget(None, None), clients=clients)
+    models: Models = Models(
+        settings.models, limits=settings.limits, tape=tape, emit=emit, budget=Budget(None, None), clients=clients
+    )
     try:
         writer = make_writer(settings.writer, models, tried.staging.parent)
         smith = Smith(

@@ -1,0 +1,190 @@
+"""One request until there is a reply: within its bound, again where that may help, no longer than the task may take."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from habilis.config import secret
+from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
+from habilis.core.events import Event, ModelRetry, Notice
+from habilis.core.masker import MASKER
+from habilis.core.types import Role, ToolSpec, Usage
+from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
+from habilis.models.client import Client
+from habilis.models.exchange import Exchange, RequestRefused
+from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
+from habilis.models.quirks import KnownQuirks
+from habilis.models.repeating import repeats
+from habilis.models.tape import Request, Slot
+from habilis.models.tokens import TokenCount
+from habilis.models.usage import Budget, Ledger
+
+if TYPE_CHECKING:
+    from langchain_core.messages import AIMessage, BaseMessage
+
+LEAST_REPLY = 64
+"""Tokens that a reply may hold however full the window is: an answer in a word must be possible."""
+_NO_ROOM = re.compile(r"max_(?:completion_)?tokens|completion tokens|in (?:your|the) completion", re.IGNORECASE)
+"""What a server says that has less room for the reply than it was asked to keep."""
+Ends = Literal["budget", "bound", "server"]
+
+
+@dataclass(frozen=True)
+class Attempts:
+    """Asks for one reply as often as need be. `usage` is what the task has cost so far, `count` counts a request."""
+
+    budget: Budget
+    emit: Callable[[Event], None]
+    sleep: Callable[[float], Awaitable[None]]
+    quirks: KnownQuirks
+    usage: Callable[[], Usage]
+    count: Callable[[Role, Sequence[BaseMessage], Sequence[ToolSpec]], TokenCount]
+
+    async def reply(self, slot: Slot, client: Client, exchange: Exchange, bound: Bound, spent: Ledger) -> AIMessage:
+        """The reply within `bound`, with what cut it.
+
+        A model that proves to think before it replies is given room for that: once again for this reply, and in every
+        later request. Raises as `Models.exchange` does.
+        """
+        from habilis.models.replies import usage_of
+
+        known = self.quirks.of(client.where, client.name)
+        room = bound.thinking if known.thinks else 0
+        reply, asked = await self._asked(
+            slot, client, self._within(exchange, client, bound.tokens + room), bound, spent
+        )
+        if known.thinks is None and bound.thinking and thought_too_long(reply):
+            self.budget.check(self.usage() + spent.total)
+            wider = self._within(exchange, client, bound.tokens + bound.thinking)
+            reply, asked = await self._asked(slot, client, wider, bound, spent)
+            known.thinks = not thought_too_long(reply)
+            if known.thinks:
+                self.emit(
+                    Notice(level="info", text=f"{client.name} thinks before it replies: it is given room for it.")
+                )
+        return marked(reply, bound, asked=asked, used=usage_of(reply, lambda: 0).completion_tokens)
+
+    def _within(self, exchange: Exchange, client: Client, tokens: int) -> Exchange:
+        """`exchange` with what its reply may hold: what the window leaves, where both it and replies have a limit."""
+        settings = client.settings
+        if settings.max_tokens is not None and settings.token_limit is not None:
+            tools = [ToolSpec.model_validate(tool) for tool in exchange.request.tools]
+            left = settings.token_limit - self.count(exchange.request.role, exchange.messages, tools).tokens
+            tokens = max(min(tokens, left), LEAST_REPLY)
+        return replace(exchange, wire=replace(exchange.wire, max_tokens=tokens))
+
+    async def _asked(
+        self, slot: Slot, client: Client, exchange: Exchange, bound: Bound, spent: Ledger
+    ) -> tuple[AIMessage, int | None]:
+        """The reply, and how many tokens it was given: none where the server has no room for so many."""
+        from habilis.models.replies import normalised, usage_of
+
+        role = slot.request.role
+        retries = client.settings.max_retries or 0
+        for attempt in range(1, retries + 2):
+            failure = None
+            limit, ends = self._time_for(client, bound)
+            try:
+                async with asyncio.timeout(limit):
+                    reply = _looked_at(normalised(await _heard(client, exchange)))
+            except expected() as error:
+                spent.add(role, Usage(model_calls=1))
+                failure = sort_out(error)
+                if isinstance(error, TimeoutError) and ends == "budget":
+                    raise BudgetReached(f"time budget reached: {self.budget.max_time_s:g} s are over") from None
+                if isinstance(error, TimeoutError) and ends == "bound":
+                    return _too_slow(bound), None
+            except asyncio.CancelledError:
+                spent.add(role, Usage(model_calls=1))
+                raise
+            if failure is None:
+                spent.add(role, usage_of(reply, lambda: _bytes(slot.request)))
+                return reply, exchange.wire.max_tokens
+            self.budget.check(self.usage() + spent.total)
+            if exchange.wire.max_tokens and failure.status in (400, 422) and _NO_ROOM.search(failure.text):
+                unbounded = replace(exchange, wire=replace(exchange.wire, max_tokens=None))
+                if client.settings.max_tokens is None:  # what is left is less than the bound: the server keeps to it
+                    return await self._asked(slot, client, unbounded, bound, spent)
+            self._give_up(client, exchange, failure, attempt, retries)
+            await self._wait(role, failure, attempt, slot.key)
+        raise AssertionError("unreachable")
+
+    def _give_up(self, client: Client, exchange: Exchange, failure: Failure, attempt: int, retries: int) -> None:
+        """Raises where another try cannot help, or was the last."""
+        if failure.what == "refused" and exchange.goes_on_after(failure.text):
+            raise RequestRefused(failure.text, exchange.mode)
+        own_fault = failure.what == "retry" and failure.status is not None and failure.status not in RETRIED
+        if own_fault and attempt > retries and exchange.about and exchange.goes_on_after(failure.text):
+            raise RequestRefused(failure.text, exchange.mode)  # its own reply that a server cannot read, say
+        if failure.what == "filtered":
+            raise ModelReplyUnusable(f"{client.name}: the provider's content filter refused: {failure.text}")
+        if failure.what != "retry" or attempt > retries:
+            raise ModelUnreachable(_unreachable(client, exchange.request.role, failure, attempt))
+
+    async def _wait(self, role: Role, failure: Failure, attempt: int, seed: str) -> None:
+        wait = failure.wait_s if failure.wait_s is not None else backoff_s(attempt, seed)
+        remaining = self.budget.remaining_s()
+        if remaining is not None and wait >= remaining:
+            raise BudgetReached(f"time budget reached: the server asks to wait {wait:.0f} s ({failure.text})")
+        self.emit(ModelRetry(role=role, reason=failure.text, wait_s=wait, attempt=attempt))
+        await self.sleep(wait)
+
+    def _time_for(self, client: Client, bound: Bound) -> tuple[float, Ends]:
+        """Seconds that one request may take, and what sets them. Our own connections look after silent servers
+        themselves; of any other the whole request counts."""
+        times: list[tuple[float, Ends]] = [(bound.seconds, "bound")]
+        if not client.compatible and client.settings.timeout_s is not None:
+            times.append((client.settings.timeout_s, "server"))
+        remaining = self.budget.remaining_s()
+        if remaining is not None:
+            times.append((remaining, "budget"))
+        return min(times)
+
+
+async def _heard(client: Client, exchange: Exchange) -> AIMessage:
+    """One reply; who listens hears it as it comes, without secrets that lie in two of its pieces."""
+    if exchange.say is None:
+        return await client.ask(exchange.messages, exchange.wire, None)
+    heard = MASKER.pieces(exchange.say())
+    reply = await client.ask(exchange.messages, exchange.wire, heard)
+    heard.end()
+    return reply
+
+
+def _looked_at(reply: AIMessage) -> AIMessage:
+    """`reply`, which came whole or was cut, as one that was cut where it repeats itself to its end."""
+    from habilis.models.history import text_of
+
+    cut = reply.response_metadata.get("finish_reason") == "length"
+    thought = str(reply.additional_kwargs.get("reasoning_content") or "") if not reply.content else ""
+    said = [text_of(reply), thought, *(str(call["args"] or "") for call in reply.invalid_tool_calls)]
+    if reply.tool_calls or not any(repeats(text, cut=cut) for text in said):
+        return reply
+    return reply.model_copy(update={"response_metadata": {**reply.response_metadata, "finish_reason": "repetition"}})
+
+
+def _too_slow(bound: Bound) -> AIMessage:
+    """What stands for a reply that took too long, so that a replay finds it so as well."""
+    from langchain_core.messages import AIMessage
+
+    return AIMessage("", response_metadata={"finish_reason": "time", CUT_AT: bound.seconds, CUT_BY: bound.seconds_by})
+
+
+def _unreachable(client: Client, role: str, failure: Failure, attempts: int) -> str:
+    key_env = client.settings.api_key_env
+    tries = f" after {attempts} attempts" if attempts > 1 else ""
+    where = f" at {client.where}" if client.where else ""
+    hint = advice(failure, role, key_env, bool(secret(key_env)))
+    if client.log and failure.status is None:
+        hint = f"what its server said is in {client.log}"
+    return f"model {client.name}{where}: {failure.text}{tries}; {hint}"
+
+
+def _bytes(request: Request) -> int:
+    sent = [request.messages, request.tools, request.schema]
+    return len(json.dumps(sent, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass"))
