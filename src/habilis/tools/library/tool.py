@@ -15,7 +15,8 @@ from habilis.models.naming import provider_name
 from habilis.rundir.plain import read_plain
 from habilis.tools.aliases import Alias
 from habilis.tools.capabilities.words import Capabilities
-from habilis.tools.contract import Contract, Example
+from habilis.tools.contract import Contract
+from habilis.tools.examples import Example
 
 if TYPE_CHECKING:
     from habilis.tools.host import Description, Runnable
