@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 
@@ -62,6 +63,7 @@ def fenced(tag: str, code: str = MODULE) -> str:
         fenced("python", "import csv\n") + fenced("python"),
         fenced("python", OTHER) + "Better:\n" + fenced("python"),
         fenced("python") + "Its output:\n" + fenced("python", "this is {no code"),
+        f"{MODULE}\nUse it so:\n```python\n{USE}```\n",
         json.dumps({"code": MODULE}),
         "```json\n" + json.dumps({"name": "count", "code": MODULE}) + "\n```",
         json.dumps({"code": fenced("python")}),
@@ -146,11 +148,11 @@ def test_whatever_the_module_it_comes_back_letter_by_letter(
     assert extract_code(wrapped(code)).rstrip() == code.rstrip()
 
 
-@pytest.mark.parametrize(
-    "piece", ["```python\n", "<code>", "def run(x):\n", "import csv\nwords and words\n", "{", "```\n"]
-)
+_ENDLESS = ("```python\n", "<code>", "def run(x):\n", "import csv\nwords and words\n", "{", "```\n")
+
+
+@pytest.mark.parametrize("piece", _ENDLESS)
 def test_a_reply_without_end_is_read_in_one_go(piece: str) -> None:
-    try:
-        assert extract_code(piece * (400_000 // len(piece)))
-    except WriterFailed as failed:
-        assert "no ```python block" in str(failed)
+    reply = piece * (400_000 // len(piece))
+    with contextlib.suppress(WriterFailed):
+        assert extract_code(reply).strip() in reply

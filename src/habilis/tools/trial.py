@@ -20,7 +20,7 @@ from habilis.tools.calls_by_rule import NO_GROUND, TaskGround, call_from
 from habilis.tools.capabilities.inference import refused_in
 from habilis.tools.capabilities.words import Capabilities, Grant
 from habilis.tools.contract import Contract
-from habilis.tools.examples import Example
+from habilis.tools.examples import Example, names_a_place
 from habilis.tools.needs import need_of
 from habilis.tools.records import is_empty, path_texts, set_error, with_text
 from habilis.tools.replay import compact
@@ -158,8 +158,9 @@ def _laid_out(example: Example | None, ground: TaskGround, workspace: Path) -> _
         place = workspace / name
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode("utf-8"))
-    asked = {text for text in path_texts(example.arguments) if not (workspace / text).exists()}
-    meant = {text: file for text in asked if (file := ground.file(text))}
+    texts = set(path_texts(example.arguments))
+    brought = {text for text in texts if not names_a_place(text) and (workspace / text).exists()}
+    meant = {text: file for text in texts - brought if (file := ground.file(text))}
     if not meant:
         return _Call(example, example.arguments)
     names = ground.laid_out(workspace)
