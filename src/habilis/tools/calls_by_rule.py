@@ -16,12 +16,13 @@ from habilis.tools.examples import base_name, names_a_place
 from habilis.tools.needs import need_of
 from habilis.tools.taskfiles import link_into
 
-READ_BYTES = 65_536
+READ_BYTES, READ_KEYS = 65_536, 4_096
 """So much of a file is looked through for what the question names."""
 _QUOTED = re.compile(r"[`\"“”«»]([^`\"“”«»\n]{1,100})[`\"“”«»]|(?<!\w)['‘]([^'‘’\n]{1,100})['’](?!\w)")
 _NAME = re.compile(r"(?<![\w.])[^\W\d_a-zß-ÿ]\w+(?:[ -][^\W\d_a-zß-ÿ]\w+)*")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w]|\.\w)")
 _CELL = re.compile(r"[^,;\t|\n\r]+")
+_KEY = re.compile(r"\"([^\"\n]{1,60})\"\s*:")
 _LISTS = frozenset({"paths", "files", "filenames", "filepaths"})
 _COLUMNS = frozenset({"column", "columns", "field", "fields", "key", "keys", "header", "attribute", "col"})
 
@@ -186,19 +187,24 @@ def _said(question: str, files: set[str]) -> Iterator[str]:
 
 
 def _columns_spoken_of(question: str, content: str) -> list[str]:
-    """The cells of a file's first line that the question speaks of, those first whose every word it uses."""
-    head = next((line for line in content.splitlines() if line.strip()), "")
-    cells = [cell.strip().strip("\"'").strip() for cell in _CELL.findall(head)]
-    spoken = [word for word in _words(question) if len(word) > 2]
+    """The columns or keys of a file that the question speaks of, those first whose every word it uses."""
+    cells, spoken = _columns(content), _words(question)
     whole = [cell for cell in cells if _words(cell) and set(_words(cell)) <= set(spoken)]
-    alike = [
-        cell
-        for cell in cells
-        if any(
-            word.startswith(part) or part.startswith(word) for part in _words(cell) for word in spoken if len(part) > 2
-        )
-    ]
+    alike = [cell for cell in cells if any(_is_alike(part, word) for part in _words(cell) for word in spoken)]
     return list(dict.fromkeys([*whole, *alike]))
+
+
+def _columns(content: str) -> list[str]:
+    """The cells of a table's first line; of JSON, the keys of its first objects."""
+    if content.lstrip()[:1] in ("{", "["):
+        return _KEY.findall(content[:READ_KEYS])
+    head = next((line for line in content.splitlines() if line.strip()), "")
+    return [cell.strip().strip("\"'").strip() for cell in _CELL.findall(head)]
+
+
+def _is_alike(part: str, word: str) -> bool:
+    """Whether one word begins as the other: `temp`, `temperature`."""
+    return min(len(part), len(word)) > 2 and (word.startswith(part) or part.startswith(word))
 
 
 def _content(path: Path) -> str:

@@ -17,6 +17,7 @@ from habilis.tools.codeblocks import extract_code
 from habilis.tools.contract import ContractError, read_contract
 from habilis.tools.examples import Example, said_example, with_example
 from habilis.tools.gate import ExampleDoubted, Gate, Passed, Wanted
+from habilis.tools.trial import UNUSABLE
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
@@ -54,7 +55,7 @@ class NewExample:
                 input_schema=json.dumps(schema, ensure_ascii=False),
                 question=self._question,
                 files=list(self._files),
-                flaw=f"It could not be tried: {flaw}.",
+                flaw=flaw.removeprefix(UNUSABLE),
             )
             try:
                 self._example = _read(await self._writer.write(prompt.system, prompt.user))

@@ -18,7 +18,8 @@ from typing import Any
 from habilis.core.errors import WriterFailed
 from habilis.core.parsing import syntax_tree
 from habilis.core.types import JsonSchema, ToolRequest
-from habilis.tools.contract import META, ContractError, read_contract
+from habilis.tools.contract import ContractError, read_contract
+from habilis.tools.examples import META
 
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict", "array": "list"}
 _ALWAYS_THERE = frozenset({"pydantic", "pydantic_core", "typing_extensions", "annotated_types"})

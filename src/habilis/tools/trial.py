@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from habilis.tools.host import Description, Runnable, ToolHost
 
 NOTHING = Capabilities()
+UNUSABLE = "its example cannot be used: "
 NO_EXAMPLE = "the tool brings no example"
 _NOT_TRIED = ("denied", "unavailable")
 _FAULTS_OF_CODE = frozenset(
@@ -130,7 +131,7 @@ def _untried(described: Description, contract: Contract) -> Trial:
     """The trial of a candidate without any example that could be called."""
     if not contract.flaws:
         return Trial(described, f"not tried: {NO_EXAMPLE}")
-    flaw = f"its example cannot be used: {contract.flaws[0].reason}"
+    flaw = f"{UNUSABLE}{contract.flaws[0].reason}"
     return Trial(described, f"not tried: {flaw}", flaw=flaw)
 
 
@@ -144,7 +145,7 @@ def _of_example(described: Description, call: _Call, outcome: CallOutcome) -> Tr
     flaw = _flaw(call, outcome, described.input_schema)
     if flaw is None:
         raise Rejected(f"Its own example, {failure}")
-    why = f"its example cannot be used: {flaw.reason}"
+    why = f"{UNUSABLE}{flaw.reason}"
     said = "" if flaw.certain else f"Its own example, {failure}"
     return Trial(described, f"not tried: {why}", found, flaw=why, failure=said)
 
