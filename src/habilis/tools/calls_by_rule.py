@@ -139,7 +139,7 @@ class _Supply:
 
     def _text(self, name: str) -> str | None:
         """A column of the file that the question speaks of, or a name in it that stands in the file as well."""
-        content = "\n".join(_content(Path(file.path)) for file in self.ground.files)
+        content = "\n".join(beginning(Path(file.path)) for file in self.ground.files)
         columns = _columns_spoken_of(self.ground.question, content)
         named = list(_said(self.ground.question, {base_name(f.path) for f in self.ground.files}))
         standing = [text for text in named if not content or text in content]
@@ -207,7 +207,7 @@ def _is_alike(part: str, word: str) -> bool:
     return min(len(part), len(word)) > 2 and (word.startswith(part) or part.startswith(word))
 
 
-def _content(path: Path) -> str:
+def beginning(path: Path) -> str:
     """The beginning of a text file; nothing of what is none or cannot be read."""
     try:
         if not path.is_file():

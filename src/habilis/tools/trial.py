@@ -9,6 +9,7 @@ its own is refused, whatever else it can do.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.types import CallError, CallOutcome, JsonSchema
 from habilis.models.schemas import fault_of
-from habilis.tools.calls_by_rule import NO_GROUND, TaskGround, call_from
+from habilis.tools.calls_by_rule import NO_GROUND, TaskGround, beginning, call_from
 from habilis.tools.capabilities.inference import refused_in
 from habilis.tools.capabilities.words import Capabilities, Grant
 from habilis.tools.contract import Contract
@@ -197,14 +198,13 @@ def _flaw(call: _Call, outcome: CallOutcome, schema: JsonSchema) -> _Flaw | None
         return _Flaw("its arguments were never filled in", certain=True)
     if lost := _named_nowhere(call, schema, texts, error.missing_file if error else None):
         return _Flaw(f"it names {lost}, and brings no such file", certain=True)
-    if call.files:
-        return None
     for name, text in call.example.files.items():
         if broken := _broken(name, text):
             return _Flaw(f"its file {name} {broken}", certain=False)
     said = error.message if error else set_error(outcome.output) or ""
-    held = "\n".join(call.example.files.values())
-    odd = sorted(text for text in texts - call.example.files.keys() if text in said and held and text not in held)
+    held = "\n".join([*call.example.files.values(), *map(beginning, call.files)])
+    odd = [text for text in sorted(texts - call.example.files.keys()) if held and text not in held]
+    odd = [text for text in odd if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", said)]
     return _Flaw(f"{odd[0]!r} stands in none of its files", certain=False) if odd else None
 
 
