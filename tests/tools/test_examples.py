@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from habilis.tools.contract import read_contract
-from habilis.tools.examples import Example, said_example, with_example
+from habilis.tools.examples import Example, read_example, said_example, with_example
 
 EXAMPLE = Example(arguments={"path": "é.csv", "n": 2, "all": True, "to": None}, files={"é.csv": "a,b\n1,'2\"\n"})
 DUMP = json.dumps(EXAMPLE.model_dump(), ensure_ascii=False)
@@ -95,3 +96,18 @@ def test_any_example_can_stand_in_a_module(arguments: Any, files: Any, said: str
         "description": said,
         "examples": [{"arguments": arguments, "files": files}],
     }
+
+
+_NAMES = some.dictionaries(some.text(alphabet="./\\~ab: C\n\0é", max_size=12), some.just("x"), min_size=1, max_size=3)
+
+
+@given(_NAMES, some.text(alphabet="./\\~ab: C", max_size=12))
+def test_no_file_of_an_example_lies_outside_the_workspace(files: Any, argument: str) -> None:
+    """A trial writes these files with the user's rights, before any sandbox holds it."""
+    read = read_example({"arguments": {"path": argument}, "files": files})
+    if isinstance(read, Example):
+        assert len(read.files) == len(files)
+        for name in read.files:
+            assert Path("/workspace", name).is_relative_to("/workspace")
+            assert not {"..", "", "."} & set(name.split("/"))
+            assert "\0" not in name
