@@ -49,6 +49,7 @@ class InProcessHost:
         self.ran: list[tuple[str, dict[str, Any]]] = []
         self.described: list[str] = []
         self.grants: list[Grant | None] = []
+        self.files: list[tuple[Path, ...]] = []
         self.refuse: Callable[[Runnable], CallError | None] = lambda tool: None
         self.unprepared: CallError | None = None
 
@@ -90,7 +91,7 @@ class InProcessHost:
             return CallError(kind="crashed", message=f"{tool.module}: {error}"), None
         if arguments is None:
             return described, None
-        return described, await self.call(tool, arguments, workspace=workspace, grant=grant)
+        return described, await self.call(tool, arguments, workspace=workspace, files=files, grant=grant)
 
     async def call(
         self,
@@ -104,6 +105,7 @@ class InProcessHost:
     ) -> CallOutcome:
         self.ran.append((tool.name, dict(arguments)))
         self.grants.append(grant)
+        self.files.append(tuple(files))
         if refusal := self.refuse(tool):
             return CallOutcome(error=refusal)
         fits = False

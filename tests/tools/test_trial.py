@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from habilis.config.sandbox import CapabilitiesSettings
 from habilis.core.errors import ModelUnreachable, WriterFailed
 from habilis.core.types import ToolRequest
 from habilis.tools import taskfiles
+from habilis.tools.capabilities.grants import Grants
 from habilis.tools.library import Tool
 from habilis.tools.smith import BuildFailure
 
@@ -203,3 +205,20 @@ async def test_no_call_is_made_of_a_task_that_has_no_values(task: Task) -> None:
     assert isinstance(await task.build(task.module(fields=fields)), Tool)
     assert task.smoke == "not tried: the tool brings no example"
     assert task.shop.host.ran == []
+
+
+async def test_a_long_text_is_no_file(task: Task) -> None:
+    example = {**WHOLE, "arguments": {**WHOLE["arguments"], "path": "x" * 600}}
+    assert isinstance(await task.build(task.module(example)), Tool)
+    assert task.smoke.startswith("passed, a call made of the task; ")
+
+
+async def test_what_the_user_has_is_not_tried_where_it_could_be_sent_away(task: Task) -> None:
+    task.shop.smith = task.shop._smith(grants=Grants(CapabilitiesSettings(network="any")))
+    meta = "'capabilities': {'network': ['api.example.org']}, 'examples': [{'arguments': {'path': %r, 'column': 'v'}}]"
+    source = task.source_of(
+        "highest_value", body=HIGHEST, fields=FIELDS, result="float | None", meta=meta % str(task.path)
+    )
+    await task.build(source, "none")
+    assert task.shop.host.grants[-1].network == ("api.example.org",), "it could have sent it"
+    assert task.shop.host.files == [()]

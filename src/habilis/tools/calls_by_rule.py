@@ -41,7 +41,7 @@ class TaskGround:
             TaskFile(named=str(file.get("named", "")), path=str(file.get("path", "")), is_dir=bool(file.get("is_dir")))
             for file in files
         )
-        return cls(question, tuple(file for file in there if file.path and _exists(file.path)))
+        return cls(question, tuple(file for file in there if file.path and is_there(Path(file.path))))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -50,7 +50,7 @@ class TaskGround:
     def laid_out(self, workspace: Path) -> dict[str, str]:
         """Put links to the files into `workspace`, as a task has them: by path, the name under which each is found."""
         link_into(workspace, self.files)
-        return {f.path: f.named if (workspace / f.named).exists() else f.path for f in self.files}
+        return {f.path: f.named if is_there(workspace / f.named) else f.path for f in self.files}
 
     def file(self, text: str) -> TaskFile | None:
         """The file that `text` can only mean: by its path, its name, or its name in a folder where it is not."""
@@ -219,8 +219,9 @@ def beginning(path: Path) -> str:
     return "" if b"\0" in head else head.decode("utf-8-sig", errors="replace")
 
 
-def _exists(path: str) -> bool:
+def is_there(path: Path) -> bool:
+    """Whether `path` leads to a file or a folder; what is no path at all does not."""
     try:
-        return Path(path).is_file() or Path(path).is_dir()
+        return path.is_file() or path.is_dir()
     except (OSError, ValueError):
         return False

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.types import CallError, CallOutcome, JsonSchema
 from habilis.models.schemas import fault_of
-from habilis.tools.calls_by_rule import NO_GROUND, TaskGround, beginning, call_from
+from habilis.tools.calls_by_rule import NO_GROUND, TaskGround, beginning, call_from, is_there
 from habilis.tools.capabilities.inference import refused_in
 from habilis.tools.capabilities.words import Capabilities, Grant
 from habilis.tools.contract import Contract
@@ -86,7 +86,8 @@ class Trials:
         self, candidate: Runnable, contract: Contract, ground: TaskGround, workspace: Path, grant: Grant
     ) -> Trial:
         """Load the candidate and try it; in one interpreter where its own example serves. Raises `Rejected`."""
-        ground = NO_GROUND if contract.effects == "writes" else ground  # a trial touches nothing of the user's
+        if contract.effects == "writes" or grant.subprocess or not grant.empty:
+            ground = NO_GROUND  # a trial changes nothing of the user's, and sends nothing of it anywhere
         call = _laid_out(contract.examples[0] if contract.examples else None, ground, workspace)
         offline = not self._live and bool(grant.network or grant.watched)
         arguments = call.arguments if call and not offline else None
@@ -110,7 +111,7 @@ class Trials:
         self, trial: Trial, candidate: Runnable, ground: TaskGround, workspace: Path, grant: Grant
     ) -> Trial:
         """What a call made of the task comes to; `trial` where there is none, or where it may be the wrong call."""
-        if ground == NO_GROUND or not grant.empty or grant.subprocess:
+        if ground == NO_GROUND:
             return trial
         place = workspace.with_name(f"{workspace.name}-task")
         place.mkdir()
@@ -161,7 +162,7 @@ def _laid_out(example: Example | None, ground: TaskGround, workspace: Path) -> _
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(text.encode("utf-8"))
     texts = set(path_texts(example.arguments))
-    brought = {text for text in texts if not names_a_place(text) and (workspace / text).exists()}
+    brought = {text for text in texts if not names_a_place(text) and is_there(workspace / text)}
     meant = {text: file for text in texts - brought if (file := ground.file(text))}
     if not meant:
         return _Call(example, example.arguments)
