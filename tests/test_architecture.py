@@ -66,6 +66,7 @@ WRITES_BY_ITSELF = {
     "habilis.tools.exchange.skills": "part of an export",
     "habilis.tools.exchange.importing": "a trial that is thrown away",
     "habilis.tools.gate": "a trial that is thrown away",
+    "habilis.tools.trial": "a trial that is thrown away",
     "habilis.tools.replay": "a trial that is thrown away",
     "habilis.evolution.curator.merge": "a trial that is thrown away",
     "habilis.evolution.tending.merging": "a trial that is thrown away",

@@ -75,6 +75,14 @@ VALUES: dict[str, dict[str, object]] = {
         ],
         "failure": "record 2: output differs",
     },
+    "example": {
+        "name": "average_column",
+        "description": "Average one column of a table.",
+        "input_schema": SCHEMA,
+        "question": QUESTION,
+        "files": FILES,
+        "flaw": "its arguments were never filled in",
+    },
     "execute": {"question": QUESTION, "files": FILES, "missing": MISSING, "guidance": "Call average_column once."},
     "extract": {"question": QUESTION, "tool": "read_page", "result": "A long text."},
     "fixed": {

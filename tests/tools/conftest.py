@@ -49,6 +49,7 @@ class InProcessHost:
         self.ran: list[tuple[str, dict[str, Any]]] = []
         self.described: list[str] = []
         self.grants: list[Grant | None] = []
+        self.files: list[tuple[Path, ...]] = []
         self.refuse: Callable[[Runnable], CallError | None] = lambda tool: None
         self.unprepared: CallError | None = None
 
@@ -90,7 +91,7 @@ class InProcessHost:
             return CallError(kind="crashed", message=f"{tool.module}: {error}"), None
         if arguments is None:
             return described, None
-        return described, await self.call(tool, arguments, workspace=workspace, grant=grant)
+        return described, await self.call(tool, arguments, workspace=workspace, files=files, grant=grant)
 
     async def call(
         self,
@@ -104,18 +105,24 @@ class InProcessHost:
     ) -> CallOutcome:
         self.ran.append((tool.name, dict(arguments)))
         self.grants.append(grant)
+        self.files.append(tuple(files))
         if refusal := self.refuse(tool):
             return CallOutcome(error=refusal)
+        fits = False
         try:
             with contextlib.chdir(workspace), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # files that a tool leaves open are the tool's affair
                 module = self._load(tool)
-                output = module.run(module.InputModel(**tool.given(arguments))).model_dump(mode="json")
+                given = module.InputModel(**tool.given(arguments))
+                fits = True
+                output = module.run(given).model_dump(mode="json")
             return tool.seen(CallOutcome(output=output, level="in process"))
         except Exception as error:
-            kind = "invalid_arguments" if type(error).__name__ == "ValidationError" else "crashed"
-            text = f"{type(error).__name__}: {error}"
-            return CallOutcome(error=CallError(kind=kind, message=text, exception=type(error).__name__))
+            name, missing = type(error).__name__, getattr(error, "filename", None)
+            kind = "crashed" if name != "ValidationError" else "bad_output" if fits else "invalid_arguments"
+            return CallOutcome(
+                error=CallError(kind=kind, message=f"{name}: {error}", exception=name, missing_file=missing)
+            )
 
     def _load(self, tool: Runnable) -> Any:
         module = types.ModuleType("tool_under_test")

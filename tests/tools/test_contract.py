@@ -163,17 +163,6 @@ def test_what_is_no_tool_is_refused_with_what_to_change(source: str, reason: str
         ("'dependencies': 'pandas'", "list of strings"),
         ("'timeout_s': -1", "timeout_s"),
         ("'capabilities': {'network': 3}", "capabilities"),
-        ("'examples': [{'files': {}}]", "arguments"),
-        ("'examples': [{'arguments': {}, 'files': {'../a': 'x'}}]", "relative name"),
-        ("'examples': [{'arguments': {}, 'files': {'/etc/a': 'x'}}]", "relative name"),
-        ("'examples': [{'arguments': {}, 'files': {'.': 'x'}}]", "relative name"),
-        (f"'examples': [{{'arguments': {{}}, 'files': {{'{'é' * 150}': 'x'}}}}]", "relative name"),
-        ("'examples': [{'arguments': {}, 'files': {'a': 'x', 'a/b': 'y'}}]", "folder of other files"),
-        ("'examples': [{'arguments': {'a': b'x'}}]", "JSON"),
-        ("'examples': [{'arguments': {'a': 1e999}}]", "finite"),
-        (f"'examples': [{{'arguments': {{'a': 0x{'f' * 4000}}}}}]", "thousand digits"),
-        ("'examples': [{'arguments': {'a': '\\ud800'}}]", "surrogate"),
-        ("'examples': [{'arguments': {}, 'files': {'a.csv': '\\udcff'}}]", "surrogate"),
         ("'capabilities': {'network': ['\\ud800']}", "surrogate"),
         ("'description': 'half \\ud800'", "surrogate"),
     ],
@@ -181,6 +170,79 @@ def test_what_is_no_tool_is_refused_with_what_to_change(source: str, reason: str
 def test_a_wrong_key_of_the_meta_data_is_named(source_of: Source, meta: str, reason: str) -> None:
     with pytest.raises(ContractError, match=reason):
         read_contract(source_of(meta=meta))
+
+
+@pytest.mark.parametrize(
+    ("meta", "reason"),
+    [
+        ("'examples': [{'files': {}}]", "arguments"),
+        ("'examples': [{'arguments': {}, 'files': {'.': 'x'}}]", "plain name"),
+        (f"'examples': [{{'arguments': {{}}, 'files': {{'{'é' * 150}': 'x'}}}}]", "plain name"),
+        ("'examples': [{'arguments': {}, 'files': {'a': 'x', 'a/b': 'y'}}]", "folder of other files"),
+        ("'examples': [{'arguments': {'a': b'x'}}]", "JSON"),
+        ("'examples': [{'arguments': {'a': 1e999}}]", "finite"),
+        (f"'examples': [{{'arguments': {{'a': 0x{'f' * 4000}}}}}]", "thousand digits"),
+        ("'examples': [{'arguments': {'a': '\\ud800'}}]", "surrogate"),
+        ("'examples': [{'arguments': {}, 'files': {'a.csv': '\\udcff'}}]", "surrogate"),
+        ("'examples': 'none'", "in a list"),
+        ("'examples': [{'arguments': {}, 'files': {'../a': 'x', 'a': 'y'}}]", "one name"),
+        ("'examples': [{'arguments': {}, 'files': {'/data/': 'x'}}]", "plain name"),
+        ("'examples': [{'arguments': {}, 'files': {'a': 3}}]", "texts by name"),
+    ],
+)
+def test_a_flaw_of_an_example_is_told_and_the_tool_is_one_all_the_same(
+    source_of: Source, meta: str, reason: str
+) -> None:
+    contract = read_contract(source_of(meta=meta))
+    assert contract.examples == ()
+    assert reason in contract.flaws[0].reason
+
+
+def test_an_example_that_can_be_used_is_found_behind_one_that_cannot(source_of: Source) -> None:
+    contract = read_contract(source_of(meta="'examples': [{'arguments': 1}, {'arguments': {'path': 'a'}}]"))
+    assert (len(contract.examples), len(contract.flaws)) == (1, 1)
+    one = read_contract(source_of(meta="'examples': {'arguments': {'path': 'a'}}"))
+    assert one.examples == contract.examples
+
+
+@pytest.mark.parametrize(
+    ("named", "argument", "lies"),
+    [
+        ("/home/ada/temps.csv", "/home/ada/temps.csv", "temps.csv"),
+        ("./temps.csv", "./temps.csv", "temps.csv"),
+        ("../data/temps.csv", "../data/temps.csv", "temps.csv"),
+        ("~/temps.csv", "~/temps.csv", "temps.csv"),
+        ("/mnt/data/temps.csv", "/mnt/data/temps.csv", "temps.csv"),
+        ("C:\\data\\temps.csv", "C:\\data\\temps.csv", "temps.csv"),
+        ("data\\temps.csv", "data\\temps.csv", "temps.csv"),
+        ("temps.csv", "/home/ada/temps.csv", "temps.csv"),
+        ("/home/ada/temps.csv", "temps.csv", "temps.csv"),
+        ("temps.csv", "temps.csv", "temps.csv"),
+        ("data/temps.csv", "data/temps.csv", "data/temps.csv"),
+        ("./data/temps.csv", "data/temps.csv", "data/temps.csv"),
+    ],
+)
+def test_a_file_that_is_named_as_users_name_files_lies_where_its_argument_finds_it(
+    source_of: Source, named: str, argument: str, lies: str
+) -> None:
+    meta = (
+        f"'examples': [{{'arguments': {{'path': {argument!r}, 'rest': ['/x/y', 'a b']}}, 'files': {{{named!r}: '1'}}}}]"
+    )
+    (example,) = read_contract(source_of(meta=meta)).examples
+    assert example.files == {lies: "1"}
+    assert example.arguments == {"path": lies, "rest": ["/x/y", "a b"]}
+
+
+def test_files_of_one_folder_stay_together(source_of: Source) -> None:
+    meta = "'examples': [{'arguments': {'folder': '/d/in/'}, 'files': {'/d/in/a.csv': '1', '/d/in/x/b.csv': '2'}}]"
+    (example,) = read_contract(source_of(meta=meta)).examples
+    assert example.files == {"a.csv": "1", "x/b.csv": "2"}
+    assert example.arguments == {"folder": "."}
+
+
+def test_an_address_is_no_file(source_of: Source) -> None:
+    meta = "'examples': [{'arguments': {'url': 'http://a.org/x.csv'}, 'files': {'x.csv': '1'}}]"
+    assert read_contract(source_of(meta=meta)).examples[0].arguments == {"url": "http://a.org/x.csv"}
 
 
 def test_a_docstring_that_cannot_be_stored_is_refused_like_a_description(source_of: Source) -> None:

@@ -11,9 +11,14 @@ import pytest
 from habilis.config import SandboxSettings, ToolsSettings
 from habilis.core.types import Invocation, ToolRequest
 from habilis.prompts import Prompts
-from habilis.tools.host import ToolHost
+from habilis.tools import taskfiles
+from habilis.tools.calls_by_rule import TaskGround
+from habilis.tools.capabilities.words import Grant
+from habilis.tools.contract import read_contract
+from habilis.tools.host import Runnable, ToolHost
 from habilis.tools.library import LayeredLibrary, Library, Tool
 from habilis.tools.smith import BuildFailure, EnhanceFailure, Smith
+from habilis.tools.trial import Trials
 
 pytestmark = pytest.mark.sandbox
 Source = Callable[..., str]
@@ -134,3 +139,51 @@ async def test_an_enhancement_that_never_passes_leaves_the_tool(floor: Floor, so
     kept = floor.library.get("sum_column")
     assert kept is not None
     assert kept.version == tool.version
+
+
+async def tried_on_the_users_file(floor: Floor, source: str) -> tuple[Any, Path]:
+    """What building `source` for a task with the file temps.csv comes to, and that file."""
+    file = floor.user / "temps.csv"
+    file.write_text("city,v\nOslo,3\n")
+    files = taskfiles.view(taskfiles.gather("", [file], floor.user)[0])
+    floor.writer.replies = [source]
+    request = ToolRequest(name="sum_column", description="Sum.", input_schema=SCHEMA, output_schema={})
+    return await floor.smith.build(request, question="What is the sum of v in temps.csv?", files=files), file
+
+
+@pytest.mark.parametrize(
+    ("arguments", "smoke"),
+    [
+        ({"path": "{file}", "column": "v"}, "passed, on the task's own files"),
+        ({"path": "/mnt/data/temps.csv", "column": "v"}, "passed, on the task's own files"),
+        ({"path": "{file}", "column": "..."}, "passed, a call made of the task; its example cannot be used"),
+        ({"path": 3}, "passed, a call made of the task; its example cannot be used"),
+    ],
+)
+async def test_a_trial_on_the_users_file_reads_it_in_the_sandbox(
+    floor: Floor, source_of: Source, arguments: dict[str, Any], smoke: str
+) -> None:
+    named = {k: v.format(file=floor.user / "temps.csv") if isinstance(v, str) else v for k, v in arguments.items()}
+    meta = f"'dependencies': [], 'examples': [{{'arguments': {named!r}}}]"
+    source = source_of("sum_column", body=COMMA, fields=FIELDS, result="float | None", meta=meta)
+    tool, _ = await tried_on_the_users_file(floor, source)
+    assert isinstance(tool, Tool), tool
+    assert tool.origin.smoke.startswith(smoke)
+
+
+async def test_a_trial_on_the_users_file_cannot_change_it(floor: Floor, source_of: Source, tmp_path: Path) -> None:
+    """Even where it is not seen that a tool writes, and it is called with the user's file."""
+    body = """    try:
+        open(input.path, "a").write("x")
+    except OSError:
+        return OutputModel(result="refused")
+    return OutputModel(error="changed")"""
+    source = source_of("spoil", body=body, result="str | None", meta="'dependencies': []")
+    module, file = tmp_path / "spoil.py", floor.user / "temps.csv"
+    module.write_text(source)
+    file.write_text("city,v\n")
+    ground = TaskGround.of("How many rows?", taskfiles.view(taskfiles.gather("", [file], floor.user)[0]))
+    unseen = read_contract(source).model_copy(update={"effects": "reads"})
+    trial = await Trials(floor.host).run(Runnable("spoil", module), unseen, ground, tmp_path / "trial", Grant())
+    assert trial.smoke.startswith("passed, a call made of the task"), "it was called, tried to write, and was refused"
+    assert file.read_text() == "city,v\n"

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as some
 
 from habilis.core.types import ToolRequest
@@ -40,6 +40,11 @@ def test_a_skeleton_is_a_tool_that_lacks_only_its_work() -> None:
     assert "    column: str\n    weights: list[float] | None = None\n" in made
     assert "    average: float | None = None\n    error: str | None = None\n" in made
     assert made.endswith("def run(input: InputModel) -> OutputModel:\n    ...")
+
+
+def test_the_names_in_a_folder_are_not_the_text_of_a_file() -> None:
+    folder = [{"named": "data", "begins": "    a.csv\n    b.csv", "is_dir": True}]
+    assert read_contract(skeleton(REQUEST, folder)).examples[0].files == {}
 
 
 WORK = "def run(input):\n    return OutputModel(average=1.0)\n"
@@ -79,6 +84,7 @@ _FIELDS = some.dictionaries(
 
 
 @given(_TEXT, _TEXT.filter(str.strip), _FIELDS, _FIELDS, _TEXT)
+@example(name="convert", said="Converts.", given={"from": {"type": "string"}}, found={"or": {}}, begins="")
 def test_any_request_gives_a_module_that_parses(
     name: str, said: str, given: dict[str, Any], found: dict[str, Any], begins: str
 ) -> None:

@@ -69,7 +69,6 @@ async def test_the_prompt_tells_the_request(shop: Any, source_of: Source) -> Non
         ({"body": "    return OutputModel()"}, "gives no result"),
         ({"body": "    return OutputModel(result='many')"}, "fails"),
         ({"fields": "    file: str"}, "InputModel lacks the fields path; it has file."),
-        ({"meta": "'examples': [{'arguments': {'p': 1}}]"}, "fails"),
         (
             {"fields": f"{BOMB}    path: str"},
             "The JSON schema of InputModel refers to itself without end; put the $ref",

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from habilis.config import WriterSettings
 from habilis.core.errors import ModelUnreachable, ReplayMismatch, UserError, WriterFailed
 from habilis.models.tape import Tape
-from habilis.tools.writers import CommandWriter, ModelWriter, extract_code, make_writer
+from habilis.tools.codeblocks import extract_code
+from habilis.tools.writers import CommandWriter, ModelWriter, make_writer
 
 REPLY = "Here:\n```python\nprint(1)\n```\n"
 

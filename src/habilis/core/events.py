@@ -70,7 +70,8 @@ class ToolBuildStarted(Frozen):
 
 
 class ToolBuilt(Frozen):
-    """A new tool passed its gate. `smoke` says what its trial call came to: `passed`, or why it was not tried."""
+    """A new tool passed its gate. `smoke` says what its trial call came to: `passed`, on what other call than its own
+    example it passed, or why it was not tried."""
 
     kind: Literal["tool_built"] = "tool_built"
     tool: str

@@ -31,7 +31,7 @@ from typing import Any, Literal
 from habilis.core.digests import digest
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
-from habilis.core.types import CallOutcome, Effects, FORMAT, Purpose, Role, Usage
+from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usage
 from habilis.models.wire import Cleaned, Plain
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from habilis.core.types import ToolRequest
+from habilis.tools.calls_by_rule import NO_GROUND, TaskGround
 from habilis.tools.gate import Gate, Rejected, Wanted
 from habilis.tools.library import Library, Origin, Tool
 from habilis.tools.names import safe_name
 from habilis.tools.sharing import Offer, accepts
 
 
-async def adopted(gate: Gate, private: Library, offer: Offer, request: ToolRequest, *, key: str, task: str) -> Tool:
+async def adopted(
+    gate: Gate,
+    private: Library,
+    offer: Offer,
+    request: ToolRequest,
+    *,
+    key: str,
+    task: str,
+    ground: TaskGround = NO_GROUND,
+) -> Tool:
     """The offered tool as one of task `task`, in `private`, under the name that was asked for.
 
-    It has to load and to repeat its own example here, and to take the fields asked for, but for their names. Raises
-    `Rejected` when it does not, and OSError.
+    It has to load and to pass a trial call here, its own example or one made of `ground`, and to take the fields asked
+    for, but for their names. Raises `Rejected` when it does not, and OSError.
     """
     with private.reserve(request.name) as name:
-        passed = await gate.check(offer.source, Wanted(name, ()))
+        passed = await gate.check(offer.source, Wanted(name, (), ground=ground))
         if not accepts(passed.description.input_schema, request.input_schema):
             raise Rejected("its input fields are others than those asked for")
         origin = Origin(

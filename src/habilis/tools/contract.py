@@ -7,7 +7,6 @@ A tool is one Python module with a literal `__TOOL_META__`, Pydantic classes `In
 from __future__ import annotations
 
 import ast
-import math
 import re
 import sys
 import warnings
@@ -17,7 +16,6 @@ from typing import Any, cast, get_args
 import pydantic
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
-from pydantic import Field
 
 from habilis.core.errors import HabilisError
 from habilis.core.parsing import syntax_tree
@@ -25,33 +23,25 @@ from habilis.core.types import Effects, Frozen
 from habilis.tools.capabilities.inference import inferred
 from habilis.tools.capabilities.words import Capabilities, Malformed, declared, seconds
 from habilis.tools.effects import infer_effects, stronger, trusted
+from habilis.tools.examples import META, Example, ExampleFlaw, read_examples
+from habilis.tools.literals import NotPlain, json_plain, storable_fault
 from habilis.tools.names import safe_name as safe_name
 
-META = "__TOOL_META__"
 MAX_SOURCE_BYTES = 1 << 20
-MAX_EXAMPLE_BYTES = 1 << 20
 MAX_DESCRIPTION_CHARS = 1_000
 """Longer ones are cut: a description stands in every plan and every request that offers the tool."""
-MAX_NAME_BYTES = 200
-MAX_INTEGER_BITS = 3_400
 
 
 class ContractError(HabilisError):
     """The source is not a tool. The text says what to change, for the writer of the code."""
 
 
-class Example(Frozen):
-    """A call that the tool's writer promises to work: arguments, and the text of the small files they name."""
-
-    arguments: dict[str, Any]
-    files: dict[str, str] = Field(default_factory=dict)
-
-
 class Contract(Frozen):
     """What a tool's source says of itself. `requirements` are PEP 508.
 
     `effects` are the declared ones or what the source shows, whichever is stronger; `trusted_effects` are the declared
-    ones as they stand. `capabilities` are the declared ones and those that the source shows.
+    ones as they stand. `capabilities` are the declared ones and those that the source shows. `flaws` are those of
+    examples that cannot be used; the tool is one all the same.
     """
 
     name: str
@@ -60,6 +50,7 @@ class Contract(Frozen):
     effects: Effects = "reads"
     trusted_effects: Effects = "reads"
     examples: tuple[Example, ...] = ()
+    flaws: tuple[ExampleFlaw, ...] = ()
     capabilities: Capabilities = Capabilities()
 
     @property
@@ -75,13 +66,15 @@ def read_contract(source: str) -> Contract:
     _check_parts(tree)
     said = _effects(meta)
     shown = infer_effects(tree)
+    examples, flaws = read_examples(meta.get("examples"))
     return Contract(
         name=_name(meta),
         description=_description(meta, tree),
         requirements=read_requirements(meta.get("dependencies", ())),
         effects=stronger(said or shown, shown),
         trusted_effects=trusted(said, shown, tree),
-        examples=_examples(meta),
+        examples=examples,
+        flaws=flaws,
         capabilities=_capabilities(meta).with_inferred(inferred(tree)),
     )
 
@@ -93,7 +86,10 @@ def declared_aliases(source: str) -> dict[str, dict[str, Any]]:
     """
     given = _meta(_parse(source)).get("aliases")
     entries = given.items() if isinstance(given, dict) else ()
-    return {name: _json_plain(entry) for name, entry in entries if isinstance(name, str) and isinstance(entry, dict)}
+    try:
+        return {name: json_plain(entry) for name, entry in entries if isinstance(name, str) and isinstance(entry, dict)}
+    except NotPlain as error:
+        raise ContractError(f"{META}['aliases'] {error}.") from None
 
 
 def read_requirements(dependencies: object) -> tuple[str, ...]:
@@ -163,29 +159,14 @@ def _meta(tree: ast.Module) -> dict[str, Any]:
         raise ContractError(f"{META} must be a literal: plain strings, numbers, lists and dicts, no calls.") from None
     if not isinstance(meta, dict):
         raise ContractError(f"{META} must be a dict, not {type(meta).__name__}.")
-    _check_storable(meta)
+    _check_storable({key: value for key, value in meta.items() if key != "examples"})
     return meta
 
 
 def _check_storable(value: Any) -> None:
-    """Raises `ContractError` for what cannot be written as JSON and read back: a manifest holds all of the meta data.
-
-    Lone surrogates are no text in UTF-8, `1e999` is no number in JSON (RFC 8259), and Python itself prints no integer
-    of more than a few thousand digits.
-    """
-    if isinstance(value, str) and any("\ud800" <= character <= "\udfff" for character in value):
-        raise ContractError(f"{META} holds half of a surrogate pair in {value[:40]!a}; write the character itself.")
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ContractError(f"{META} holds {value}, which JSON cannot; use a finite number.")
-    if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
-        raise ContractError(f"{META} holds an integer of more than a thousand digits; use a smaller one.")
-    if isinstance(value, dict):
-        for key, item in value.items():
-            _check_storable(key)
-            _check_storable(item)
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        for item in value:
-            _check_storable(item)
+    """Raises `ContractError` for what a manifest, which holds all of the meta data, could not hold."""
+    if fault := storable_fault(value):
+        raise ContractError(f"{META} {fault}.")
 
 
 def _assignments(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
@@ -262,50 +243,6 @@ def _effects(meta: dict[str, Any]) -> Effects | None:
     if said is not None and said not in get_args(Effects):
         raise ContractError(f'{META}["effects"] must be "pure", "reads" or "writes", not {said!r}.')
     return cast(Effects | None, said)
-
-
-def _examples(meta: dict[str, Any]) -> tuple[Example, ...]:
-    form = f'{META}["examples"] must be a list of {{"arguments": {{...}}, "files": {{"name": "text"}}}}'
-    entries = meta.get("examples") or ()
-    if not isinstance(entries, (list, tuple)):
-        raise ContractError(f"{form}.")
-    examples = []
-    for entry in entries:
-        if not isinstance(entry, dict) or not isinstance(entry.get("arguments"), dict):
-            raise ContractError(f"{form}; each entry needs a dict of arguments.")
-        files = entry.get("files") or {}
-        if not isinstance(files, dict) or not all(isinstance(k, str) and isinstance(v, str) for k, v in files.items()):
-            raise ContractError(f"{form}; files are texts by name.")
-        if not all(isinstance(key, str) for key in entry["arguments"]):
-            raise ContractError(f"{form}; names of arguments are strings.")
-        _check_example_files(files)
-        examples.append(Example(arguments=_json_plain(entry["arguments"]), files=files))
-    return tuple(examples)
-
-
-def _check_example_files(files: dict[str, str]) -> None:
-    for name in files:
-        parts = name.replace("\\", "/").split("/")
-        odd = {"", ".", ".."} & set(parts) or not name.isprintable() or len(name.encode()) > MAX_NAME_BYTES
-        if odd or name.startswith(("/", "~")):
-            raise ContractError(f"Example file {name[:80]!r} must have a plain relative name, such as 'small.csv'.")
-        if any(other.startswith(f"{name}/") for other in files):
-            raise ContractError(f"Example file {name!r} cannot be a folder of other files as well.")
-    if sum(len(text) for text in files.values()) > MAX_EXAMPLE_BYTES:
-        raise ContractError("The files of an example are larger than 1 MiB; a few lines are enough.")
-
-
-def _json_plain(value: Any) -> Any:
-    """Literal Python as JSON: tuples and sets as lists; what JSON does not know is refused."""
-    if isinstance(value, dict):
-        return {str(key): _json_plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_json_plain(item) for item in value]
-    if isinstance(value, (set, frozenset)):
-        return sorted((_json_plain(item) for item in value), key=repr)
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    raise ContractError(f"An example's arguments must be JSON values; {value!r} is {type(value).__name__}.")
 
 
 def _capabilities(meta: dict[str, Any]) -> Capabilities:

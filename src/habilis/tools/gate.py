@@ -1,7 +1,7 @@
 """The gate that every candidate has to pass before it counts as a tool, cheapest checks first.
 
-Contract, dependencies, loading and its own example in the sandbox, the fields that were asked for, recorded calls: its
-own, and those of every tool that it takes the place of, each sent through the alias that leads to it.
+Contract, dependencies, loading and a trial call in the sandbox (`trial.py`), the fields that were asked for, recorded
+calls: its own, and those of every tool that it takes the place of, each sent through the alias that leads to it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from habilis.core.types import CallError, CallOutcome
-from habilis.models.schemas import fault_of
 from habilis.tools.aliases import Alias, alias_between, properties
+from habilis.tools.calls_by_rule import NO_GROUND, TaskGround
 from habilis.tools.capabilities.grants import Grants
-from habilis.tools.capabilities.inference import refused_in
 from habilis.tools.capabilities.words import NO_PROGRAMS, Capabilities, Grant
-from habilis.tools.contract import Contract, ContractError, Example, declared_aliases, read_contract
+from habilis.tools.contract import Contract, ContractError, declared_aliases, read_contract
 from habilis.tools.library import LayeredLibrary, Tool
 from habilis.tools.library.tool import digest_of
-from habilis.tools.records import RecordedCall, is_empty, set_error
-from habilis.tools.replay import Replayer, ReplayReport, compact
+from habilis.tools.records import RecordedCall
+from habilis.tools.replay import Replayer, ReplayReport
+from habilis.tools.trial import Rejected as Rejected
+from habilis.tools.trial import Trials
 
 if TYPE_CHECKING:
     from habilis.tools.host import ToolHost
@@ -31,8 +31,12 @@ if TYPE_CHECKING:
 _ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,16}\b")
 
 
-class Rejected(Exception):
-    """A candidate did not pass. The text tells its writer why; it holds nothing that differs from run to run."""
+class ExampleDoubted(Rejected):
+    """A candidate failed its own example, and what failed may be the example. `flaw` says what is wrong with that."""
+
+    def __init__(self, text: str, flaw: str, description: Description) -> None:
+        super().__init__(text)
+        self.flaw, self.description = flaw, description
 
 
 @dataclass(frozen=True)
@@ -46,12 +50,21 @@ class Source:
     via: str = ""
 
 
+def old_names(tool: Tool, library: LayeredLibrary) -> tuple[Source, ...]:
+    """What a new version of `tool` has to repeat besides its own calls: the good ones by old names that lead to it."""
+    return tuple(
+        Source(tool.known_as(name), tuple(r for r in library.records(name) if r.verdict == "success"), alias)
+        for name, alias in sorted(tool.manifest.aliases.items())
+    )
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What a candidate has to be: its name, its input fields, and which recorded calls it has to repeat.
 
     `old` is the tool that it mends; `merges` that it is to take the place of all `sources`, by aliases of its own.
     `before`: what the versions that it takes the place of need; more than that it gets by the settings' word alone.
+    `ground` is what a task gives to try it on.
     """
 
     name: str
@@ -60,12 +73,14 @@ class Wanted:
     sources: tuple[Source, ...] = ()
     merges: bool = False
     before: Capabilities | None = None
+    ground: TaskGround = NO_GROUND
 
 
 @dataclass(frozen=True)
 class Passed:
     """A candidate that passed every gate. `smoke` says what its trial call came to; `contract` holds all its needs,
-    those that the trial showed too. `remarks` are constructs that settings only warn of."""
+    those that the trial showed too. `remarks` are constructs that settings only warn of. `flaw` says what is wrong with
+    its example where it was not tried for that."""
 
     source: str
     contract: Contract
@@ -74,6 +89,7 @@ class Passed:
     replay: ReplayReport
     remarks: tuple[str, ...] = ()
     aliases: Mapping[str, Alias] = field(default_factory=dict)
+    flaw: str = ""
 
 
 class Gate:
@@ -81,6 +97,7 @@ class Gate:
 
     def __init__(self, host: ToolHost, library: LayeredLibrary, replayer: Replayer, grants: Grants) -> None:
         self._host, self._library, self._replayer, self._grants = host, library, replayer, grants
+        self._trials = Trials(host, live=replayer.live)
 
     def needs_of(self, tool: Tool) -> Capabilities:
         """What a tool of the library needs, read from its source where its manifest does not say."""
@@ -108,14 +125,21 @@ class Gate:
             module.write_bytes(source.encode("utf-8"))
             candidate = Runnable(wanted.name, module, contract.requirements)
             try:
-                description, smoke, found = await self._tried(candidate, contract, aside / "trial", grant)
-                _check_fields(description, wanted.fields)
-                aliases = _aliases(source, description, wanted.sources) if wanted.merges else {}
+                trial = await self._trials.run(candidate, contract, wanted.ground, aside / "trial", grant)
+                _check_fields(trial.description, wanted.fields)
+                aliases = _aliases(source, trial.description, wanted.sources) if wanted.merges else {}
                 replay = await self._replayed(candidate, wanted, aliases, aside / "replay", grant)
             except Rejected as rejected:
                 raise Rejected(_scrubbed(str(rejected), module, aside, self._library.private.path)) from None
-        contract = contract.model_copy(update={"capabilities": contract.capabilities.with_inferred(found)})
-        return Passed(source, contract, description, smoke, replay, remarks, aliases)
+        smoke, flaw, failure = (
+            _scrubbed(text, module, aside, self._library.private.path)
+            for text in (trial.smoke, trial.flaw, trial.failure)
+        )
+        if failure and not replay.replayed:
+            raise ExampleDoubted(failure, flaw, trial.description)
+        smoke = f"its own example fails, its recorded calls pass; {flaw}" if failure else smoke
+        contract = contract.model_copy(update={"capabilities": contract.capabilities.with_inferred(trial.found)})
+        return Passed(source, contract, trial.description, smoke, replay, remarks, aliases, flaw)
 
     def _looked_through(self, source: str, contract: Contract, wanted: Wanted) -> tuple[str, ...]:
         """Constructs that settings only warn of. Raises `Rejected` for what they refuse, and for needs that grew."""
@@ -130,22 +154,6 @@ class Gate:
                 told = "It needs more than the version before, and settings do not give that; do without:"
                 raise Rejected("\n".join((told, *(f"- {reason}" for reason in more))))
         return faults
-
-    async def _tried(
-        self, candidate: Runnable, contract: Contract, workspace: Path, grant: Grant
-    ) -> tuple[Description, str, Capabilities]:
-        """The candidate's schemas, what its own example came to, and what that call was refused; one interpreter."""
-        example = contract.examples[0] if contract.examples else None
-        _lay_out(example, workspace)
-        offline = not self._replayer.live and bool(grant.network or grant.watched)
-        arguments = example.arguments if example and not offline else None
-        described, outcome = await self._host.try_out(candidate, arguments, workspace=workspace, grant=grant)
-        if isinstance(described, CallError):
-            raise Rejected(f"It cannot be loaded: {described.message}")
-        _check_schemas(described)
-        found = refused_in(outcome, arguments) if outcome is not None else Capabilities()
-        smoke = "not tried: it reaches hosts, and here nothing may" if offline else _smoke(example, outcome)
-        return described, smoke, found
 
     async def repeats(
         self,
@@ -215,42 +223,6 @@ def _led(source: Source, aliases: Mapping[str, Alias]) -> Source:
     return replace(source, alias=aliases.get(source.tool.name, source.alias))
 
 
-def _lay_out(example: Example | None, workspace: Path) -> None:
-    workspace.mkdir()
-    for name, text in example.files.items() if example else ():
-        place = workspace / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(text.encode("utf-8"))
-
-
-def _smoke(example: Example | None, outcome: CallOutcome | None) -> str:
-    """What a trial call came to: `passed`, or why it was not tried. Raises `Rejected` when the tool failed in it."""
-    if example is None or outcome is None:
-        return "not tried: the tool brings no example"
-    if outcome.error is not None and outcome.error.kind in ("denied", "unavailable"):
-        return f"not tried: {outcome.error.message}"
-    call = f"Its own example, {compact(example.arguments, 500)},"
-    if outcome.error is not None:
-        raise Rejected(f"{call} fails: {outcome.error.message}{_printed(outcome)}")
-    if error := set_error(outcome.output):
-        raise Rejected(f"{call} sets error: {error}")
-    if is_empty(outcome.output):
-        raise Rejected(f"{call} gives no result: {compact(outcome.output, 500)}")
-    return "passed"
-
-
-def _printed(outcome: CallOutcome) -> str:
-    tail = outcome.printed.strip()[-800:]
-    return f"\nIt printed:\n{tail}" if tail else ""
-
-
-def _check_schemas(description: Description) -> None:
-    """Whoever calls the tool checks by its schemas, so these must be within bounds."""
-    for name, schema in (("InputModel", description.input_schema), ("OutputModel", description.output_schema)):
-        if fault := fault_of(schema):
-            raise Rejected(f"The JSON schema of {name} {fault}.")
-
-
 def _check_fields(description: Description, fields: Sequence[str]) -> None:
     """The input fields that were asked for, or that the version before had, must all be there."""
     present = properties(description.input_schema)
@@ -262,5 +234,5 @@ def _check_fields(description: Description, fields: Sequence[str]) -> None:
 def _scrubbed(text: str, module: Path, aside: Path, library: Path) -> str:
     """`text` without temporary paths and memory addresses: the candidate by its file, its workspace as `.`."""
     text = text.replace(str(module), module.name)
-    text = re.sub(rf"{re.escape(str(aside))}(?:/(?:trial|replay(?:/\d+)+/(?:new|live|old)))?", ".", text)
+    text = re.sub(rf"{re.escape(str(aside))}(?:/(?:trial(?:-task)?|replay(?:/\d+)+/(?:new|live|old)))?", ".", text)
     return _ADDRESS.sub("0x…", text.replace(str(library), "library"))

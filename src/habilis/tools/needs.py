@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from habilis.core.types import JsonSchema, Task
 from habilis.tools.pictures import ENDINGS, can_be_seen
@@ -67,11 +67,12 @@ def _wanted(schema: JsonSchema) -> Iterator[Need]:
         said = properties.get(name) if isinstance(properties, dict) else None
         if not isinstance(said, dict) or said.get("type") != "string":
             continue
-        if need := _need_of(str(name), said):
+        if need := need_of(str(name), said):
             yield need
 
 
-def _need_of(name: str, said: dict[str, Any]) -> Need | None:
+def need_of(name: str, said: JsonSchema) -> Need | None:
+    """What a text by this name, with what its schema says of it, must lead to; None where that is not plain."""
     words = re.findall(r"[a-z]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower())
     told = f"{said.get('description', '')} {said.get('title', '')}"
     if not words or _MADE & set(words):

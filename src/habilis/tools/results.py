@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome
-from habilis.tools.confined import RESULTS, write_result
 from habilis.models.bounds import whole_part
+from habilis.tools.confined import RESULTS, write_result
 from habilis.tools.cutting import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
 
 if TYPE_CHECKING:

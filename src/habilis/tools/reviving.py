@@ -35,9 +35,8 @@ async def revived(
             continue
         proofs = tuple(record for record in records if record.verdict == "success")
         try:
-            passed = await gate.check(
-                tool.source(), Wanted(wanted.name, wanted.fields, sources=(Source(tool, proofs),))
-            )
+            again = Wanted(wanted.name, wanted.fields, sources=(Source(tool, proofs),), ground=wanted.ground)
+            passed = await gate.check(tool.source(), again)
         except Rejected as rejected:
             log.info("retired tool %s no longer passes: %s", tool.name, rejected)
             continue

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import datetime
 import json
+import keyword
 import sys
 import textwrap
 import warnings
@@ -18,7 +19,8 @@ from typing import Any
 from habilis.core.errors import WriterFailed
 from habilis.core.parsing import syntax_tree
 from habilis.core.types import JsonSchema, ToolRequest
-from habilis.tools.contract import META, ContractError, read_contract
+from habilis.tools.contract import ContractError, read_contract
+from habilis.tools.examples import META
 
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict", "array": "list"}
 _ALWAYS_THERE = frozenset({"pydantic", "pydantic_core", "typing_extensions", "annotated_types"})
@@ -175,7 +177,9 @@ def _stays_first(node: ast.stmt) -> bool:
 
 def _meta(request: ToolRequest, files: Sequence[Mapping[str, Any]]) -> str:
     texts = {
-        str(file["named"]): f"{textwrap.dedent(str(file['begins']))}\n" for file in files[:1] if file.get("begins")
+        str(file["named"]): f"{textwrap.dedent(str(file['begins']))}\n"
+        for file in files[:1]
+        if file.get("begins") and not file.get("is_dir")
     }
     arguments = {name: _placeholder(name, field, texts) for name, field in _fields(request.input_schema)}
     rows = {
@@ -216,7 +220,8 @@ def _outputs(request: ToolRequest) -> str:
 def _fields(schema: JsonSchema) -> list[tuple[str, JsonSchema]]:
     properties = schema.get("properties")
     rows = properties.items() if isinstance(properties, dict) else ()
-    return [(name, field if isinstance(field, dict) else {}) for name, field in rows if name.isidentifier()]
+    named = [(name, field) for name, field in rows if name.isidentifier() and not keyword.iskeyword(name)]
+    return [(name, field if isinstance(field, dict) else {}) for name, field in named]
 
 
 def _type(field: JsonSchema) -> str:

@@ -32,16 +32,18 @@ from habilis.core.types import Frozen, ToolRequest
 from habilis.prompts import Prompts, Rendered
 from habilis.tools.adopting import adopted
 from habilis.tools.aliases import properties
+from habilis.tools.calls_by_rule import TaskGround
 from habilis.tools.capabilities.grants import Grants
 from habilis.tools.capabilities.words import together
-from habilis.tools.gate import Gate, Passed, Rejected, Source, Wanted
+from habilis.tools.codeblocks import extract_code
+from habilis.tools.gate import Gate, Passed, Rejected, Source, Wanted, old_names
 from habilis.tools.library import LayeredLibrary, Origin, Tool
 from habilis.tools.names import safe_name
+from habilis.tools.new_example import NewExample, checked
 from habilis.tools.records import RecordedCall
 from habilis.tools.replay import Replayer, compact, distinct
 from habilis.tools.reviving import revived
 from habilis.tools.skeleton import as_asked, skeleton, with_imports
-from habilis.tools.writers import extract_code
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
@@ -87,6 +89,8 @@ class _Job:
     wanted: Wanted
     whole: Callable[[str], str] = str
     """Puts before a module what its writer left out of it."""
+    example: NewExample | None = None
+    """Where an example comes from when the module's cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +162,7 @@ class Smith:
             return await self._build(request, key, question, files)
         async with self._shared.turn(request) as turn:
             for offer in turn.offers:
-                taken = await self._adopted(offer, request, key)
+                taken = await self._adopted(offer, request, key, TaskGround.of(question, files))
                 if taken is not None:
                     return taken
             made = await self._build(request, key, question, files)
@@ -166,10 +170,12 @@ class Smith:
                 turn.built(made)
             return made
 
-    async def _adopted(self, offer: Offer, request: ToolRequest, key: str) -> Tool | None:
+    async def _adopted(self, offer: Offer, request: ToolRequest, key: str, ground: TaskGround) -> Tool | None:
         """The offered tool as a private one of this task; None when it does not pass here."""
         try:
-            tool = await adopted(self._gate, self._library.private, offer, request, key=key, task=self._task_id)
+            tool = await adopted(
+                self._gate, self._library.private, offer, request, key=key, task=self._task_id, ground=ground
+            )
         except (Rejected, OSError) as refused:
             self._emit(Notice(text=f"{offer.tool} of task {offer.task} was not taken over: {refused}"))
             return None
@@ -196,9 +202,10 @@ class Smith:
         try:
             with private.reserve(request.name) as name:
                 self._emit(ToolBuildStarted(tool=name, purpose="build"))
-                wanted = Wanted(name, properties(request.input_schema))
+                wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
                 whole = partial(as_asked, request=request, files=files)
-                job = _Job("build", self._settings.build_attempts, prompt, wanted, whole)
+                example = NewExample(self._writer, self._prompts, request, question, files)
+                job = _Job("build", self._settings.build_attempts, prompt, wanted, whole, example)
                 back = await revived(self._gate, self._library, request, key, wanted)
                 made = _Made(0, back.passed) if back else await self._forge(job)
                 if isinstance(made, str):
@@ -334,7 +341,7 @@ class Smith:
                 source = with_imports(job.whole(source))
                 if source in refused:
                     raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
-                return _Made(attempt, await self._gate.check(source, job.wanted))
+                return _Made(attempt, await checked(self._gate, source, job.wanted, job.example))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)
                 refused.setdefault(source, reason)
@@ -368,14 +375,6 @@ class Smith:
     def _given_up(self, job: _Job, reason: str, failure: Failed) -> Failed:
         self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
         return failure
-
-
-def old_names(tool: Tool, library: LayeredLibrary) -> tuple[Source, ...]:
-    """What a new version of `tool` has to repeat besides its own calls: the good ones by old names that lead to it."""
-    return tuple(
-        Source(tool.known_as(name), tuple(r for r in library.records(name) if r.verdict == "success"), alias)
-        for name, alias in sorted(tool.manifest.aliases.items())
-    )
 
 
 def _of_successor(record: RecordedCall, tool: Tool) -> RecordedCall:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
 import shutil
 import signal
 import tempfile
@@ -19,6 +18,7 @@ from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
 from habilis.core.types import Usage
 from habilis.models.bounds import cut_of
+from habilis.tools.codeblocks import ends_a_block
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
@@ -26,40 +26,8 @@ if TYPE_CHECKING:
     from habilis.models.tape import Tape
 
 MAX_REPLY_BYTES = 4 << 20
-_FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)[^\n]*$", re.MULTILINE)
-_PYTHON = frozenset({"python", "py", "python3"})
 _TAIL_CHARS = 600
 WRITING = "write tool"
-
-
-def extract_code(reply: str) -> str:
-    """The LAST ```python block of `reply` (`py` and `python3` count as well, a missing last fence is forgiven).
-
-    Raises `WriterFailed` when there is none.
-    """
-    code: str | None = None
-    opened: re.Match[str] | None = None
-    for fence in _FENCE.finditer(reply):
-        if opened is None:
-            opened = fence
-        elif not fence[2] and fence[1].startswith(opened[1]):
-            if opened[2].lower() in _PYTHON:
-                code = reply[opened.end() + 1 : fence.start()]
-            opened = None
-        elif fence[2].lower() in _PYTHON and fence[1] == opened[1]:
-            # A block that was never closed before the next one began.
-            opened = fence
-    if opened is not None and opened[2].lower() in _PYTHON:
-        code = reply[opened.end() + 1 :].rstrip().removesuffix(opened[1])
-    if code is None or not code.strip():
-        raise WriterFailed("The reply holds no ```python block with code in it.")
-    return code.rstrip() + "\n"
-
-
-def _ends_a_block(text: str) -> bool:
-    """Whether every block of code in `text` is closed, and there is one: what was cut stands behind it."""
-    fences = len(_FENCE.findall(text))
-    return fences > 0 and fences % 2 == 0
 
 
 class ModelWriter:
@@ -77,7 +45,7 @@ class ModelWriter:
             "builder", [SystemMessage(system), HumanMessage(user)], purpose="code", label=WRITING
         )
         text, cut = str(reply.text), cut_of(reply)
-        if cut is not None and not _ends_a_block(text):
+        if cut is not None and not ends_a_block(text):
             raise WriterFailed(f"The reply with the module {cut.in_full}. Write a shorter module, and nothing but it.")
         if not text.strip():
             raise WriterFailed("The reply was empty.")

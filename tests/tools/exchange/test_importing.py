@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from habilis.core.errors import UserError
+from habilis.evolution.tending.proving import check
 from habilis.tools.aliases import Alias
 from habilis.tools.exchange.arriving import NotConserved, check_conserved
 from habilis.tools.exchange.importing import Importer
@@ -373,3 +374,40 @@ def test_a_draft_that_lost_or_changed_a_tool_is_not_published(tmp_path: Path) ->
     for odd in (whole | {"two": "0"}, {}, {"one": digest_of(b"2")}):
         with pytest.raises(NotConserved, match=r"one|two"):
             check_conserved(tmp_path, odd, {})
+
+
+@pytest.mark.parametrize(
+    ("example", "why"),
+    [
+        ("{'arguments': {'path': '/home/ada/a.txt'}}", "it names /home/ada/a.txt, and brings no such file"),
+        ("{'path': 'a.txt'}", "with a dict of arguments"),
+        ("{'arguments': {'file': 'a.txt'}}", "do not fit InputModel"),
+    ],
+)
+async def test_a_whole_tool_is_not_refused_for_an_example_that_cannot_be_used(
+    exchange: Any, example: str, why: str
+) -> None:
+    folder = exchange.home / "theirs"
+    folder.mkdir()
+    source = exchange.source("count_rows", meta=f"'dependencies': [], 'examples': [{example}]")
+    (folder / "count_rows.py").write_text(source)
+    (line,) = (await exchange.take(folder)).lines
+    assert line.ending == "imported"
+    assert "its example cannot be used: " in line.text
+    assert why in line.text
+    smoke = Library(exchange.ours).get("count_rows").origin.smoke
+    assert smoke.startswith("not tried: its example cannot be used: ")
+    (looked,) = await check(Library(exchange.ours), ["count_rows"], exchange.settings, host=exchange.host, load=False)
+    assert looked.ok
+    assert [why in remark for remark in looked.remarks] == ([True] if "a dict of" in why else [])
+
+
+async def test_an_example_that_names_its_file_by_a_whole_path_is_tried_where_it_arrives(exchange: Any) -> None:
+    folder = exchange.home / "theirs"
+    folder.mkdir()
+    example = "{'arguments': {'path': '/home/ada/a.txt'}, 'files': {'/home/ada/a.txt': 'x'}}"
+    (folder / "count_rows.py").write_text(
+        exchange.source("count_rows", meta=f"'dependencies': [], 'examples': [{example}]")
+    )
+    assert [line.ending for line in (await exchange.take(folder)).lines] == ["imported"]
+    assert Library(exchange.ours).get("count_rows").origin.smoke == "passed"

@@ -16,12 +16,12 @@ from habilis.evolution.curator.collect import Collected, stem
 from habilis.evolution.curator.trials import compare
 from habilis.evolution.words import MergePolicy
 from habilis.tools.aliases import Alias, alias_between
-from habilis.tools.gate import Gate, Passed, Source
+from habilis.tools.gate import Gate, Passed, Source, old_names
 from habilis.tools.library import Manifest, Origin, Tool
 from habilis.tools.names import RESERVED, safe_name, with_suffix
 from habilis.tools.records import RecordedCall
 from habilis.tools.replay import Replayer
-from habilis.tools.smith import MergeFailure, old_names
+from habilis.tools.smith import MergeFailure
 
 if TYPE_CHECKING:
     from habilis.tools.runnable import Runnable

@@ -17,6 +17,7 @@ from habilis.tools.library import Library, Tool
 from habilis.tools.library.folder import UNDESCRIBED
 from habilis.tools.records import RecordedCall, equal
 from habilis.tools.replay import compact, distinct
+from habilis.tools.trial import UNUSABLE
 
 if TYPE_CHECKING:
     from habilis.config import Settings
@@ -130,7 +131,7 @@ async def _checked(tried: Gates, library: Library, name: str, *, load: bool) -> 
         return Checked(name=name, problems=() if reason == UNDESCRIBED else (reason,), remarks=_undescribed(reason))
     try:
         source = tool.source()
-        read_contract(source)
+        contract = read_contract(source)
     except (OSError, UnicodeDecodeError, ContractError) as error:
         return Checked(name=name, version=tool.version, problems=tuple(str(error).splitlines()))
     faults = tried.grants.faults(source, tried.grants.needs_of(tool))
@@ -143,6 +144,7 @@ async def _checked(tried: Gates, library: Library, name: str, *, load: bool) -> 
         more, lost = await _loaded(tried, tool)
         problems, missing = (*problems, *more), tuple(dict.fromkeys([*missing, *lost]))
     remarks = () if refused else faults
+    remarks = (*remarks, *(f"{UNUSABLE}{flaw.reason}" for flaw in contract.flaws))
     return Checked(name=name, version=tool.version, problems=problems, missing=missing, remarks=remarks)
 
 

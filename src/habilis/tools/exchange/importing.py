@@ -214,7 +214,7 @@ class _Import:
             tried, failed = tried + proof.tried, failed + proof.failed
         if tried and tried == failed:
             return Tried(found, f"none of its {tried} recorded calls gives what was recorded")
-        notes = (*found.notes, *failures(failed, tried))
+        notes = (*found.notes, *failures(failed, tried), *filter(None, [passed.flaw]))
         return Tried(found, passed=passed, tool=tool, proven=proven, notes=notes)
 
     def _tool(self, found: Found, passed: Passed, scratch: Path) -> Tool:

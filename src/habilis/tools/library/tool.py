@@ -15,7 +15,8 @@ from habilis.models.naming import provider_name
 from habilis.rundir.plain import read_plain
 from habilis.tools.aliases import Alias
 from habilis.tools.capabilities.words import Capabilities
-from habilis.tools.contract import Contract, Example
+from habilis.tools.contract import Contract
+from habilis.tools.examples import Example
 from habilis.tools.runnable import Description, Runnable
 
 How = Literal["built", "enhanced", "forked", "adopted", "merged", "revived"]
