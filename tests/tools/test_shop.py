@@ -15,8 +15,9 @@ from habilis.tools import taskfiles
 from habilis.tools.calls_by_rule import TaskGround
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.contract import read_contract
-from habilis.tools.host import Runnable, ToolHost
+from habilis.tools.host import ToolHost
 from habilis.tools.library import LayeredLibrary, Library, Tool
+from habilis.tools.runnable import Runnable
 from habilis.tools.smith import BuildFailure, EnhanceFailure, Smith
 from habilis.tools.trial import Trials
 

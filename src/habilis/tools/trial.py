@@ -27,7 +27,8 @@ from habilis.tools.records import is_empty, path_texts, set_error, with_text
 from habilis.tools.replay import compact
 
 if TYPE_CHECKING:
-    from habilis.tools.host import Description, Runnable, ToolHost
+    from habilis.tools.host import ToolHost
+    from habilis.tools.runnable import Description, Runnable
 
 NOTHING = Capabilities()
 UNUSABLE = "its example cannot be used: "
