@@ -87,6 +87,13 @@ def built(answer: str = "The product is 42.", **arguments: Any) -> list[Any]:
     return [calling(call("product_of", arguments or {"a": 6, "b": 7}, "c")), answer]
 
 
+TWO_RESULTS = [
+    calling(call("product_of", {"a": 6, "b": 7}, "c")),
+    calling(call("product_of", {"a": 7, "b": 7}, "d")),
+    "49.",
+]
+
+
 @pytest.fixture
 def judges(stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
     """The stage for models that are no trusted judges, with a memory of its own."""
@@ -109,7 +116,11 @@ def code() -> list[str]:
     return [f"```python\n{PRODUCT}```"]
 
 
-@pytest.mark.parametrize("word", [agreeing, refusing, contradicting, rubbish], ids=lambda word: word.__name__)
+@pytest.mark.parametrize(
+    "word",
+    [agreeing, *(pytest.param(word, marks=pytest.mark.slow) for word in (refusing, contradicting, rubbish))],
+    ids=lambda word: word.__name__,
+)
 async def test_where_the_judge_tells_nothing_rules_settle_what_they_can(judges: Stage, word: Word) -> None:
     result = await play(judges, judged(word, built(), BUILD, codes=code(), answers=[{"final_answer": "42"}]))
     assert (result.status, result.final_answer, result.review.by) == ("answered", "42", "rules")  # type: ignore[union-attr]
@@ -122,9 +133,9 @@ async def test_where_the_judge_tells_nothing_rules_settle_what_they_can(judges: 
     "steps",
     [
         built("It is 42 or 13.", a=6, b=7),
-        built("The product is 36.", a=6, b=6),
+        pytest.param(built("The product is 36.", a=6, b=6), marks=pytest.mark.slow),
         ["Six times seven is forty-two, as everybody knows."],
-        [calling(call("product_of", {"a": 6, "b": 7}, "c")), calling(call("product_of", {"a": 7, "b": 7}, "d")), "49."],
+        pytest.param(TWO_RESULTS, marks=pytest.mark.slow),
     ],
     ids=["another value too", "not all of the question", "no call", "two results"],
 )
@@ -250,3 +261,14 @@ async def test_a_mend_is_not_accepted_on_the_word_of_one_that_calls_everything_f
     assert not result.judges["fixed"].tells
     assert result.judges["fixed"].role == FIXED.prompt
     assert judges.sink.of("tool_enhanced") == []
+
+
+async def test_a_name_from_nowhere_does_not_stand_on_the_word_of_one_that_founds_all(judges: Stage) -> None:
+    question = "The largest city is Ōsaka-shi. Which city is the largest?"
+    everything = {"reason": "The findings say it.", "word": "founded"}
+    answers = [{"final_answer": "Kyoto", "reasoning_summary": "so"}]
+    script = judged(honest, ["The largest city is Ōsaka-shi."], answers=answers, grounded=[everything])
+    result = await play(judges, script, question=question)
+    assert len(script.of("grounded")) == 1
+    assert not result.judges["grounded"].tells
+    assert (result.status, result.final_answer) == ("answered", "The largest city is Ōsaka-shi.")
