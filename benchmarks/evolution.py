@@ -77,6 +77,7 @@ def train(folder: Path, names: Sequence[str], *options: str, watched: bool = Fal
     with ScriptedServer(latency_s=LATENCY_S, latency_per_token_s=PER_TOKEN_S) as server:
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OPENAI_", "HABILIS_"))}
         environment |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_MODEL": "scripted", "OPENAI_API_KEY": "none"}
+        environment["HABILIS_MODELS__PROBE_JUDGES"] = "false"  # the stand-in is no judge
         command = [PYTHON, "-m", "habilis", "evolve", *words]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         peak = peak_mb(command, environment, folder) if watched else 0.0

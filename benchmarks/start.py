@@ -67,7 +67,12 @@ def one_task(folder: Path, server: ScriptedServer) -> tuple[list[str], dict[str,
     run = tempfile.mkdtemp(dir=folder)
     question = ["--quiet", "--run-dir", run, "--file", str(ROOT / "examples" / "data" / "sales.csv")]
     command = [PYTHON, "-m", "habilis", "run", *question, "What is the average price in sales.csv?"]
-    return command, environment(OPENAI_BASE_URL=server.base_url, OPENAI_MODEL="scripted", OPENAI_API_KEY="none")
+    return command, environment(
+        OPENAI_BASE_URL=server.base_url,
+        OPENAI_MODEL="scripted",
+        OPENAI_API_KEY="none",
+        HABILIS_MODELS__PROBE_JUDGES="false",
+    )
 
 
 def to_first_request(folder: Path) -> float:

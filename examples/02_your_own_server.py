@@ -21,6 +21,7 @@ async def main() -> None:
                 f"models.basic.base_url={server.base_url}",
                 "models.basic.model=scripted",
                 "models.builder.max_tokens=2000",  # a role can differ from the rest in any setting
+                "models.probe_judges=false",  # this stand-in is no judge; a real model is tried once, on planted cases
             ]
         )
         result = await Team(settings).run("What is the median price in sales.csv?", files=[DATA / "sales.csv"])

@@ -23,6 +23,9 @@ for name in list(os.environ):
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 # One for all workers and all runs: environments for tools are built once, and the user's own stay out of it.
 os.environ["HABILIS_CACHE_DIR"] = str(ROOT / ".test_cache")
+# The models of these tests play judges by a script, or are the offline one behind a server: they are believed untried.
+# tests/models/test_judging.py and tests/agents/test_judged.py are about what is done without that.
+os.environ["HABILIS_MODELS__PROBE_JUDGES"] = "false"
 os.environ["HABILIS_DATA_DIR"] = str(ROOT / ".test_cache" / "data")
 
 hypothesis.settings.register_profile("local", deadline=None)

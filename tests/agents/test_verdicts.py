@@ -1,11 +1,20 @@
 """A wrong verdict mends a tool that works, or trusts one that does not."""
 
+import re
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from habilis.agents.verdicts import failure_kind, verdict_by_rule
+from habilis.agents.verdicts import VERDICT, failure_kind, judge, verdict_by_rule
+from habilis.config import ModelsSettings
 from habilis.core.types import CallError, CallOutcome, Invocation
+from habilis.models.chat import Models
+from habilis.models.tape import Tape
+from habilis.models.usage import Budget
+from habilis.prompts import Prompts
+from habilis.testing import RecordingSink, ScriptedModel
 
 
 def call(output: Any = None, **error: Any) -> Invocation:
@@ -67,3 +76,26 @@ def test_kinds_of_failure_differ_by_version_and_by_exception() -> None:
     one, two = call(kind="crashed", exception="ValueError"), call(kind="crashed", exception="TypeError")
     newer = one.model_copy(update={"version": "v2"})
     assert len({failure_kind(c) for c in (one, two, newer, call({"error": "x"}))}) == 4
+
+
+@pytest.mark.parametrize(("word", "tells"), [("input_error", False), ("failure", False), ("as planted", True)])
+async def test_what_rules_leave_open_is_a_failure_where_the_judge_tells_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str, tells: bool
+) -> None:
+    monkeypatch.setenv("HABILIS_CACHE_DIR", str(tmp_path))
+    right = {case.shown["call_id"]: case.right for question in VERDICT.questions for case in question.cases}
+
+    def says(messages: Any, tools: Any, form: Any) -> dict[str, Any]:
+        rows = []
+        for name in re.findall(r"- call_id: (\S+)", str(messages[-1].content)):
+            honest = "input_error" if right.get(name, True) else "failure"
+            rows.append({"call_id": name, "verdict": honest if tells else word, "reason": "so"})
+        return {"verdicts": rows}
+
+    model, sink = ScriptedModel(script=says, trusted_judge=False), RecordingSink()
+    tape = Tape(tmp_path / "tape.jsonl")
+    models = Models(ModelsSettings(), tape=tape, emit=sink.emit, budget=Budget(), clients=lambda *_: model)
+    shop: Any = SimpleNamespace(models=models, prompts=Prompts(), emit=sink.emit, files_view=[])
+    (found,) = await judge([call(kind="crashed", exception="KeyError")], shop)
+    assert found.verdict == ("input_error" if tells else "failure")
+    assert len(model.asked) == (2 if tells else 1)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from habilis.cli import main
 from habilis.testing import ScriptedServer
@@ -70,3 +71,40 @@ def test_anthropic_is_asked_for_its_models_by_its_own_rules(monkeypatch: pytest.
         assert "reachable: scripted" in model(capsys, *asked)["text"]
         found = model(capsys, *asked, "models.basic.model=other")
     assert (found["state"], found["todo"]) == ("warning", "perhaps one of: scripted")
+
+
+def judges(capsys: Captured, *words: str) -> list[dict[str, Any]]:
+    """What doctor finds about judges."""
+    main(["doctor", "--json", "--set", "sandbox.mode=off", *words])
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)["findings"]
+    return [row for row in found if row["what"] == "judge"]
+
+
+def test_a_judge_that_tells_nothing_is_known_before_a_task_relies_on_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    monkeypatch.setenv("HABILIS_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("HABILIS_MODELS__PROBE_JUDGES", "true")
+    (offline,) = judges(capsys)
+    assert "judges by rules of its own" in offline["text"]
+    agreeing = json.dumps({"reason": "fine", "status": "FINISH"})
+    with ScriptedServer(lambda *_: AIMessage(agreeing)) as server:
+        here = ("--set", f"models.basic.base_url={server.base_url}", "--set", "models.basic.model=scripted")
+        (untried,) = judges(capsys, *here)
+        assert (untried["state"], "not tried yet" in untried["text"]) == ("note", True)
+        assert server.requests == []
+        tried = judges(capsys, *here, "--probe-judges")
+        paid = len(server.requests)
+        assert paid > 0
+        known = judges(capsys, *here)
+        assert len(server.requests) == paid
+    assert [row["state"] for row in tried] == ["warning"] * 7
+    review = "review: scripted tells nothing (planted cases: 2 of 2 right ones accepted, 0 of 2 wrong ones refused)"
+    assert review in tried[0]["text"]
+    assert review in known[0]["text"]
+    assert "models.judge.model" in known[0]["todo"]
+
+
+def test_a_model_that_is_believed_untried_is_warned_of(capsys: Captured) -> None:
+    (found,) = judges(capsys, "--set", "models.basic.base_url=http://127.0.0.1:9/v1", "--set", "models.basic.model=m")
+    assert (found["state"], "models.probe_judges is off" in found["text"]) == ("warning", True)

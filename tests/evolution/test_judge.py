@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from langchain_core.messages import AIMessage
 
 from habilis.config import load_settings
 from habilis.evolution.scoring import ModelJudge, open_judge, score
-from habilis.evolution.scoring.judge import GIVE_UP_AFTER, MAX_RESPONSE
+from habilis.evolution.scoring.judge import ANSWER_TRIAL, GIVE_UP_AFTER, MAX_RESPONSE
 from habilis.evolution.words import Row
 from habilis.testing import ScriptedModel
 
@@ -117,3 +118,30 @@ async def test_the_offline_model_rules_on_equal_words_and_on_nothing_else() -> N
         found = await judge.rule(row(), "Rome")
         assert (found.right, "cannot tell" in found.reason) == (None, True)
         assert (await judge.rule(row("a, b", answer_type="Set Answer"), "c")).right is None
+
+
+async def test_whoever_says_yes_to_everything_scores_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HABILIS_CACHE_DIR", str(tmp_path))
+    model = ScriptedModel(script=lambda *_: {"reasoning": "Quite.", "correct": "yes"}, trusted_judge=False)
+    told: list[str] = []
+    settings = load_settings(environ={})
+    async with open_judge(settings, told.append, clients=lambda role, settings: model) as judge:
+        found = [await score(row(), text, judge) for text in ("Rome", "Lutetia")]
+    assert [one.right for one in found] == [None, None]
+    assert found[0].reason.startswith("not judged: unscored by an unreliable judge: scripted tells nothing")
+    assert any("no judge" in text for text in told)
+    assert len(model.asked) == 4
+
+
+async def test_whoever_tells_right_from_wrong_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HABILIS_CACHE_DIR", str(tmp_path))
+    cases = {question.shown["response"]: question.cases[0].right for question in ANSWER_TRIAL.questions}
+
+    def says(messages: Any, tools: Any, form: Any) -> dict[str, str]:
+        right = [right for text, right in cases.items() if f"\n{text}\n" in str(messages[-1].content)]
+        return {"correct": "yes" if not right or right[0] else "no"}
+
+    model = ScriptedModel(script=says, trusted_judge=False)
+    async with open_judge(load_settings(environ={}), print, clients=lambda role, settings: model) as judge:
+        found = await score(row(), "Lutetia", judge)
+    assert (found.right, len(model.asked)) == (True, len(cases) + 1)

@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage
 
 from habilis.config import ToolsSettings
 from habilis.core.events import Event
-from habilis.core.types import CallError, CallOutcome, Invocation
+from habilis.core.types import CallError, CallOutcome, Invocation, Standing
 from habilis.prompts import Prompts
 from habilis.tools.capabilities.words import Grant
 from habilis.tools.contract import read_contract
@@ -132,11 +132,15 @@ class InProcessHost:
 
 
 class SaidModels:
-    """Models that answer from a list; a reply that is an exception is raised. Counts a token per word."""
+    """Models that answer from a list; a reply that is an exception is raised. Counts a token per word. As a judge it is
+    known to tell right from wrong."""
 
     def __init__(self, replies: Sequence[Any] = (), *, limits: Mapping[str, int] | None = None) -> None:
         self.replies, self.limits = list(replies), dict(limits or {})
         self.asked: list[tuple[str, str]] = []
+        self.trying_a_judge = contextlib.nullcontext()
+        known = Standing(role="fixed", model="said model", by="declared").model_dump_json()
+        self.tape = types.SimpleNamespace(noted=lambda key: known)
 
     def name(self, role: str) -> str:
         return "said model"

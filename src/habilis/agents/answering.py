@@ -13,6 +13,8 @@ from habilis.agents.grounding import Unfounded
 from habilis.agents.grounding.telling import MOST_TOLD, listed
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
+from habilis.models.judging import Trial, one_by_one, standing_of
+from habilis.models.judging.planted_answers import DOUBTED
 from habilis.prompts import Rendered
 from habilis.tools.workshop import Workshop
 
@@ -25,6 +27,9 @@ Reply = TypeVar("Reply", bound=BaseModel)
 class GroundedReply(BaseModel):
     reason: str = Field(max_length=600)
     word: Literal["founded", "invented"]
+
+
+GROUNDED = Trial("grounded", GroundedReply, one_by_one(DOUBTED), lambda reply, _: reply.word == "founded")
 
 
 @dataclass(frozen=True)
@@ -66,8 +71,11 @@ async def grounded(
 
 
 async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, shop: Workshop) -> bool:
-    """Whether the judge finds the doubted values in the findings all the same. Its silence is a no."""
+    """Whether the judge finds the doubted values in the findings all the same. Its silence is a no, and so is the word
+    of one that tells nothing."""
     if any(value.kind in BY_RULES_ALONE for value in doubts):
+        return False
+    if not (await standing_of(GROUNDED, shop.models, shop.prompts)).tells:
         return False
     prompt = shop.prompts.render(
         "grounded",

@@ -9,12 +9,12 @@ from typing import Any, Literal
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import BaseModel, Field
 
 from habilis.agents import rules
 from habilis.agents.grounding.recorded import told_with
 from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
+from habilis.agents.reviewing import NOT_VERIFIED, reviewed
 from habilis.agents.rules import Evidence
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
@@ -29,13 +29,7 @@ SHOWN_CALLS, SHOWN_CHARS = 30, 400
 USED_BEFORE = 5
 """Tools of earlier turns that a plan is shown in any case, the last used."""
 STUCK = "the last attempt made no call and gave the answer that was refused before"
-
-
-class ReviewReply(BaseModel):
-    """The reason stands first: a model that says why before it decides contradicts itself less."""
-
-    reason: str = Field(max_length=600)
-    status: Literal["FINISH", "RETRY"]
+UNVERIFIED_AGAIN = "a second answer could not be verified either"
 
 
 @step
@@ -43,22 +37,23 @@ async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Liter
     """Review the last execution, if there was one; then hand over to the integrator, or plan (again)."""
     shop = runtime.context
     if state["attempt"] == 0:
-        return await _plan(state, shop, report="")
+        return await _plan(state, shop, None)
     review = await _review(state, shop)
     shop.emit(Reviewed(attempt=state["attempt"], review=review))
     update: TaskState = {"accepted": review.accepted, "review": review.model_dump()}
     if review.accepted:
         return Command(update=update, goto="integrator")
-    stuck = _stuck(state)
+    stuck = STUCK if _stuck(state) else UNVERIFIED_AGAIN if _unverified_again(state, review) else ""
     if stuck:
-        shop.emit(Notice(level="warning", text=f"Giving up: {STUCK}."))
+        shop.emit(Notice(level="warning", text=f"Giving up: {stuck}."))
     if stuck or state["attempt"] >= shop.settings.limits.max_attempts:
         return Command(update={**update, "report": review.reason}, goto="integrator")
-    return await _plan(state, shop, report=review.reason)
+    return await _plan(state, shop, review)
 
 
 async def _review(state: TaskState, shop: Workshop) -> Review:
-    """The judge's word. An empty answer, or one that had to be cut off, is refused without asking."""
+    """The word on the last execution: by rules, then the judge. An answer that is empty, or had to be cut off, is
+    refused without asking."""
     text = state.get("pending", "").strip()
     if not text:
         reason = {
@@ -67,7 +62,8 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
             "cut_replies": "the model's replies ran on until they were cut off (limits.reply_tokens.step)",
         }.get(state.get("stop", ""), "no answer was given")
         return Review(accepted=False, reason=reason, by="no answer")
-    if refused := rules.refusal(evidence_of(text, state, shop)):
+    evidence = evidence_of(text, state, shop)
+    if refused := rules.refusal(evidence):
         return Review(accepted=False, reason=refused.reason, by=refused.rule)
     prompt = shop.prompts.render(
         "review",
@@ -77,14 +73,7 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
         tools=_used(state.get("calls", []), shop),
         invocations=_digest(state.get("calls", [])),
     )
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-    try:
-        reply = await shop.models.structured(prompt.role, messages, ReviewReply, purpose="review")
-    except ModelReplyUnusable as error:
-        return Review(accepted=False, reason=f"the review gave no usable verdict ({error})")
-    if reply.status == "FINISH" and rules.speaks_against(reply.reason):
-        return Review(accepted=False, reason=reply.reason, by="the judge's own reason")
-    return Review(accepted=reply.status == "FINISH", reason=reply.reason)
+    return await reviewed(prompt, evidence, shop)
 
 
 def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:
@@ -135,8 +124,16 @@ def _stuck(state: TaskState) -> bool:
     return not called and state.get("pending", "").strip() in [text.strip() for text in state.get("earlier", [])]
 
 
-async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Literal["tool_developer", "integrator"]]:
+def _unverified_again(state: TaskState, review: Review) -> bool:
+    """Whether rules could not settle this answer nor the one before: a third would end the same way."""
+    return review.by == NOT_VERIFIED and (state.get("review") or {}).get("by") == NOT_VERIFIED
+
+
+async def _plan(
+    state: TaskState, shop: Workshop, review: Review | None
+) -> Command[Literal["tool_developer", "integrator"]]:
     """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
+    report = review.reason if review else ""
     tried = _tried(state, shop) if report else []
     candidates = [card for card in _candidates(state, shop) if card.name not in tried]
     prompt = shop.prompts.render(
@@ -159,6 +156,8 @@ async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Lit
         shop.emit(Notice(level="warning", text=remark))
     shop.emit(Planned(attempt=state["attempt"] + 1, plan=plan))
     update: TaskState = {"plan": plan.model_dump(mode="json"), "report": report, "build_failures": remarks}
+    if review is not None:
+        update["review"] = review.model_dump()
     if plan.build:
         update["bound"] = [name for name in state["bound"] if name not in tried]
     return Command(update=update, goto="tool_developer")

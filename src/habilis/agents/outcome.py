@@ -11,6 +11,7 @@ from habilis.agents.state import TaskState, unpacked
 from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable, ReplayMismatch
 from habilis.core.events import Notice, ToolArchived
 from habilis.core.types import Answer, Invocation, Review, Status, TaskResult
+from habilis.models.judging import standings_on
 from habilis.tools.workshop import Workshop
 
 MENDED = ("enhanced", "forked")
@@ -64,6 +65,7 @@ def make_result(end: End, shop: Workshop, *, seconds: float, run_dir: Path) -> T
         error=reason,
         question_asked=end.question,
         review=Review.model_validate(state["review"]) if state.get("review") else None,
+        judges=standings_on(shop.models.tape),
         files=tuple(_files_made(calls, shop.workspace)),
         sandbox_level=end.level,
         model=shop.models.name("basic"),

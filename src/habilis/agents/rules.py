@@ -126,13 +126,13 @@ def _says_undone(evidence: Evidence) -> str | None:
 
 
 def _opened_no_file(evidence: Evidence) -> str | None:
-    if not evidence.files or any(_read_a_file(call, evidence) for call in evidence.succeeded):
+    if not evidence.files or any(opened_a_file(call, evidence) for call in evidence.succeeded):
         return None
     names = ", ".join(file.named for file in evidence.files[:3])
     return f"no call that succeeded opened a file of the question ({names}); read it with a tool, or have one built"
 
 
-def _read_a_file(call: Invocation, evidence: Evidence) -> bool:
+def opened_a_file(call: Invocation, evidence: Evidence) -> bool:
     """Whether `call` opened a file of the question: as recorded, or where nothing records it, as its arguments say."""
     if any(Path(name).is_relative_to(file.path) for name in call.outcome.opened for file in evidence.files):
         return True

@@ -12,6 +12,8 @@ from pydantic import BaseModel, Field
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Judged
 from habilis.core.types import Invocation, Verdict
+from habilis.models.judging import Case, Trial, at_once, standing_of
+from habilis.models.judging.planted_calls import FAILED_CALLS
 from habilis.tools.workshop import Workshop
 
 LEFT_OPEN = {"KeyError", "IndexError", "LookupError", "StopIteration"}
@@ -26,6 +28,15 @@ class VerdictReply(BaseModel):
 
 class VerdictsReply(BaseModel):
     verdicts: list[VerdictReply] = Field(max_length=64)
+
+
+def _clears(reply: VerdictsReply, case: Case) -> bool | None:
+    """Whether the tool is found not to blame for a planted call."""
+    said = [one.verdict for one in reply.verdicts if one.call_id == case.shown["call_id"]]
+    return said[0] != "failure" if said else None
+
+
+VERDICT = Trial("verdict", VerdictsReply, at_once("calls", FAILED_CALLS), _clears)
 
 
 def verdict_by_rule(call: Invocation) -> tuple[Verdict | None, str]:
@@ -71,8 +82,8 @@ def failure_kind(call: Invocation) -> str:
 async def judge(calls: Sequence[Invocation], shop: Workshop) -> list[Invocation]:
     """`calls` with a verdict each, in order. One model call for all that the rules leave open, keyed by call id.
 
-    Where the model gives no usable verdict the call counts as a failure: a wrong mending attempt costs little, since
-    nothing replaces a tool that does not pass its replay.
+    Where the model gives no usable verdict, or its word tells nothing, the call counts as a failure: a wrong mending
+    attempt costs little, since nothing replaces a tool that does not pass its replay.
     """
     ruled = {call.call_id: (*verdict_by_rule(call), "rule") for call in calls}
     unsure = [call for call in calls if ruled[call.call_id][0] is None]
@@ -92,6 +103,8 @@ async def judge(calls: Sequence[Invocation], shop: Workshop) -> list[Invocation]
 
 
 async def _ask(calls: Sequence[Invocation], shop: Workshop) -> dict[str, VerdictReply]:
+    if not (await standing_of(VERDICT, shop.models, shop.prompts)).tells:
+        return {}
     begins = "\n".join(f"  {file['named']}:\n{file['begins']}" for file in shop.files_view if file["begins"])
     prompt = shop.prompts.render(
         "verdict",

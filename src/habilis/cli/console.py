@@ -221,7 +221,7 @@ class ConsoleSink:
 
     def _on_reviewed(self, event: ev.Reviewed) -> None:
         ok = event.review.accepted
-        word = f"{'✓ accepted' if ok else '✗ sent back'} by {event.review.by}"
+        word = f"{'✓ accepted' if ok else '✗ sent back'} by {event.review.whose}"
         self.line("review", f"{word}: {one_line(event.review.reason, 300)}", "green" if ok else "yellow")
 
     def _on_asked(self, event: ev.Asked) -> None:

@@ -1,4 +1,7 @@
-"""`habilis doctor`: what works here, and what to do about the rest. Looks, never pays, leaves nothing behind."""
+"""`habilis doctor`: what works here, and what to do about the rest. Looks, never pays, leaves nothing behind.
+
+Only where `--probe-judges` asks for it, models are asked planted cases, which costs, and is remembered.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from habilis.cli.judges import judges
 from habilis.cli.loading import load
 from habilis.cli.words import one_line, report_line
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
@@ -39,7 +43,8 @@ def doctor(args: Namespace) -> int:
     """Print the findings; returns 0 when a task could run, else 1."""
     try:
         settings = load(args).settings
-        findings = [*_python(), *look(settings, Path(args.library) if args.library else None, args.probe_model)]
+        library = Path(args.library) if args.library else None
+        findings = [*_python(), *look(settings, library, args.probe_model, judge=args.probe_judges)]
     except UserError as error:
         findings = [*_python(), Finding("settings", "problem", str(error), "mend the setting that is named")]
     can_run = all(finding.state != "problem" for finding in findings)
@@ -57,9 +62,11 @@ def doctor(args: Namespace) -> int:
     return 0 if can_run else 1
 
 
-def look(settings: Settings, library: Path | None, probe: bool) -> Iterator[Finding]:
-    """All findings about `settings` on this machine."""
+def look(settings: Settings, library: Path | None, probe: bool, *, judge: bool = False) -> Iterator[Finding]:
+    """All findings about `settings` on this machine. `probe`: servers are asked whether they are there; `judge`: models
+    are tried as judges."""
     yield from _models(settings.models, probe)
+    yield from (Finding("judge", one.state, one.text, one.todo) for one in judges(settings, probe=judge))
     yield from _writer(settings)
     yield _sandbox(settings)
     yield _tokens(settings)

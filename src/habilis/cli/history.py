@@ -7,7 +7,7 @@ from typing import Any
 
 from habilis.cli.words import call_text, one_line, reuse_text, seconds_text
 from habilis.core.errors import UserError
-from habilis.core.types import TaskResult
+from habilis.core.types import Review, TaskResult
 from habilis.rundir import TaskDir, read_jsonl
 
 
@@ -108,9 +108,9 @@ def _take(history: TaskHistory, row: dict[str, Any]) -> None:
     elif kind == "told":
         told.append(("you", row["answer"]))
     elif kind == "reviewed":
-        review = row["review"]
-        word = f"{'accepted' if review['accepted'] else 'sent back'} by {review.get('by', 'judge')}"
-        told.append(("review", f"{word}: {one_line(review['reason'], 300)}"))
+        review = Review.model_validate(row["review"])
+        word = f"{'accepted' if review.accepted else 'sent back'} by {review.whose}"
+        told.append(("review", f"{word}: {one_line(review.reason, 300)}"))
     elif kind == "notice" and row["level"] != "info":
         told.append((row["level"], row["text"]))
     elif kind == "model_retry":

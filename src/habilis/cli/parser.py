@@ -136,6 +136,7 @@ def build() -> Parser:
     _settings_options(doctor)
     _folder_options(doctor)
     doctor.add_argument("--probe-model", action="store_true", help="ask each model server for its list of models")
+    doctor.add_argument("--probe-judges", action="store_true", help="try models as judges on planted cases: it costs")
     doctor.add_argument("--json", action="store_true", help="one JSON document")
     return parser
 

@@ -112,6 +112,9 @@ class ModelsSettings(Frozen):
     judge: RoleSettings = RoleSettings()
     eval: RoleSettings = RoleSettings()
     local: LocalSettings = LocalSettings()
+    probe_judges: bool = Field(
+        True, description="ask a model planted cases, once, before its word as a judge counts; off: it is believed"
+    )
 
     def role(self, role: Role) -> RoleSettings:
         """The settings in force for `role`: its own fields over those of `basic` over the defaults.

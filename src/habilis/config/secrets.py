@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from habilis.config.hiding import KEY_NAME, KEY_VALUE, flagged
+from habilis.config.models import ROLES
 from habilis.config.variables import environment, secret
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
@@ -27,7 +28,7 @@ _ALWAYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
 
 def tell_masker(settings: Settings) -> None:
     """Have every secret masked that `settings` name or hold, and every password in an address of the environment."""
-    roles = [getattr(settings.models, role) for role in type(settings.models).model_fields if role != "local"]
+    roles = [getattr(settings.models, role) for role in ROLES]
     names = {*_ALWAYS, *(role.api_key_env for role in roles)}
     names |= {settings.models.local.hub_token_env, settings.datasets.hub_token_env, settings.web.search.key_env}
     for name in sorted(name for name in names if name and _VARIABLE.fullmatch(name)):

@@ -238,12 +238,50 @@ class Invocation(Frozen):
     ordinal: int = 0
 
 
+class Standing(Frozen):
+    """Whether the word of `model` tells right from wrong where it plays the judge in the prompt `role`.
+
+    `by` says from where that is known. `probe`: planted cases were asked (`models/judging/`); `accepted` of the right
+    ones, `refused` of the wrong ones, each of so many asked. Else nothing was asked, and the word counts: the offline
+    demonstration model judges by `own rules`, a chat model may have it `declared` of itself, the `settings` may say so,
+    and the `record` of a task may come from a time when nobody asked.
+    """
+
+    role: str
+    model: str
+    by: Literal["probe", "own rules", "declared", "settings", "record"]
+    tells: bool = True
+    accepted: tuple[int, int] = (0, 0)
+    refused: tuple[int, int] = (0, 0)
+
+    @property
+    def said(self) -> str:
+        """In a few words, to go on from "the judge"."""
+        if self.by != "probe":
+            return f"was not tried ({self.by})"
+        word = "tells right from wrong" if self.tells else "tells nothing"
+        (good, right), (caught, wrong) = self.accepted, self.refused
+        return f"{word} (planted cases: {good} of {right} right ones accepted, {caught} of {wrong} wrong ones refused)"
+
+
 class Review(Frozen):
-    """The manager's word on an execution. `by`: the judge, or the name of the rule that refused before it was asked."""
+    """The manager's word on an execution, and whose word it was.
+
+    `by`: the judge; `rules` that settled it; `not verified`, where neither could say; or the name of the rule that
+    refused. `judge`: how far the judge is known to tell right from wrong, where it was to be asked.
+    """
 
     accepted: bool
     reason: str
     by: str = "judge"
+    judge: Standing | None = None
+
+    @property
+    def whose(self) -> str:
+        """Whose word it was, and what that is worth, for people."""
+        if self.judge is None or self.judge.by != "probe":
+            return self.by
+        return f"{self.by} ({'tried on planted cases' if self.judge.tells else 'the judge tells nothing'})"
 
 
 class Answer(Frozen):
@@ -286,9 +324,9 @@ class TaskResult(Frozen):
     """The outcome of one task. `answered` only if a review accepted an execution and the integrator succeeded.
 
     For any other status the best text there is stands in `final_answer` and the reason in `error`. `question_asked`
-    is set when status is `waiting`. `review` is the last word on an execution, with who gave it. `answer_data` is the
-    answer as data, where a schema asked for it. `model` says what answered; the offline demonstration model is named
-    as such.
+    is set when status is `waiting`. `review` is the last word on an execution, with who gave it; `judges` says of each
+    judge that was to be asked, by its prompt, whether its word tells anything. `answer_data` is the answer as data,
+    where a schema asked for it. `model` says what answered; the offline demonstration model is named as such.
     """
 
     format: int = FORMAT
@@ -301,6 +339,7 @@ class TaskResult(Frozen):
     error: str | None = None
     question_asked: str | None = None
     review: Review | None = None
+    judges: dict[str, Standing] = Field(default_factory=dict)
     files: tuple[str, ...] = ()
     sandbox_level: str = ""
     model: str = ""

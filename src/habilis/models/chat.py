@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -66,6 +66,8 @@ class Models:
         """
         self.tape = tape
         self.budget = budget
+        self.probes_judges = settings.probe_judges
+        self.trying_a_judge = asyncio.Lock()
         self._emit = emit
         self._limits = limits or LimitsSettings()
         self._clock = clock
@@ -186,6 +188,10 @@ class Models:
     def settings(self, role: Role) -> RoleSettings:
         """The settings of `role`."""
         return self._clients.settings(role)
+
+    def tell(self, text: str, level: Literal["info", "warning"] = "warning") -> None:
+        """Tell whoever watches the task."""
+        self._emit(Notice(level=level, text=text))
 
     async def aclose(self) -> None:
         """Close all connections and the tape."""

@@ -220,6 +220,10 @@ class Tape:
         """What was chosen under `key`, None if nothing was yet."""
         return self._notes.get(key)
 
+    def noted_under(self, prefix: str) -> dict[str, str]:
+        """What was chosen under keys that begin with `prefix`."""
+        return {key: text for key, text in self._notes.items() if key.startswith(prefix)}
+
     def close(self) -> None:
         """Bring everything to the disk and close the file; writing opens it again."""
         self._syncer.shutdown()

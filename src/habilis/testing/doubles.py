@@ -18,10 +18,12 @@ from habilis.core.types import GrantRequest
 
 class ScriptedModel(BaseChatModel):
     """A chat model that plays `script`: replies (messages, texts, JSON data, exceptions to raise) in order, or a
-    function of messages, tools and response format. What it was asked stands in `asked`."""
+    function of messages, tools and response format. What it was asked stands in `asked`. As a judge it is taken at its
+    word, unless it is no `trusted_judge`: then the planted cases are asked of it first."""
 
     script: Any
     model_name: str = "scripted"
+    trusted_judge: bool = True
     _asked: list[tuple[list[BaseMessage], dict[str, Any]]] = PrivateAttr(default_factory=list)
 
     @property

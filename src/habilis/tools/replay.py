@@ -18,6 +18,8 @@ from pydantic import BaseModel, Field
 
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import CallError, CallOutcome
+from habilis.models.judging import Case, Trial, at_once, standing_of
+from habilis.models.judging.planted_calls import MENDED_CALLS, MENDED_TOOL
 from habilis.tools.network import fixtures
 from habilis.tools.records import RecordedCall, equal, is_empty, set_error, with_text
 from habilis.tools.scratch import moved_names, named_back, scratch_name
@@ -48,6 +50,14 @@ class FixedVerdict(BaseModel):
 
 class FixedReply(BaseModel):
     results: list[FixedVerdict] = Field(max_length=64)
+
+
+def _finds_fixed(reply: FixedReply, case: Case) -> bool | None:
+    said = [one.fixed for one in reply.results if one.record == case.shown["record"]]
+    return said[0] if said else None
+
+
+FIXED = Trial("fixed", FixedReply, at_once("records", MENDED_CALLS, tool=MENDED_TOOL), _finds_fixed)
 
 
 @dataclass(frozen=True)
@@ -192,13 +202,14 @@ class Replayer:
         return True
 
     async def _judged(self, tool: str, results: list[_Result]) -> list[_Result]:
-        """`results` with the judge's word in place of every open one; no word means not passed."""
+        """`results` with the judge's word in place of every open one; no word means not passed, and the word of a judge
+        that tells nothing is no evidence, for or against."""
         from langchain_core.messages import HumanMessage, SystemMessage
 
         open_results = [result for result in results if result.kind == "judge"]
         if not open_results:
             return results
-        if self._models is None:
+        if self._models is None or not (await standing_of(FIXED, self._models, self._prompts)).tells:
             return [_undecided(result) if result.kind == "judge" else result for result in results]
         rows = [
             {

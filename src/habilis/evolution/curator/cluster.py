@@ -15,6 +15,8 @@ from pydantic import BaseModel, Field
 
 from habilis.core.types import ToolCard
 from habilis.evolution.curator.collect import Collected, stem
+from habilis.models.judging import Case, Trial
+from habilis.models.judging.planted_twins import TOOLS, TWINS
 from habilis.tools.aliases import kinds, signature
 from habilis.tools.library import Tool
 from habilis.tools.library.catalogue import Listed
@@ -35,6 +37,13 @@ class ClustersReply(BaseModel):
     clusters: list[ClusterReply] = Field(max_length=128)
 
 
+def _joins(reply: ClustersReply, case: Case) -> bool:
+    """Whether a reply puts both tools of a planted pair into one cluster."""
+    one, other = case.shown["pair"]
+    return any(one in group and other in group for group in checked(reply, [row["name"] for row in TOOLS]))
+
+
+TWIN = Trial("cluster", ClustersReply, TWINS, _joins)
 Ask = Callable[[Sequence[Mapping[str, str]]], Awaitable[ClustersReply]]
 """Asks the model about tools as the prompt `cluster` shows them."""
 

@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event
 from habilis.core.types import Usage
-from habilis.evolution.curator.cluster import Ask, Clusters, ClustersReply, cluster, same_words
+from habilis.evolution.curator.cluster import TWIN, Ask, Clusters, ClustersReply, cluster, same_words
 from habilis.evolution.curator.collect import Collected, collect
 from habilis.evolution.curator.merge import Decided, Made, Merge, Merger
 from habilis.evolution.curator.publish import Decisions, check_conserved, fill
 from habilis.evolution.curator.retire import failing
 from habilis.evolution.journal import Journal
 from habilis.evolution.words import Finished, Point, StepReport
+from habilis.models.judging import standing_of
 from habilis.prompts import Prompts
 from habilis.rundir import read_jsonl
 from habilis.tools.capabilities.grants import Grants
@@ -356,9 +357,11 @@ class _Step:
             prompt = self._curator._prompts.render("cluster", tools=list(rows))
             messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
             models = self._asked_models()
-            return await models.structured(
-                prompt.role, messages, ClustersReply, purpose="review", label="cluster tools"
-            )
+            standing = await standing_of(TWIN, models, self._curator._prompts)
+            if not standing.tells:
+                raise ModelReplyUnusable(f"{standing.model} {standing.said}")
+            label = "cluster tools"
+            return await models.structured(prompt.role, messages, ClustersReply, purpose="review", label=label)
 
         return ask
 

@@ -23,6 +23,8 @@ from habilis.core.events import Event, Notice
 from habilis.evolution.scoring.lists import as_text
 from habilis.evolution.scoring.scorers import SET_ANSWER, Score
 from habilis.evolution.words import Row
+from habilis.models.judging import Case, Trial, one_by_one, standing_of
+from habilis.models.judging.planted_scores import RESPONSES, SETS
 from habilis.prompts import Prompts, Rendered
 
 if TYPE_CHECKING:
@@ -61,6 +63,18 @@ class SetReply(BaseModel):
     too_many: list[str] = Field(default_factory=list, max_length=200)
 
 
+def _says_right(reply: AnswerReply, _: Case) -> bool | None:
+    return {"yes": True, "no": False}.get(reply.correct)
+
+
+def _finds_all(reply: SetReply, _: Case) -> bool:
+    return bool(reply.found) and not reply.missing and not reply.too_many
+
+
+ANSWER_TRIAL = Trial("judge_answer", AnswerReply, one_by_one(RESPONSES), _says_right)
+SET_TRIAL = Trial("judge_set", SetReply, one_by_one(SETS), _finds_all)
+
+
 class ModelJudge:
     """Judges with the model of role `eval`. After `GIVE_UP_AFTER` failures to reach it in a row it asks no more."""
 
@@ -91,6 +105,10 @@ class ModelJudge:
     async def _asked(self, row: Row, prediction: str) -> Score:
         from langchain_core.messages import HumanMessage, SystemMessage
 
+        trial: Trial[Any] = SET_TRIAL if _is_set(row) else ANSWER_TRIAL
+        standing = await standing_of(trial, self._models, self._prompts)
+        if not standing.tells:
+            return _unjudged(f"unscored by an unreliable judge: {standing.model} {standing.said}")
         rendered = question_to(self._prompts, row, prediction)
         messages = [SystemMessage(rendered.system), HumanMessage(rendered.user)]
         if _is_set(row):

@@ -1,0 +1,68 @@
+"""Whether an answer is accepted where no rule refuses it: by the judge, or by rules where its word tells nothing."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from langchain_core.messages import HumanMessage, SystemMessage
+from pydantic import BaseModel, Field
+
+from habilis.agents import rules
+from habilis.agents.settling import settled
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.types import Review, Standing, ToolCard
+from habilis.models.judging import Case, Trial, one_by_one, standing_of
+from habilis.models.judging.planted_answers import ANSWERS
+from habilis.prompts import Rendered
+from habilis.tools.workshop import Workshop
+
+BY_RULES, NOT_VERIFIED = "rules", "not verified"
+WRITTEN_HERE = frozenset(("built", "enhanced"))
+"""Ways by which a task's own tool came to be that began with a request of this task's plan."""
+
+
+class ReviewReply(BaseModel):
+    """The reason stands first: a model that says why before it decides contradicts itself less."""
+
+    reason: str = Field(max_length=600)
+    status: Literal["FINISH", "RETRY"]
+
+
+def accepts(reply: ReviewReply, _case: Case | None = None) -> bool:
+    """Whether a reply accepts the answer. A word that its own reason contradicts is a refusal."""
+    return reply.status == "FINISH" and not rules.speaks_against(reply.reason)
+
+
+REVIEW = Trial("review", ReviewReply, one_by_one(ANSWERS), accepts)
+
+
+async def reviewed(prompt: Rendered, evidence: rules.Evidence, shop: Workshop) -> Review:
+    """The review of an answer that no rule refuses. A judge whose word tells nothing is not asked."""
+    standing = await standing_of(REVIEW, shop.models, shop.prompts)
+    if not standing.tells:
+        return by_rules(evidence, standing, shop)
+    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    try:
+        reply = await shop.models.structured(prompt.role, messages, ReviewReply, purpose="review")
+    except ModelReplyUnusable as error:
+        return Review(accepted=False, reason=f"the review gave no usable verdict ({error})", judge=standing)
+    accepted = accepts(reply)
+    by = "judge" if accepted or reply.status == "RETRY" else "the judge's own reason"
+    return Review(accepted=accepted, reason=reply.reason, by=by, judge=standing)
+
+
+def by_rules(evidence: rules.Evidence, standing: Standing, shop: Workshop) -> Review:
+    """What rules alone can say: accepted where they settle it, else not verified."""
+    if why := settled(evidence, lambda name: _written_here(name, shop)):
+        return Review(accepted=True, reason=why, by=BY_RULES, judge=standing)
+    reason = (
+        f"{NOT_VERIFIED}: no rule settles this answer, and the judge, {standing.model}, {standing.said}. "
+        "What would settle it: one call of a tool that is built for this question and takes all that it gives"
+    )
+    return Review(accepted=False, reason=reason, by=NOT_VERIFIED, judge=standing)
+
+
+def _written_here(name: str, shop: Workshop) -> ToolCard | None:
+    """The card of a tool that was written for this task."""
+    tool = shop.library.private.get(name)
+    return tool.card if tool is not None and tool.origin.how in WRITTEN_HERE else None

@@ -1,0 +1,94 @@
+"""What rules can accept without a judge: one result of one call that does no more and no less than was asked.
+
+A judge whose word tells nothing is not asked, and most answers are then left open. This is the one kind that is not.
+It is drawn narrowly on purpose: what rules accept here nobody looks at again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+
+from habilis.agents.grounding import Known, founded_by, unfounded
+from habilis.agents.grounding.checking import leaves
+from habilis.agents.rules import Evidence, opened_a_file
+from habilis.core.types import Invocation, ToolCard
+from habilis.tools.retrieval.relevance import other_operation
+
+MOST_LEAVES = 20
+"""Values of one result that an answer may be held against."""
+_WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-z]")
+_TOKEN = re.compile(r"[^\W_]+")
+CardOf = Callable[[str], ToolCard | None]
+
+
+def settled(evidence: Evidence, built: CardOf) -> str:
+    """Why rules alone accept the answer, "" where they do not. Holds for answers that no rule refuses.
+
+    All of this must hold. `built` gives the card of a tool that was written for this task, None for every other:
+
+    1. Every call of this execution that succeeded is one call, or the same again: there is no choice among results.
+    2. Its tool was written in this task, and by its own words does not do another operation than the question asks.
+    3. All that the call was given stands in the question, which names the files too; and every number, date and
+       quotation of the question was given to the call, or is part of what the tool says that it does.
+    4. Where the question brought files, the call opened one of them.
+    5. The answer states every value of the result, and no value that is in neither the result nor the question.
+    """
+    calls = {_key(call): call for call in evidence.succeeded if call.attempt == evidence.attempt}
+    if len(calls) != 1:
+        return ""
+    (call,) = calls.values()
+    card = built(call.tool)
+    if card is None or other_operation(card, evidence.question):
+        return ""
+    if not (_asked_for(call, card, evidence) and _states(evidence, call)):
+        return ""
+    if evidence.files and not opened_a_file(call, evidence):
+        return ""
+    return f"the result of {call.tool}, written for this question and called with what it gives"
+
+
+def _key(call: Invocation) -> str:
+    return json.dumps([call.tool, call.arguments, call.outcome.output], sort_keys=True, default=str)
+
+
+def _asked_for(call: Invocation, card: ToolCard, evidence: Evidence) -> bool:
+    """Whether the call was given what stands in the question, all of it and nothing else."""
+    files = " ".join(f"{file.path} {file.named}" for file in evidence.files)
+    given, asked = list(leaves(call.arguments)), f"{evidence.question} {files}"
+    if not all(_given(leaf, asked.casefold(), Known([asked])) for leaf in given):
+        return False
+    used = Known([*given, card.name, card.description, files])
+    return not [value for value in unfounded(evidence.question, used) if value.kind in ("number", "date", "quotation")]
+
+
+def _given(leaf: str, text: str, known: Known) -> bool:
+    """Whether one value of a call stands in `text`: as it is, all of its words, or as the same number or date."""
+    if not any(map(str.isalnum, leaf)):
+        return True  # a sign that divides, say
+    values = [value for value in founded_by(leaf, known) if value.kind in ("number", "date")]
+    if values and not all(value.rule for value in values):
+        return False
+    words = _WORD.findall(leaf.casefold())
+    return all(word in text for word in words) if words else bool(values) or leaf.casefold() in text.split()
+
+
+def _states(evidence: Evidence, call: Invocation) -> bool:
+    """Whether the answer states the result of `call`, whole, and nothing else."""
+    output = call.outcome.output
+    result = {key: value for key, value in output.items() if key != "error"} if isinstance(output, dict) else output
+    values = [leaf for leaf in leaves(result) if leaf.strip()]
+    if not 0 < len(values) <= MOST_LEAVES or unfounded(evidence.answer, Known(values, evidence.question)):
+        return False
+    answer = f" {' '.join(_TOKEN.findall(evidence.answer.casefold()))} "
+    return all(_told(leaf, answer, evidence.answer) for leaf in values)
+
+
+def _told(leaf: str, words: str, answer: str) -> bool:
+    """Whether the answer states one value: word for word, or as the same number or date in other digits."""
+    if f" {' '.join(_TOKEN.findall(leaf.casefold()))} " in words:
+        return True
+    values = founded_by(answer, Known([leaf]))
+    number = all(value.kind in ("number", "date") for value in founded_by(leaf, Known([leaf])))
+    return number and any(value.rule and value.kind in ("number", "date") for value in values)

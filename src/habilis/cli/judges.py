@@ -1,0 +1,108 @@
+"""What `habilis doctor` says of models as judges: what is remembered of them, or what they say of planted cases now."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from habilis.config import OFFLINE_NOTICE, Settings
+from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError
+
+if TYPE_CHECKING:
+    from habilis.core.types import Role, Standing
+    from habilis.models.judging import Trial
+    from habilis.prompts import Prompts
+
+NOT_YET = "when its word is needed first; --probe-judges asks now, up to 40 small requests to each model"
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What is known of one model in one judging role."""
+
+    state: Literal["ok", "note", "warning"]
+    text: str
+    todo: str = ""
+
+
+def judges(settings: Settings, *, probe: bool) -> Iterator[Judge]:
+    """A line for each judging role that is known, one for those that are not. `probe`: the planted cases are asked."""
+    from habilis.models.providers import plays_offline
+    from habilis.prompts import Prompts
+
+    prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+    open_trials: list[str] = []
+    by_own_rules = False
+    for trial in _trials():
+        role = prompts.render(trial.prompt, **trial.questions[0].shown).role
+        if plays_offline(settings.models.role(role)):
+            by_own_rules = True
+        elif probe:
+            yield _probed(trial, settings, prompts)
+        elif (known := _remembered(trial, role, settings, prompts)) is not None:
+            yield _line(*known)
+        else:
+            open_trials.append(trial.prompt)
+    if by_own_rules:
+        yield Judge("note", f"not tried: the {OFFLINE_NOTICE} judges by rules of its own")
+    if open_trials and settings.models.probe_judges:
+        yield Judge("note", f"{', '.join(open_trials)}: not tried yet, but {NOT_YET}")
+    elif open_trials:
+        yield Judge("warning", f"{', '.join(open_trials)}: believed untried (models.probe_judges is off)")
+
+
+def _trials() -> tuple[Trial[Any], ...]:
+    from habilis.agents.answering import GROUNDED
+    from habilis.agents.reviewing import REVIEW
+    from habilis.agents.verdicts import VERDICT
+    from habilis.evolution.curator.cluster import TWIN
+    from habilis.evolution.scoring.judge import ANSWER_TRIAL, SET_TRIAL
+    from habilis.tools.replay import FIXED
+
+    return (REVIEW, GROUNDED, VERDICT, FIXED, TWIN, ANSWER_TRIAL, SET_TRIAL)
+
+
+def _remembered(trial: Trial[Any], role: Role, settings: Settings, prompts: Prompts) -> tuple[Standing, float] | None:
+    from habilis.models.judging import remembered
+    from habilis.models.providers import address
+
+    model = settings.models.role(role)
+    if model.provider == "local":
+        return remembered(trial, prompts, f"local:{model.model}", None)
+    return remembered(trial, prompts, address(model), model.model)
+
+
+def _probed(trial: Trial[Any], settings: Settings, prompts: Prompts) -> Judge:
+    """Ask the planted cases now; what comes of it is remembered."""
+    try:
+        return _line(asyncio.run(_asked(trial, settings, prompts)), None)
+    except (BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError, OSError) as error:
+        return Judge("warning", f"{trial.prompt}: could not be tried: {error}", "see the line of the model")
+
+
+async def _asked(trial: Trial[Any], settings: Settings, prompts: Prompts) -> Standing:
+    from habilis.models.chat import Models
+    from habilis.models.judging import standing_of
+    from habilis.models.tape import Tape
+    from habilis.models.usage import Budget
+
+    with tempfile.TemporaryDirectory(prefix="habilis-doctor-") as folder:
+        tape = Tape(Path(folder) / "tape.jsonl")
+        models = Models(settings.models, tape=tape, emit=lambda event: None, budget=Budget(None, None))
+        try:
+            return await standing_of(trial, models, prompts, anew=True)
+        finally:
+            await models.aclose()
+
+
+def _line(standing: Standing, at: float | None) -> Judge:
+    when = "now" if at is None else f"{dt.datetime.fromtimestamp(at, dt.UTC):%Y-%m-%d}"
+    text = f"{standing.role}: {standing.model} {standing.said}, tried {when}"
+    if standing.tells:
+        return Judge("ok", text)
+    return Judge("warning", text, "its word decides nothing; name another model for its role, models.judge.model say")

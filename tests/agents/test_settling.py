@@ -1,0 +1,118 @@
+"""What a user would lose: a claim that rules accept without a judge, though another look would have refused it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from habilis.agents.rules import Evidence, refusal
+from habilis.agents.settling import settled
+from habilis.core.types import CallOutcome, Invocation, TaskFile, ToolCard
+
+
+def called(
+    output: Any, tool: str = "t", attempt: int = 1, opened: tuple[str, ...] = (), **arguments: Any
+) -> Invocation:
+    outcome = CallOutcome(output=output, opened=opened)
+    return Invocation(
+        call_id="c",
+        tool=tool,
+        outcome=outcome,
+        arguments=arguments,
+        text=str(output),
+        attempt=attempt,
+        verdict="success",
+    )
+
+
+def why(
+    question: str, answer: str, *calls: Invocation, does: str, files: tuple[str, ...] = (), written: bool = True
+) -> str:
+    """Why rules accept `answer`; empty where they do not, or where a rule refuses it before."""
+    named = [TaskFile(path=f"/data/{name}", named=f"/data/{name}") for name in files]
+    evidence = Evidence(answer, question, calls, 1, files=named)
+    if refusal(evidence):
+        return ""
+    card = ToolCard(name="t", description=does)
+    return settled(evidence, lambda name: card if written else None)
+
+
+SUM = "What is the sum of 13, 25 and 39?"
+ADDS = "Adds numbers."
+TOTAL = called({"result": 77, "error": None}, numbers=[13, 25, 39])
+
+
+def test_one_result_of_a_tool_written_for_the_question_is_settled() -> None:
+    assert why(SUM, "The sum is 77.", TOTAL, does=ADDS)
+    assert why(SUM, "77", TOTAL, TOTAL, does=ADDS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "calls", "does", "written"),
+    [
+        ("The sum is 77.", [TOTAL], ADDS, False),
+        ("The sum is 77.", [TOTAL], "Computes the average of numbers.", True),
+        ("The sum is 77, or 80.", [TOTAL], ADDS, True),
+        ("The sum is 39.", [TOTAL], ADDS, True),
+        ("It was computed with care.", [TOTAL], ADDS, True),
+        ("The sum is 38.", [called({"result": 38}, numbers=[13, 25])], ADDS, True),
+        ("The sum is 86.", [called({"result": 86}, numbers=[13, 25, 48])], ADDS, True),
+        ("The sum is 77.", [TOTAL, called({"result": 64}, numbers=[25, 39])], ADDS, True),
+        ("The sum is 77.", [], ADDS, True),
+        ("The sum is 77.", [TOTAL.model_copy(update={"attempt": 2})], ADDS, True),
+        ("It is so.", [called({"result": True}, numbers=[13, 25, 39])], ADDS, True),
+    ],
+    ids=[
+        "a library's tool",
+        "another operation",
+        "another value too",
+        "a value of the question",
+        "no value",
+        "not all of the question",
+        "an invented argument",
+        "two results",
+        "no call",
+        "of another attempt",
+        "a bare yes",
+    ],
+)
+def test_what_is_less_or_more_than_that_is_not(answer: str, calls: list[Invocation], does: str, written: bool) -> None:
+    assert why(SUM, answer, *calls, does=does, written=written) == ""
+
+
+def rents(result: Any, opened: bool = True, **arguments: Any) -> Invocation:
+    given = {"path": "/data/flats.csv", "column": "rent", "city": "Aarhus", **arguments}
+    return called({"result": result}, opened=("/data/flats.csv",) if opened else (), **given)
+
+
+HIGHEST = "What is the highest rent in Aarhus in flats.csv?"
+FINDS = "Finds the highest value of a column for one city."
+
+
+def test_a_file_that_the_call_opened_and_columns_that_the_question_names() -> None:
+    assert why(HIGHEST, "The highest rent in Aarhus is 9,150.", rents(9150), does=FINDS, files=("flats.csv",))
+    assert why(HIGHEST, "It is 9150.25.", rents(9150.2512), does=FINDS, files=("flats.csv",))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [rents(9150, opened=False), rents(9150, city="Odense"), rents(9150, column="deposit"), rents(9150, top=3)],
+    ids=["not opened", "another city", "another column", "a number that nobody gave"],
+)
+def test_the_same_on_something_else_is_not_settled(call: Invocation) -> None:
+    assert why(HIGHEST, "The highest rent in Aarhus is 9150.", call, does=FINDS, files=("flats.csv",)) == ""
+
+
+def test_a_list_is_settled_when_all_of_it_is_told() -> None:
+    names, question = called({"result": ["Ada", "Bea"]}, text="Ada Bea"), "Which names are in 'Ada Bea'?"
+    assert why(question, "Ada and Bea", names, does="Lists the names in a text.")
+    assert why(question, "Ada", names, does="Lists the names in a text.") == ""
+
+
+def test_dates_may_be_written_in_another_way() -> None:
+    question = "How many days are there from 15 March 2026 to 2 November 2026?"
+    call = called({"days": 232}, first="2026-03-15", last="2026-11-02")
+    assert why(question, "There are 232 days.", call, does="Counts the days between two dates.")
+    other = called({"days": 233}, first="2026-03-14", last="2026-11-02")
+    assert why(question, "There are 233 days.", other, does="Counts the days between two dates.") == ""
