@@ -26,13 +26,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from habilis.core.digests import digest
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usage
-from habilis.models.wire import Cleaned, Plain
+from habilis.models.wire import Cleaned, Plain, contrast
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 AGENTS = "tools"
@@ -363,9 +363,8 @@ class Tape:
             return f"{where}: the tape holds no further call of this role"
         for place, (now, then) in enumerate(zip(digests, near.messages, strict=False), 1):
             if now != then:
-                return f"{where}: message {place} differs; " + _contrast(
-                    self._messages.get(then), request.messages[place - 1]
-                )
+                seen = contrast(self._messages.get(then), request.messages[place - 1])
+                return f"{where}: message {place} differs; {seen}"
         if len(digests) != len(near.messages):
             return f"{where}: {len(digests)} messages now, {len(near.messages)} then"
         return f"{where}: same messages, but other tools or another form of answer"
@@ -385,21 +384,3 @@ def _entry(line: Plain) -> Entry:
         final=line.get("final", False),
         usage=Usage.model_validate(line.get("usage", {})),
     )
-
-
-def _contrast(then: Plain | None, now: Plain) -> str:
-    before, after = _flat(then), _flat(now)
-    start = next(
-        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
-    )
-    begin = max(0, start - 30)
-    return f"then …{before[begin : start + 60]!r}, now …{after[begin : start + 60]!r}"
-
-
-def _flat(message: Any) -> str:
-    if message is None:
-        return ""
-    if isinstance(message.get("content"), str):
-        rest = {key: value for key, value in message.items() if key not in ("content", "type")}
-        return f"{message['type']}: {message['content']}" + (f" {json.dumps(rest, ensure_ascii=False)}" if rest else "")
-    return json.dumps(message, ensure_ascii=False)

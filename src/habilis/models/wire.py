@@ -108,3 +108,22 @@ def reply_from(plain: Plain) -> AIMessage:
         additional_kwargs=dict(plain.get("kwargs", {})),
         response_metadata=dict(plain.get("metadata", {})),
     )
+
+
+def contrast(then: Plain | None, now: Plain) -> str:
+    """Where two messages begin to differ, with a few words of each."""
+    before, after = _flat(then), _flat(now)
+    start = next(
+        (i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), min(len(before), len(after))
+    )
+    begin = max(0, start - 30)
+    return f"then …{before[begin : start + 60]!r}, now …{after[begin : start + 60]!r}"
+
+
+def _flat(message: Any) -> str:
+    if message is None:
+        return ""
+    if isinstance(message.get("content"), str):
+        rest = {key: value for key, value in message.items() if key not in ("content", "type")}
+        return f"{message['type']}: {message['content']}" + (f" {json.dumps(rest, ensure_ascii=False)}" if rest else "")
+    return json.dumps(message, ensure_ascii=False)

@@ -10,17 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, Field
 
+from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import ToolCard
 from habilis.evolution.curator.collect import Collected, stem
-from habilis.models.judging import Case, Trial
+from habilis.models.judging import Case, Trial, standing_of
 from habilis.models.judging.planted_twins import TOOLS, TWINS
 from habilis.tools.aliases import kinds, signature
 from habilis.tools.library import Tool
 from habilis.tools.library.catalogue import Listed
 from habilis.tools.retrieval import BM25Retriever
+
+if TYPE_CHECKING:
+    from habilis.models.chat import Models
+    from habilis.prompts import Prompts
 
 NEIGHBOURS = 5
 """Near neighbours of one new tool that a model is asked about."""
@@ -46,6 +52,23 @@ def _joins(reply: ClustersReply, case: Case) -> bool:
 TWIN = Trial("cluster", ClustersReply, TWINS, _joins)
 Ask = Callable[[Sequence[Mapping[str, str]]], Awaitable[ClustersReply]]
 """Asks the model about tools as the prompt `cluster` shows them."""
+
+
+def asking(models: Callable[[], Models], prompts: Prompts) -> Ask:
+    """Asks the model that `models` gives, if planted pairs show that its word tells twins apart."""
+
+    async def ask(rows: Sequence[Mapping[str, str]]) -> ClustersReply:
+        from langchain_core.messages import HumanMessage, SystemMessage
+
+        prompt = prompts.render("cluster", tools=list(rows))
+        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        standing = await standing_of(TWIN, models(), prompts)
+        if not standing.tells:
+            raise ModelReplyUnusable(f"{standing.model} {standing.said}")
+        label = "cluster tools"
+        return await models().structured(prompt.role, messages, ClustersReply, purpose="review", label=label)
+
+    return ask
 
 
 @dataclass(frozen=True)

@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event
 from habilis.core.types import Usage
-from habilis.evolution.curator.cluster import TWIN, Ask, Clusters, ClustersReply, cluster, same_words
+from habilis.evolution.curator.cluster import Clusters, asking, cluster, same_words
 from habilis.evolution.curator.collect import Collected, collect
 from habilis.evolution.curator.merge import Decided, Made, Merge, Merger
 from habilis.evolution.curator.publish import Decisions, check_conserved, fill
 from habilis.evolution.curator.retire import failing
 from habilis.evolution.journal import Journal
 from habilis.evolution.words import Finished, Point, StepReport
-from habilis.models.judging import standing_of
 from habilis.prompts import Prompts
 from habilis.rundir import read_jsonl
 from habilis.tools.capabilities.grants import Grants
@@ -215,7 +214,11 @@ class _Step:
         """Groups of tools that may do the same, whether all of them pass the gate or not."""
         if self._entry("clustered") is not None:
             return Clusters(())
-        return await cluster(collected, self._ask() if self._curator._may_ask else None, left_out=set(retired))
+        return await cluster(
+            collected,
+            asking(self._asked_models, self._curator._prompts) if self._curator._may_ask else None,
+            left_out=set(retired),
+        )
 
     def _clustered(self, found: Clusters) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
         """Groups of tools to be tried as one, and what is to be said about how they were found."""
@@ -349,21 +352,6 @@ class _Step:
             return await merger.make(group, smith, origin)
         except (ModelUnreachable, ModelReplyUnusable, BudgetReached) as error:
             return f"the writer cannot be asked: {error}"
-
-    def _ask(self) -> Ask:
-        async def ask(rows: Sequence[Mapping[str, str]]) -> ClustersReply:
-            from langchain_core.messages import HumanMessage, SystemMessage
-
-            prompt = self._curator._prompts.render("cluster", tools=list(rows))
-            messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-            models = self._asked_models()
-            standing = await standing_of(TWIN, models, self._curator._prompts)
-            if not standing.tells:
-                raise ModelReplyUnusable(f"{standing.model} {standing.said}")
-            label = "cluster tools"
-            return await models.structured(prompt.role, messages, ClustersReply, purpose="review", label=label)
-
-        return ask
 
     def _asked_models(self) -> Models:
         """The models of this step, on a tape of its own: asked again after a kill, they answer from it."""
