@@ -6,6 +6,7 @@ Only what a provider is sent goes into a request's digest: no run ids, no usage,
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from typing import Any
 
