@@ -21,10 +21,10 @@ from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreacha
 from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, ModelRetry, Notice
 from habilis.core.masker import MASKER
 from habilis.core.types import Role, ToolSpec, Usage
+from habilis.demo import MODEL_NAME
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
 from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
-from habilis.models.offline import MODEL_NAME
 from habilis.models.providers import address
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.models.tape import AGENTS, Entry, Request, Slot, Tape

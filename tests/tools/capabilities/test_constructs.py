@@ -82,7 +82,7 @@ def test_a_tool_that_says_where_it_reaches_may_reach() -> None:
 def tool_sources() -> Iterator[tuple[str, str]]:
     """Every tool in this tree: what the offline model writes, and whole ones in tests, examples and benchmarks. Those
     of the sandbox's tests are meant to be bad."""
-    for path in sorted((ROOT / "src/habilis/models/offline/sources").glob("*.txt")):
+    for path in sorted((ROOT / "src/habilis/demo/sources").glob("*.txt")):
         yield path.name, Template(path.read_text()).safe_substitute(contract="", summary="").replace("$", "")
     for folder in ("tests", "examples", "benchmarks"):
         for path in sorted((ROOT / folder).rglob("*.py")):

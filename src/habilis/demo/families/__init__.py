@@ -1,0 +1,42 @@
+"""The families of questions, in the order in which they are asked; each reads a phrase wholly or not at all."""
+
+from __future__ import annotations
+
+from habilis.demo.families.arithmetic import Arithmetic
+from habilis.demo.families.codes import Codes
+from habilis.demo.families.dates import Dates
+from habilis.demo.families.distances import Distances
+from habilis.demo.families.documents import Documents
+from habilis.demo.families.groups import Groups
+from habilis.demo.families.integers import Integers
+from habilis.demo.families.lists import Lists
+from habilis.demo.families.logs import Logs
+from habilis.demo.families.numerals import Numerals
+from habilis.demo.families.pages import Pages
+from habilis.demo.families.patterns import Patterns
+from habilis.demo.families.rates import Rates
+from habilis.demo.families.tables import Tables
+from habilis.demo.families.texts import Texts
+from habilis.demo.families.units import Units
+from habilis.demo.world import Family
+
+ALL: tuple[Family, ...] = (
+    Dates(),
+    Units(),
+    Codes(),
+    Numerals(),
+    Distances(),
+    Lists(),
+    Integers(),
+    Arithmetic(),
+    Rates(),
+    Patterns(),
+    Logs(),
+    Pages(),
+    Texts(),
+    Documents(),
+    Groups(),
+    Tables(),
+)
+
+__all__ = ["ALL"]
