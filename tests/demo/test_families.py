@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from habilis.core.types import CallError
 from habilis.demo import MODEL_NAME
-from habilis.demo.families.units import UNITS
-from habilis.demo.operations import fields_of, request_for, source_for
+from habilis.demo.families.units import MEASURES
+from habilis.demo.operations import fields_of, request_for
+from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
 from habilis.tools.host import Runnable, ToolHost
 
@@ -289,7 +290,7 @@ def tool(request):
     return lambda key: known.setdefault(key, made(Loaded, key))
 
 
-ALIKE = [[name for *_, names in units for name in names.split("|")] for units in UNITS.values()]
+ALIKE = [[name for name, kind in MEASURES.items() if kind == one] for one in dict.fromkeys(MEASURES.values())]
 PAIRS = st.sampled_from(ALIKE).flatmap(lambda names: st.tuples(st.sampled_from(names), st.sampled_from(names)))
 ONE_LINE = st.text(st.characters(exclude_categories=["Cs"]), max_size=60)
 SHORT = st.text("abc", max_size=8)

@@ -16,8 +16,8 @@ from habilis.demo.operations import (
     recognise,
     request_for,
     result_of,
-    source_for,
 )
+from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
 from habilis.tools.contract import read_contract
 

@@ -7,12 +7,9 @@ otherwise, or one already in the library, is recognised and called rightly.
 from __future__ import annotations
 
 import hashlib
-import pprint
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import resources
-from string import Template
 from typing import Any, Literal
 
 from habilis.core.types import Effects
@@ -20,15 +17,8 @@ from habilis.demo.language import QUOTED, words
 
 SlotType = Literal["string", "integer", "number", "boolean", "array_of_strings", "array_of_numbers", "object"]
 
-_ANNOTATIONS: dict[str, str] = {
-    "string": "str",
-    "integer": "int",
-    "number": "int | float",
-    "boolean": "bool",
-    "array_of_strings": "list[str]",
-    "array_of_numbers": "list[int | float]",
-    "object": "dict",
-}
+View = Literal["value", "length", "names"]
+"""What of a result is asked for: itself, how long it is, or the names in it without what stands behind them."""
 
 
 @dataclass(frozen=True)
@@ -52,20 +42,15 @@ class Wording:
 
 
 @dataclass(frozen=True)
-class Example:
-    """What a tool is tried with: values by role and small files of its own."""
-
-    values: Mapping[str, Any]
-    files: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
 class Operation:
     """One job that a tool can do.
 
     `description` may hold `{word}`. A tool is known by `marks`, each of which must be found in its name and
-    description, and `bars`, which must not. `naive` and `robust` name source templates; `fill` completes them.
-    `finding` says the result in words, from the values by role and the written `{value}`.
+    description, and `bars`, which must not. `example` is what a tool is tried with, values by role, with small `files`
+    of its own. `finding` says the result in words, from the values by role and the written `{value}`. `code` is the
+    Python expression of the result, behind `checks` (what is wrong, what is said then) and statements that `prepare`;
+    `$role` is an argument. `asked` are patterns of questions, whose groups are roles; `default` are values of roles
+    that a question may leave out. `fill` completes the constants that the code needs.
     """
 
     key: str
@@ -74,13 +59,20 @@ class Operation:
     output: Slot
     wordings: tuple[Wording, ...]
     marks: tuple[str, ...]
-    example: Example
+    example: Mapping[str, Any]
     finding: str
-    naive: str
-    robust: str
+    code: str
     bars: str = ""
-    effects: Effects = "pure"
+    files: Mapping[str, str] = field(default_factory=dict)
+    checks: tuple[tuple[str, str], ...] = ()
+    prepare: tuple[str, ...] = ()
+    asked: tuple[tuple[View, str], ...] = ()
+    default: Mapping[str, str] = field(default_factory=dict)
     fill: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def effects(self) -> Effects:
+        return "reads" if any(slot.role == "path" for slot in self.inputs) else "pure"
 
     @property
     def gives_number(self) -> bool:
@@ -94,14 +86,6 @@ class Fields:
 
     inputs: Mapping[str, str]
     output: str
-
-
-def worded(slots: Sequence[Slot], *names: tuple[str, str, str]) -> tuple[Wording, ...]:
-    """Wordings as (when, tool name, noun); each calls every field by another of its names, in turn."""
-    return tuple(
-        Wording(when, name, noun, {slot.role: slot.names[i % len(slot.names)] for slot in slots})
-        for i, (when, name, noun) in enumerate(names)
-    )
 
 
 def wording_for(operation: Operation, question: str) -> Wording:
@@ -175,28 +159,6 @@ def fields_of(operation: Operation, inputs: Sequence[str], outputs: Sequence[str
     return Fields(assigned, results[0]) if assigned is not None and len(results) == 1 else None
 
 
-def source_for(
-    operation: Operation,
-    name: str,
-    description: str,
-    fields: Fields,
-    *,
-    robust: bool,
-    more: Mapping[str, Any] | None = None,
-) -> str:
-    """The whole module of a tool: contract, then the template of its naive or its robust version.
-
-    `more` are further entries of its `__TOOL_META__`.
-    """
-    template = _template(operation.robust if robust else operation.naive)
-    values = {f"in_{role}": f"input.{own}" for role, own in fields.inputs.items()}
-    values |= {"out": fields.output, "summary": _one_line(description), **operation.fill}
-    values["contract"] = _contract(operation, name, description, fields, more or {})
-    for _ in range(3):  # what is filled in may hold placeholders of its own
-        template = Template(template).safe_substitute(values)
-    return template
-
-
 def result_of(operation: Operation, output: Mapping[str, Any]) -> Any:
     """The result in a tool's output, whatever its field is called; None when there is none."""
     values = {key: value for key, value in output.items() if key != "error"}
@@ -204,43 +166,3 @@ def result_of(operation: Operation, output: Mapping[str, Any]) -> Any:
         if name in values:
             return values[name]
     return None
-
-
-def _contract(operation: Operation, name: str, description: str, fields: Fields, more: Mapping[str, Any]) -> str:
-    example = {fields.inputs[role]: value for role, value in operation.example.values.items()}
-    entry: dict[str, Any] = {"arguments": example}
-    if operation.example.files:
-        entry["files"] = dict(operation.example.files)
-    meta = {
-        "name": name,
-        "description": description,
-        "dependencies": [],
-        "effects": operation.effects,
-        "examples": [entry],
-        **more,
-    }
-    inputs = [
-        f'    {fields.inputs[slot.role]}: {_ANNOTATIONS[slot.type]} = Field(description="{slot.description}")'
-        for slot in operation.inputs
-    ]
-    result = _ANNOTATIONS[operation.output.type]
-    return "\n".join(
-        [
-            f"__TOOL_META__ = {pprint.pformat(meta, width=110, sort_dicts=False)}",
-            "\n\nclass InputModel(BaseModel):",
-            *inputs,
-            "\n\nclass OutputModel(BaseModel):",
-            f'    {fields.output}: {result} | None = Field(default=None, description="{operation.output.description}")',
-            "    error: str | None = None",
-        ]
-    )
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.replace('"""', "'''").replace("\\", "/").split())
-
-
-def _template(name: str) -> str:
-    folder = resources.files("habilis.demo") / "sources"
-    text = (folder / f"{name}.py.txt").read_text(encoding="utf-8")
-    return re.sub(r"^# include: (\w+)$", lambda match: _template(match[1]).rstrip(), text, flags=re.MULTILINE)

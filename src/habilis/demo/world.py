@@ -6,10 +6,10 @@ import csv
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from habilis.demo.language import number, same_name
-from habilis.demo.operations import Operation
+from habilis.demo.operations import Operation, View
 from habilis.demo.reading import SeenFile
 
 MARK = "@F"
@@ -18,10 +18,6 @@ MARK = "@F"
 
 class CannotAnswerError(Exception):
     """The question is understood, but something that it needs is not there; the text says what, for people."""
-
-
-View = Literal["value", "length", "names"]
-"""What of a result is asked for: itself, how long it is, or the names in it without what stands behind them."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +88,7 @@ class World:
             return None
         if found:
             file = self.mentioned(int(found[0]))
-            rest = re.sub(
-                rf",? ?(?:(?:in|of|from|inside|within|using|for|on|at|by|to) )?{MARK}[0-9]+(?:'s)?,?", " ", phrase
-            )
-            return (" ".join(rest.split()), file) if _ends(file.named, endings) else None
+            return (without_file(phrase), file) if _ends(file.named, endings) else None
         fitting = [file for file in self.files if _ends(file.named, endings)]
         if len(fitting) == 1:
             return phrase, fitting[0]
@@ -108,6 +101,12 @@ class World:
         exact = [file for file in self.files if file.named == mention]
         alike = [file for file in self.files if file.named.rsplit("/")[-1] == mention.rsplit("/")[-1]]
         return next(iter([*exact, *alike]), SeenFile(mention))
+
+
+def without_file(phrase: str) -> str:
+    """`phrase` without its mention of a file."""
+    at = r"(?:in|of|from|inside|within|using|for|on|at|by|to) "
+    return " ".join(re.sub(rf",? ?(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?", " ", phrase).split())
 
 
 def columns(file: SeenFile) -> list[str]:

@@ -12,8 +12,9 @@ from habilis.core.parsing import syntax_tree
 from habilis.demo import MODEL_NAME
 from habilis.demo.executing import SETUP
 from habilis.demo.language import words
-from habilis.demo.operations import Fields, Operation, fields_of, recognise, source_for
+from habilis.demo.operations import Fields, Operation, fields_of, recognise
 from habilis.demo.reading import Seen, all_sections, loads
+from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
 
 

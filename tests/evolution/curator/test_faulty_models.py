@@ -9,7 +9,8 @@ import pytest
 
 from habilis.config import load_settings
 from habilis.demo.faults import OF_CLUSTERS, OF_MERGES
-from habilis.demo.operations import Fields, source_for
+from habilis.demo.operations import Fields
+from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
 from habilis.evolution.curator import Curator
 from habilis.evolution.words import StepReport

@@ -7,7 +7,6 @@ from habilis.demo.families.codes import Codes
 from habilis.demo.families.dates import Dates
 from habilis.demo.families.distances import Distances
 from habilis.demo.families.documents import Documents
-from habilis.demo.families.groups import Groups
 from habilis.demo.families.integers import Integers
 from habilis.demo.families.lists import Lists
 from habilis.demo.families.logs import Logs
@@ -35,7 +34,6 @@ ALL: tuple[Family, ...] = (
     Pages(),
     Texts(),
     Documents(),
-    Groups(),
     Tables(),
 )
 

@@ -7,30 +7,11 @@ import re
 from dataclasses import dataclass, field
 
 from habilis.core.parsing import expression_tree
+from habilis.demo.declared import operations_of, read_family
 from habilis.demo.language import DATE, NUMBER
-from habilis.demo.operations import Example, Operation, Slot, Wording
 from habilis.demo.world import Call, Filled, World
 
-EXPRESSION = Operation(
-    key="arithmetic",
-    description="{word} an arithmetic expression with + - * / ** %, parentheses, sqrt() and cbrt().",
-    inputs=(
-        Slot(
-            "expression", "string", "the expression, for example (2 + 3) * 4", ("expression", "formula", "calculation")
-        ),
-    ),
-    output=Slot("result", "number", "the value of the expression", ("result", "value", "answer")),
-    wordings=(
-        Wording("calculate|compute", "calculate_expression", "Calculates", {"result": "value"}),
-        Wording("percent|%", "compute_arithmetic_formula", "Computes", {"expression": "formula"}),
-        Wording("", "evaluate_arithmetic_expression", "Evaluates"),
-    ),
-    marks=("arithmetic|mathematical", "expression|formula"),
-    example=Example({"expression": "(2 + 3) * 4"}),
-    finding="the expression {expression} has the value {value}",
-    naive="arithmetic",
-    robust="arithmetic",
-)
+(EXPRESSION,) = operations_of(read_family("arithmetic"))
 
 _PHRASE_ENDS = (
     r"(?=\s+(?:times|plus|minus|divided by|multiplied by|mod|modulo|squared|cubed|to the power|raised to|[-+*/×÷^·])\s"

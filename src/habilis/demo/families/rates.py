@@ -5,37 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from habilis.demo.declared import operations_of, read_family
 from habilis.demo.language import NUMBER, core, number
-from habilis.demo.operations import Example, Operation, Slot, worded
 from habilis.demo.world import Call, World
-
-AMOUNT = Slot("amount", "number", "the amount to convert", ("amount", "quantity", "given_amount"))
-PER = Slot("per", "number", "how much, in the amount's own unit, the rate is given for",
-           ("rate_base", "per_quantity", "base_quantity"))  # fmt: skip
-GIVES = Slot("gives", "number", "what that much comes to, in the wanted unit", ("rate_value", "price", "equivalent"))
-RESULT = Slot("total", "number", "what the amount comes to", ("converted_amount", "total", "result"))
-
-AT_RATE = Operation(
-    key="amount_at_rate",
-    description="{word} an amount at a given rate: the amount times what the rate's base comes to, divided by that"
-    " base.",
-    inputs=(AMOUNT, PER, GIVES),
-    output=RESULT,
-    wordings=worded(
-        (AMOUNT, PER, GIVES, RESULT),
-        ("exchange", "convert_at_exchange_rate", "Converts"),
-        ("costs?|price|pay|buy|spend|afford", "compute_cost_at_unit_price", "Computes the price of"),
-        ("convert|change", "apply_conversion_rate", "Converts"),
-        ("", "apply_given_rate", "Converts"),
-        ("", "scale_amount_by_rate", "Scales"),
-    ),
-    marks=("amount", "rate"),
-    bars="unit of measure|file|growth|interest|error rate",
-    example=Example({"amount": 10, "per": 1, "gives": 1.5}),
-    finding="at {gives} for {per}, {amount} comes to {value}",
-    naive="amount_at_rate",
-    robust="amount_at_rate",
-)
 
 _MONEY = {
     "$": "dollar", "usd": "dollar", "us dollar": "dollar", "buck": "dollar", "€": "euro", "eur": "euro", "£": "pound",
@@ -72,7 +44,7 @@ class _Rate:
 class Rates:
     """Family of amounts at a rate that stands in the same question."""
 
-    operations = (AT_RATE,)
+    operations = operations_of(read_family("rates"))
 
     def read(self, phrase: str, world: World) -> Call | None:
         for rate_text, ask in _divided(phrase):
@@ -86,7 +58,7 @@ class Rates:
             if amount.unit == value.unit and base.unit != value.unit:
                 base, value = value, base
             if amount.unit == base.unit and base.amount:
-                return Call(AT_RATE, {"amount": amount.amount, "per": base.amount, "gives": value.amount})
+                return Call(self.operations[0], {"amount": amount.amount, "per": base.amount, "gives": value.amount})
         return None
 
 
