@@ -1,8 +1,8 @@
 """Tools as `families/*.toml` declare them: what a question looks like, what is called, what the code is.
 
-A file has `family` (endings of its files, marks and bars of all its tools), `files` for examples, `slots`
-(`role = [type, description, *names]`; `role.other` is another slot for that role), `words` for its patterns, and a
-table for each tool:
+A file has `family` (endings of its files; marks and bars for all its tools, `takes`, `gives` and `example` for most),
+`files` for examples, `slots` (`role = [type, description, *names]`; `role.other` is another slot for that role),
+`words` for its patterns, and a table for each tool:
 
 - `does`: its description, with `{word}` where wordings differ; `takes`, `gives`: its slots
 - `named`: name of a tool → the words of a question that ask for this name, or these and `{word}`
@@ -67,10 +67,11 @@ def _filled(value: Any, macros: Table) -> Any:
 
 def _operation(key: str, tool: Table, file: Table) -> Operation:
     family, files = file.get("family", {}), file.get("files", {})
-    inputs = tuple(_slot(role, file["slots"][role]) for role in tool["takes"])
-    output = _slot("outcome", tool["gives"])
-    example = dict(tool.get("example", {}))
-    if "path" in tool["takes"]:
+    takes = tool.get("takes", family.get("takes"))
+    inputs = tuple(_slot(role, file["slots"][role]) for role in takes)
+    output = _slot("outcome", tool.get("gives", family.get("gives")))
+    example = dict(tool.get("example", family.get("example", {})))
+    if "path" in takes:
         example = {"path": next(iter(files)), **example}
     return Operation(
         key=key,

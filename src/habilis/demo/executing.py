@@ -22,8 +22,8 @@ from habilis.demo.form import Form, written
 from habilis.demo.language import number
 from habilis.demo.operations import Operation, assign, recognise, result_of
 from habilis.demo.reading import Seen, first_object, loads, text_of
-from habilis.demo.understanding import Ref, Step, Text, Unclear, Understood, all_operations
-from habilis.demo.world import viewed
+from habilis.demo.understanding import Unclear, Understood, all_operations
+from habilis.demo.world import Call, Filled, Ref, viewed
 
 SETUP = "To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL for any OpenAI-compatible server."
 CONCLUSION = "Conclusion:"
@@ -182,14 +182,14 @@ def _choose(tools: Sequence[_Bound], failed: Sequence[_Made]) -> _Bound | None:
     return min(tools, key=lambda tool: sum(one.tool == tool.name for one in failed), default=None)
 
 
-def _filled(step: Step, state: _State) -> dict[str, Any] | None:
+def _filled(step: Call, state: _State) -> dict[str, Any] | None:
     """The step's values with earlier results in place; None while one of them is not there yet."""
     values: dict[str, Any] = {}
     for role, value in step.values.items():
-        refs = value.refs if isinstance(value, Text) else (value,) if isinstance(value, Ref) else ()
+        refs = value.calls if isinstance(value, Filled) else (value,) if isinstance(value, Ref) else ()
         if any(ref.step not in state.results for ref in refs):
             return None
-        if isinstance(value, Text):
+        if isinstance(value, Filled):
             values[role] = value.text.format(*(_plain(state.results[ref.step]) for ref in refs))
         else:
             values[role] = _exact(state.results[value.step]) if isinstance(value, Ref) else value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -86,7 +87,7 @@ class Faults:
         """The fault of the reply to a merge prompt, '' for a good one."""
         return self._drawn(tuple(OF_MERGES), seen)
 
-    def cluster(self, seen: Seen, good: dict[str, Any]) -> dict[str, Any]:
+    def cluster(self, seen: Seen, good: Mapping[str, Any]) -> Mapping[str, Any]:
         """The good reply, spoilt."""
         clusters = [list(one["tools"]) for one in good["clusters"]]
         fault = self.of_cluster(seen)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
+
+from habilis.values.moments import MONTHS, moments
 
 NUMBER = r"[-+−]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:e[-+]?[0-9]{1,3})?"
 """A number as written: with thousands commas, a decimal point, an exponent."""
@@ -12,15 +13,11 @@ _WORDS = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
 ]  # fmt: skip
-_MONTHS = [
-    "january", "february", "march", "april", "may", "june",
-    "july", "august", "september", "october", "november", "december",
-]  # fmt: skip
-_MONTH = "(" + "|".join(f"{name[:3]}(?:{name[3:]})?" if len(name) > 3 else name for name in _MONTHS) + r"|sept)\.?"
+_MONTH = rf"(?:{'|'.join(sorted(MONTHS, key=len, reverse=True))})\.?"
 DATE = (
     r"(?:[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4}"
-    rf"|(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH.replace('(', '(?:', 1)},? [0-9]{{4}}"
-    rf"|{_MONTH.replace('(', '(?:', 1)} (?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?,? [0-9]{{4}})"
+    rf"|(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH},? [0-9]{{4}}"
+    rf"|{_MONTH} (?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?,? [0-9]{{4}})"
 )
 """A date with its year, in the usual ways of writing it."""
 
@@ -91,32 +88,11 @@ def numbers(text: str) -> list[int | float] | None:
 
 def date(text: str) -> str | None:
     """`text` as an ISO date; None when it is no date or when day and month cannot be told apart."""
-    text = re.sub(r"^the ", "", text.strip().lower())
-    if match := re.fullmatch(r"([0-9]{4})[-/]([0-9]{1,2})[-/]([0-9]{1,2})", text):
-        return _iso(int(match[1]), int(match[2]), int(match[3]))
-    if match := re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})", text):
-        return _iso(int(match[3]), int(match[2]), int(match[1]))
-    if match := re.fullmatch(r"([0-9]{1,2})/([0-9]{1,2})/([0-9]{4})", text):
-        first, second = int(match[1]), int(match[2])
-        if first <= 12 and second <= 12 and first != second:
-            return None
-        return _iso(int(match[3]), min(first, second), max(first, second))
-    if match := re.fullmatch(rf"([0-9]{{1,2}})(?:st|nd|rd|th)?(?: of)? {_MONTH},? ([0-9]{{4}})", text):
-        return _iso(int(match[3]), _month(match[2]), int(match[1]))
-    if match := re.fullmatch(rf"{_MONTH} (?:the )?([0-9]{{1,2}})(?:st|nd|rd|th)?,? ([0-9]{{4}})", text):
-        return _iso(int(match[3]), _month(match[1]), int(match[2]))
-    return None
-
-
-def _month(name: str) -> int:
-    return next(index for index, month in enumerate(_MONTHS, 1) if month.startswith(name[:3]))
-
-
-def _iso(year: int, month: int, day: int) -> str | None:
-    try:
-        return dt.date(year, month, day).isoformat()
-    except ValueError:
-        return None
+    text = re.sub(r"\bthe |(?<=[a-z])\.", "", text.strip(), flags=re.IGNORECASE)
+    found = [moment for moment in moments(text) if (moment.start, moment.end) == (0, len(text))]
+    days = {day.real() for moment in found for day in moment.days}
+    day = days.pop() if len(days) == 1 else None
+    return day.isoformat() if day and re.search("[0-9]{4}", text) else None
 
 
 def words(text: str) -> list[str]:

@@ -122,7 +122,7 @@ def recognise(name: str, description: str, parameters: Sequence[str], among: Ite
     fitting = [
         operation
         for operation in among
-        if all(re.search(rf"\b(?:{mark})", text) for mark in operation.marks)
+        if all(re.search(rf"\b(?:{mark})", text, re.IGNORECASE) for mark in operation.marks)
         and not (operation.bars and re.search(rf"\b(?:{operation.bars})", text))
         and assign(operation.inputs, parameters) is not None
     ]

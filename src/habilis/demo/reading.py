@@ -9,30 +9,12 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-Kind = Literal[
-    "plan",
-    "build",
-    "enhance",
-    "execute",
-    "review",
-    "verdict",
-    "fixed",
-    "summarise",
-    "extract",
-    "answer",
-    "image",
-    "judge",
-    "cluster",
-    "merge",
-    "other",
-]
-
-_SECTION = re.compile(r"^<([a-z_]+)((?: [^>\n]*)?)>\n(.*?)\n?^</\1>[ ]*$", re.MULTILINE | re.DOTALL)
-_KINDS: tuple[tuple[str, Kind], ...] = (
+_SECTION = re.compile(r"^<([a-z_]+)(?: [^>\n]*)?>\n(.*?)\n?^</\1>[ ]*$", re.MULTILINE | re.DOTALL)
+_KINDS: tuple[tuple[str, str], ...] = (
     ("tool_request", "build"),
     ("tool_code", "enhance"),
     ("candidates", "plan"),
@@ -58,11 +40,11 @@ class SeenFile:
 
 @dataclass(frozen=True)
 class Seen:
-    """A prompt as read back. `position` is its index in the messages; `parts` holds the text between its tags, of
-    each the first; `text` is the whole. `earlier` are the questions and answers that came before it, where it is a
-    turn of a conversation."""
+    """A prompt as read back. `kind` is what it asks for (`_KINDS`, merge, image or other), `position` its index in the
+    messages; `parts` holds the text between its tags, of each the first; `text` is the whole. `earlier` are the
+    questions and answers that came before it, where it is a turn of a conversation."""
 
-    kind: Kind
+    kind: str
     position: int = 0
     parts: dict[str, str] = field(default_factory=dict)
     text: str = ""
@@ -132,19 +114,13 @@ def _turns(text: str) -> list[tuple[str, str]]:
 
 
 def sections(text: str) -> dict[str, str]:
-    """Text by tag; the first of a tag counts, and `tag.attributes` holds what stands in the opening tag."""
-    found: dict[str, str] = {}
-    for match in _SECTION.finditer(text):
-        tag, attributes, inner = match.groups()
-        found.setdefault(tag, inner)
-        if attributes:
-            found.setdefault(f"{tag}.attributes", attributes.strip())
-    return found
+    """Text by tag; the first of a tag counts."""
+    return {match[1]: match[2] for match in reversed(list(_SECTION.finditer(text)))}
 
 
-def all_sections(text: str, tag: str) -> list[tuple[str, str]]:
-    """What stands in each opening tag of this name, and what between it and its end, in order."""
-    return [(match[2].strip(), match[3]) for match in _SECTION.finditer(text) if match[1] == tag]
+def all_sections(text: str, tag: str) -> list[str]:
+    """What stands between each opening tag of this name and its end, in order."""
+    return [match[2] for match in _SECTION.finditer(text) if match[1] == tag]
 
 
 def entries(text: str, first: str) -> list[dict[str, str]]:

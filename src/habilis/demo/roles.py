@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -18,7 +18,6 @@ from habilis.demo.reading import Seen, read_prompt
 from habilis.demo.understanding import Unclear, Understood, all_operations
 
 _CANDIDATE = re.compile(r"^- ([\w-]+)\(([^)]*)\): (.*)$", re.MULTILINE)
-_STRUCTURED = {"plan", "review", "verdict", "fixed", "answer", "judge", "cluster"}
 
 
 def reply(
@@ -38,51 +37,26 @@ def reply(
         return executing.next_step(seen, messages, tools)
     if seen.kind == "cluster" and faults and faults.of_cluster(seen) == "rubbish":
         return AIMessage(RUBBISH)
-    if seen.kind in _STRUCTURED:
-        return _structured(_data(seen, faults), tools, response_format)
-    return AIMessage(_text(seen, faults))
+    if seen.kind in _DATA:
+        data = _DATA[seen.kind](seen)
+        spoilt = faults.cluster(seen, data) if faults and seen.kind == "cluster" else data
+        return _structured(spoilt, tools, response_format)
+    text = _TEXTS[seen.kind](seen)
+    return AIMessage(faults.merge(seen, text) if faults and seen.kind == "merge" else text)
 
 
-def _data(seen: Seen, faults: Faults | None) -> dict[str, Any]:
-    if seen.kind == "cluster":
-        return faults.cluster(seen, cluster(seen)) if faults else cluster(seen)
-    if seen.kind == "plan":
-        return plan(seen)
-    if seen.kind == "review":
-        return judging.review(seen)
-    if seen.kind == "verdict":
-        return judging.verdicts(seen)
-    if seen.kind == "fixed":
-        return judging.fixed(seen)
-    if seen.kind == "judge":
-        return judging.ruling(seen)
-    return judging.answer(seen)
-
-
-def _text(seen: Seen, faults: Faults | None) -> str:
-    if seen.kind == "build":
-        return writing.build(seen)
-    if seen.kind == "enhance":
-        return writing.enhance(seen)
-    if seen.kind == "merge":
-        return faults.merge(seen, writing.merge(seen)) if faults else writing.merge(seen)
-    if seen.kind == "summarise":
-        return judging.summarise(seen)
-    if seen.kind == "extract":
-        return judging.extract(seen)
-    if seen.kind == "image":
-        return f"I am the {MODEL_NAME} and cannot see images. {executing.SETUP}"
-    return f"I am the {MODEL_NAME} and do not understand this request. {executing.SETUP}"
+def _cannot(what: str) -> Callable[[Seen], str]:
+    return lambda seen: f"I am the {MODEL_NAME} and {what}. {executing.SETUP}"
 
 
 def _structured(
-    data: dict[str, Any], tools: Sequence[dict[str, Any]], response_format: dict[str, Any] | None
+    data: Mapping[str, Any], tools: Sequence[dict[str, Any]], response_format: dict[str, Any] | None
 ) -> AIMessage:
     """`data` as JSON text, or as a call of the one function offered for it."""
     if len(tools) == 1 and not response_format:
         name = str(tools[0].get("function", tools[0]).get("name", ""))
-        return AIMessage("", tool_calls=[tool_call(name=name, args=data, id=f"call_{name}")])
-    return AIMessage(json.dumps(data, ensure_ascii=False))
+        return AIMessage("", tool_calls=[tool_call(name=name, args=dict(data), id=f"call_{name}")])
+    return AIMessage(json.dumps(dict(data), ensure_ascii=False))
 
 
 def plan(seen: Seen) -> dict[str, Any]:
@@ -132,3 +106,24 @@ def _candidates(text: str) -> dict[str, str]:
         if operation:
             found.setdefault(operation.key, name)
     return found
+
+
+_DATA: Mapping[str, Callable[[Seen], Mapping[str, Any]]] = {
+    "plan": plan,
+    "review": judging.review,
+    "verdict": judging.verdicts,
+    "fixed": judging.fixed,
+    "answer": judging.answer,
+    "judge": judging.ruling,
+    "cluster": cluster,
+}
+_TEXTS: Mapping[str, Callable[[Seen], str]] = {
+    "build": writing.build,
+    "enhance": writing.enhance,
+    "merge": writing.merge,
+    "summarise": judging.summarise,
+    "extract": judging.extract,
+    "image": _cannot("cannot see images"),
+    "other": _cannot("do not understand this request"),
+}
+"""What each kind of prompt is answered with."""

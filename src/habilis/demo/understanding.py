@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from habilis.demo.form import Form, peel
 from habilis.demo.language import QUOTED, core, squeeze
 from habilis.demo.operations import Operation
 from habilis.demo.reading import SeenFile
-from habilis.demo.world import MARK, Call, CannotAnswerError, Filled, View, World
+from habilis.demo.world import MARK, Call, CannotAnswerError, Filled, Ref, World
 
 LONGEST = 4000
 """Characters of a question that this model tries to understand."""
@@ -48,34 +48,11 @@ _AGAIN = re.compile(
 
 
 @dataclass(frozen=True)
-class Ref:
-    """The result of an earlier step, by its index."""
-
-    step: int
-
-
-@dataclass(frozen=True)
-class Text:
-    """A text with `{0}` … for the results of earlier steps."""
-
-    text: str
-    refs: tuple[Ref, ...]
-
-
-@dataclass(frozen=True)
-class Step:
-    """One tool call: values by role, `Ref` and `Text` where an earlier result goes in."""
-
-    operation: Operation
-    values: Mapping[str, Any]
-    view: View = "value"
-
-
-@dataclass(frozen=True)
 class Understood:
-    """The steps of a question, in an order in which they can be made; `asked` are those whose results answer it."""
+    """The calls of a question, in an order in which they can be made, `Ref` where an earlier result goes in; `asked`
+    are those whose results answer it."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[Call, ...]
     asked: tuple[int, ...]
     form: Form
 
@@ -105,7 +82,7 @@ def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[
         calls = None
     if not calls:
         return Unclear("the question is not of a kind that it knows")
-    steps: list[Step] = []
+    steps: list[Call] = []
     asked = tuple(_flatten(call, steps) for call in calls)
     return Understood(tuple(steps), asked, form)
 
@@ -206,19 +183,17 @@ def _mark_files(text: str, files: Sequence[SeenFile]) -> tuple[str, tuple[str, .
     return re.sub(f"{_SHIELD}([0-9]+){_SHIELD}", lambda match: shielded[int(match[1])], text), tuple(mentions)
 
 
-def _flatten(call: Call, steps: list[Step]) -> int:
+def _flatten(call: Call, steps: list[Call]) -> int:
     """Put `call` behind the calls that it needs; its index. Equal calls are made once."""
     values: dict[str, Any] = {}
     for role, value in call.values.items():
         if isinstance(value, Call):
             values[role] = Ref(_flatten(value, steps))
         elif isinstance(value, Filled):
-            values[role] = Text(value.text, tuple(Ref(_flatten(inner, steps)) for inner in value.calls))
+            values[role] = Filled(value.text, tuple(Ref(_flatten(inner, steps)) for inner in value.calls))
         else:
             values[role] = value
-    step = Step(call.operation, values, call.view)
-    for index, known in enumerate(steps):
-        if (known.operation.key, known.values, known.view) == (step.operation.key, step.values, step.view):
-            return index
-    steps.append(step)
-    return len(steps) - 1
+    step = Call(call.operation, values, call.view)
+    if step not in steps:
+        steps.append(step)
+    return steps.index(step)

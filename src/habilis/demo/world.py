@@ -41,11 +41,18 @@ def viewed(result: Any, view: View) -> Any:
 
 
 @dataclass(frozen=True)
+class Ref:
+    """The result of an earlier call, by its index."""
+
+    step: int
+
+
+@dataclass(frozen=True)
 class Filled:
     """A text with `{0}`, `{1}` … for the results of other calls."""
 
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[Any, ...]
 
 
 class Family(Protocol):

@@ -68,7 +68,7 @@ def merged(
 
 def merged_modules(seen: Seen) -> list[Module]:
     """The tools that a merge prompt shows, in its order; those that cannot be read are left out."""
-    return [module for _, code in all_sections(seen.text, "tool_code") if (module := read_module(code))]
+    return [module for code in all_sections(seen.text, "tool_code") if (module := read_module(code))]
 
 
 def common_operation(modules: Sequence[Module]) -> Operation | None:

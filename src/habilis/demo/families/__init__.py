@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from habilis.demo.families.arithmetic import Arithmetic
+from habilis.demo.families.asked import Asked
 from habilis.demo.families.codes import Codes
 from habilis.demo.families.dates import Dates
-from habilis.demo.families.distances import Distances
 from habilis.demo.families.documents import Documents
-from habilis.demo.families.integers import Integers
 from habilis.demo.families.lists import Lists
 from habilis.demo.families.logs import Logs
 from habilis.demo.families.numerals import Numerals
-from habilis.demo.families.pages import Pages
 from habilis.demo.families.patterns import Patterns
 from habilis.demo.families.rates import Rates
 from habilis.demo.families.tables import Tables
@@ -20,21 +18,19 @@ from habilis.demo.families.units import Units
 from habilis.demo.world import Family
 
 ALL: tuple[Family, ...] = (
-    Dates(),
-    Units(),
-    Codes(),
-    Numerals(),
-    Distances(),
-    Lists(),
-    Integers(),
+    Dates("dates"),
+    Units("units"),
+    Codes("codes"),
+    Numerals("numerals"),
+    Asked("distances"),
+    Lists("lists"),
+    Asked("integers"),
     Arithmetic(),
     Rates(),
-    Patterns(),
-    Logs(),
-    Pages(),
-    Texts(),
-    Documents(),
-    Tables(),
+    Patterns("patterns"),
+    Logs("logs"),
+    Asked("pages"),
+    Texts("texts"),
+    Documents("documents"),
+    Tables("tables"),
 )
-
-__all__ = ["ALL"]

@@ -27,20 +27,20 @@ _COUNTS = (
 class Asked:
     """Asks each pattern of each tool, in order; the first that fits wholly and whose values are all there counts."""
 
-    name: ClassVar[str]
     words: ClassVar[Mapping[str, str]] = {}
-    needs_its_file: ClassVar[bool] = False
-    """Whether the family has no question without a file of its endings at hand."""
+    """Further words for the patterns."""
 
-    def __init__(self) -> None:
-        file = read_family(self.name)
-        self.endings: tuple[str, ...] = tuple(file.get("family", {}).get("endings", ()))
+    def __init__(self, name: str) -> None:
+        file = read_family(name)
+        family = file.get("family", {})
+        self.endings: tuple[str, ...] = tuple(family.get("endings", ()))
+        self.needs_file = bool(family.get("needs_file"))
         self.operations = operations_of(file, self.words)
         self.reads = all(one.effects == "reads" for one in self.operations)
 
     def read(self, phrase: str, world: World) -> Call | None:
         at_hand = MARK in phrase or any(file.named.lower().endswith(self.endings) for file in world.files)
-        return self.asked(phrase, world) if at_hand or not self.needs_its_file else None
+        return self.asked(phrase, world) if at_hand or not self.needs_file else None
 
     def asked(self, phrase: str, world: World, file: SeenFile | None = None) -> Call | None:
         """The call that `phrase` asks for; `file` is the one that it is about, where that is known already.
@@ -51,11 +51,13 @@ class Asked:
         problem: CannotAnswerError | None = None
         for operation in self.operations:
             for view, form in operation.asked:
-                match = pattern_of(form).fullmatch(text)
+                if (match := pattern_of(form).fullmatch(text)) is None:
+                    continue
                 try:
-                    values = self.about(operation, match, phrase, world, file) if match else None
+                    values = self.about(operation, match, phrase, world, file)
                 except CannotAnswerError as error:
-                    problem, values = problem or error, None
+                    problem = problem or error
+                    continue
                 if values is not None:
                     return self.call(Call(operation, values, view), match)
         if problem:

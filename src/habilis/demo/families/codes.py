@@ -16,7 +16,6 @@ _NO_VALUE = r"it|this|that|them|these|those|text|string|word|phrase|message|sent
 class Codes(Asked):
     """Family of encodings and hashes. What is to be encoded stands in the question, quoted or as one word."""
 
-    name = "codes"
     words: ClassVar = {"FILE": rf"(?P<file>{MARK}[0-9]+)"}
 
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:

@@ -90,16 +90,13 @@ def condition(text: str, file: SeenFile) -> dict[str, Any] | None:
 
 
 def _comparison(text: str, file: SeenFile) -> dict[str, Any] | None:
+    text = re.sub(r"^([^\"'<>=!≤≥]+?) ?([<>=!≤≥]+) ?", r"\1 \2 ", text)
     for pattern, how in _COMPARISONS:
         match = re.fullmatch(
             rf"(?P<column>.+?)(?: of)? (?:{pattern}) ?(?P<value>{_QUOTED_VALUE}|{_PLAIN_VALUE})", text, re.I
         )
         if not match:
-            match = re.fullmatch(
-                rf"(?P<column>[\w ]+?) ?(?P<sign>[<>=!≤≥]+) ?(?P<value>{_QUOTED_VALUE}|{_PLAIN_VALUE})", text
-            )
-            if not match or not re.fullmatch(pattern, match["sign"]):
-                continue
+            continue
         value = match["value"]
         quoted = value[0] in "\"'"
         if not quoted and (_WORDY.search(value) or len(value.split()) > 4):

@@ -15,7 +15,6 @@ from habilis.demo.world import Call, Filled, World
 class Dates(Asked):
     """Family of dates with a year. Words such as "today" are not understood: this model has no clock."""
 
-    name = "dates"
     words: ClassVar = {"DATE": rf"(?P<date>{DATE})"}
 
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:
@@ -23,12 +22,10 @@ class Dates(Asked):
             return _moved(match)
         if operation.key == "leap_year":
             return {"year": int(match["year"])}
-        found = {slot.role: self._date(match[slot.role], world) for slot in operation.inputs}
-        if None in found.values():
-            return None
-        if "between" in match[0].lower() and all(isinstance(one, str) for one in found.values()):
-            found = dict(zip(found, sorted(found.values()), strict=True))  # between two it is never less than no days
-        return found
+        found = [self._date(match[slot.role], world) for slot in operation.inputs]
+        if "between" in match[0].lower() and all(isinstance(one, str) for one in found):
+            found.sort(key=str)  # between two dates it is never less than no days
+        return None if None in found else dict(zip([slot.role for slot in operation.inputs], found, strict=True))
 
     def call(self, call: Call, match: Match) -> Call:
         if call.operation.key == "days_between" and (match["unit"] or "").lower() == "weeks":

@@ -12,9 +12,6 @@ from habilis.demo.world import World
 class Documents(Asked):
     """Family of questions about one JSON document. A document is told by its ending."""
 
-    name = "documents"
-    needs_its_file = True
-
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:
         found = super().values(operation, match, world)
         if found and "keys" in found:

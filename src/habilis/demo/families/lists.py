@@ -19,8 +19,6 @@ _GIVEN = re.compile(
 class Lists(Asked):
     """Family of statistics of listed numbers; at least two numbers, and nothing else, must be listed."""
 
-    name = "lists"
-
     def read(self, phrase: str, world: World) -> Call | None:
         given = _GIVEN.fullmatch(phrase)
         return self.asked(f"{given['asked']} of {given['list']}" if given else phrase, world)

@@ -14,8 +14,6 @@ _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|F
 class Logs(Asked):
     """Family of log files."""
 
-    name = "logs"
-
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:
         said = match.groupdict()
         if said.get("level"):

@@ -16,8 +16,6 @@ _PREFIXES = {"0b": 2, "0o": 8, "0x": 16}
 class Numerals(Asked):
     """Family of Roman numerals and number bases."""
 
-    name = "numerals"
-
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:
         if operation.key == "convert_base":
             return _in_base(match["digits"].lower(), match.groupdict().get("source"), _base(match["target"]))

@@ -26,7 +26,6 @@ KNOWN: dict[str, str] = {
 class Patterns(Asked):
     """Family of regular expressions over one file, of any ending."""
 
-    name = "patterns"
     words: ClassVar = {"NAMED": rf"(?P<named>{'|'.join(KNOWN)})"}
 
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:

@@ -19,8 +19,15 @@ _NO_RATE = r"\b(?:degree|celsiu|fahrenheit|kelvin|percent)"
 _N = rf"(?:{NUMBER}|one|a|an)"
 _W = r"[^\W\d_]+(?:-[^\W\d_]+)?"
 _UNIT = rf"{_W}(?: {_W})?"
+_Q = rf"(?:[$€£¥] ?{NUMBER}|{_N} {_UNIT}|{_N}(?:[$€£¥])|{NUMBER})"
+_SOLD = rf"(?:(?:the |a |an )?(?P<thing>{_UNIT}) (?:costs?|is|are|sells? (?:for|at)|is sold (?:for|at)|at|for) )?"
 _COMES_TO = (
     r"(?:=|is|are|equals?|is equal to|is worth|are worth|buys?|costs?|gets(?: you)?|gives(?: you)?|trades at|makes?)"
+)
+_RATES = (
+    rf"{_SOLD}(?P<value>{_Q})(?: (?:per|for (?:one|an?|each|every)|an?|each|every)|/| /) ?(?P<unit>{_W})",
+    rf"(?:the |each |every )?(?!{_N} )(?P<unit>{_UNIT}) (?:costs?|sells? (?:for|at)) (?P<value>{_Q})(?: each| apiece)?",
+    rf"(?P<base>{_Q}) {_COMES_TO} (?P<value>{_Q})",
 )
 
 
@@ -79,28 +86,13 @@ def _rate(text: str) -> _Rate | None:
         text,
         flags=re.I,
     )
-    quantity = rf"(?:[$€£¥] ?{NUMBER}|{_N} {_UNIT}|{_N}(?:[$€£¥])|{NUMBER})"
-    sold = rf"(?:(?:the |a |an )?(?P<thing>{_UNIT}) (?:costs?|is|are|sells? (?:for|at)|is sold (?:for|at)|at|for) )?"
-    match = re.fullmatch(
-        rf"{sold}(?P<value>{quantity})(?: (?:per|for (?:one|an?|each|every)|an?|each|every)|/| /) ?(?P<unit>{_W})",
-        text,
-        re.I,
-    )
-    if match:
-        value = _quantity(match["value"])
-        return _Rate(_Quantity(1, _plain(match["unit"])), value, _plain(match["thing"] or "")) if value else None
-    match = re.fullmatch(
-        rf"(?:the |each |every )?(?P<thing>{_UNIT}) (?:costs?|sells? (?:for|at)) (?P<value>{quantity})(?: each"
-        rf"| apiece)?",
-        text,
-        re.I,
-    )
-    if match and not re.match(rf"{_N} ", match["thing"] + " ", re.I):
-        value = _quantity(match["value"])
-        return _Rate(_Quantity(1, _plain(match["thing"])), value) if value else None
-    match = re.fullmatch(rf"(?P<base>{quantity}) {_COMES_TO} (?P<value>{quantity})", text, re.I)
-    base, value = (_quantity(match["base"]), _quantity(match["value"])) if match else (None, None)
-    return _Rate(base, value) if base and value else None
+    for form in _RATES:
+        said = match.groupdict() if (match := re.fullmatch(form, text, re.I)) else {}
+        value = _quantity(said.get("value", ""))
+        base = _quantity(said["base"]) if "base" in said else _Quantity(1, _plain(said.get("unit", "")))
+        if base and value:
+            return _Rate(base, value, _plain(said.get("thing") or ""))
+    return None
 
 
 def _quantity(text: str) -> _Quantity | None:

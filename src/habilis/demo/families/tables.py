@@ -24,7 +24,6 @@ _OF_TABLES = re.compile(
 class Tables(Asked):
     """Family of questions about one table. A column must be in the header, where the prompt shows the header."""
 
-    name = "tables"
     words: ClassVar = {"ROWS": ROWS, "THINGS": THINGS}
 
     def read(self, phrase: str, world: World) -> Call | None:

@@ -13,8 +13,6 @@ MOST_LISTED = 1000
 class Texts(Asked):
     """Family of questions about the text of one file, of any ending."""
 
-    name = "texts"
-
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:
         said = match.groupdict()
         if operation.key == "occurrences":

@@ -19,11 +19,10 @@ MEASURES = {spelling: measure for measure, *_, names in _TABLE for spelling in n
 class Units(Asked):
     """Family of conversions between units of one kind; the amount may be what another tool finds."""
 
-    name = "units"
     words: ClassVar = {"UNIT": "|".join(re.escape(spelling) for spelling in sorted(MEASURES, key=len, reverse=True))}
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
         spellings = "\n".join(" ".join(row) for row in _TABLE)
         symbols = re.sub(r"\|.*", "", spellings)
         self.operations = tuple(
