@@ -58,12 +58,12 @@ class OfflineModel(BaseChatModel):
     ) -> ChatResult:
         tools = list(kwargs.get("tools") or [])
         message = reply(messages, tools, kwargs.get("response_format"), self.faults)
-        message = message.model_copy(
-            update={
-                "usage_metadata": estimate_usage(messages, tools, message),
-                "response_metadata": {"model_name": self.model_name, "finish_reason": _finish_reason(message)},
-            }
-        )
+        ended = "tool_calls" if message.tool_calls else "stop"
+        told = {
+            "usage_metadata": estimate_usage(messages, tools, message),
+            "response_metadata": {"model_name": self.model_name, "finish_reason": ended},
+        }
+        message = message.model_copy(update=told)
         return ChatResult(generations=[ChatGeneration(message=message)], llm_output={"model_name": self.model_name})
 
     async def _agenerate(
@@ -91,7 +91,3 @@ def _size(message: BaseMessage) -> int:
 
 def _bytes(text: str) -> int:
     return len(text.encode("utf-8", errors="replace"))
-
-
-def _finish_reason(message: AIMessage) -> str:
-    return "tool_calls" if message.tool_calls else "stop"

@@ -13,9 +13,9 @@ from langchain_core.messages.tool import tool_call
 from habilis.demo import MODEL_NAME, citing, executing, following, judging, writing
 from habilis.demo.clustering import cluster
 from habilis.demo.faults import RUBBISH, Faults
-from habilis.demo.operations import Operation, recognise, request_for
+from habilis.demo.operations import recognise, request_for
 from habilis.demo.reading import Seen, read_prompt
-from habilis.demo.understanding import Unclear, Understood, all_operations
+from habilis.demo.understanding import Unclear, all_operations
 
 _CANDIDATE = re.compile(r"^- ([\w-]+)\(([^)]*)\): (.*)$", re.MULTILINE)
 
@@ -70,20 +70,15 @@ def plan(seen: Seen) -> dict[str, Any]:
         guidance = f"Call {search[0]} with what the question asks about." if search else ""
         return {"required_tool_names": _reuse(search, seen), "tool_usage_guidance": guidance, "tool_requests": []}
     known = _candidates(seen.parts.get("candidates", ""))
-    reused: list[str] = []
-    requests: list[dict[str, Any]] = []
-    order: list[str] = []
-    for operation in _operations(understood):
-        name = known.get(operation.key)
-        if name:
-            reused.append(name)
-        else:
-            request = request_for(operation, following.written_out(seen))
-            requests.append(request)
-            name = str(request["name"])
-        order.append(name)
-    guidance = f"Call {', then '.join(order)}; take every argument from the question and the files."
-    return {"required_tool_names": _reuse(reused, seen), "tool_usage_guidance": guidance, "tool_requests": requests}
+    question = following.written_out(seen)
+    operations = {step.operation.key: step.operation for step in understood.steps}
+    requests = {key: request_for(one, question) for key, one in operations.items() if key not in known}
+    order = [known[key] if key in known else str(requests[key]["name"]) for key in operations]
+    return {
+        "required_tool_names": _reuse([known[key] for key in operations if key in known], seen),
+        "tool_usage_guidance": f"Call {', then '.join(order)}; take every argument from the question and the files.",
+        "tool_requests": list(requests.values()),
+    }
 
 
 def _reuse(names: Sequence[str], seen: Seen) -> list[dict[str, str]]:
@@ -91,10 +86,6 @@ def _reuse(names: Sequence[str], seen: Seen) -> list[dict[str, str]]:
     does."""
     asked = " ".join(seen.parts.get("question", "").split())[:160]
     return [{"name": name, "serves": asked} for name in names]
-
-
-def _operations(understood: Understood) -> list[Operation]:
-    return list({step.operation.key: step.operation for step in understood.steps}.values())
 
 
 def _candidates(text: str) -> dict[str, str]:

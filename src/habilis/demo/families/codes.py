@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from habilis.demo.families.asked import Asked, Match, Values
+from habilis.demo.families.asked import Asked, Match, Values, value_of
 from habilis.demo.operations import Operation
 from habilis.demo.world import MARK, World
 
@@ -22,10 +22,10 @@ class Codes(Asked):
         said = match.groupdict()
         if said.get("file"):
             return {}
-        value = next(said[key] for key in "abcd" if said.get(key))
-        unquoted = said.get("d")
-        if MARK in value or (unquoted and re.fullmatch(_NO_VALUE, value, re.I)):
+        value = said["text"]
+        if MARK in value or re.fullmatch(_NO_VALUE, value, re.I):
             return None
+        value = value_of(operation.inputs[0], value, world)
         hexes = operation.key == "hex_encode" and re.fullmatch("[0-9]+", value)
         if hexes and not re.search(r"\b(?:encod|text|string|word)", match[0], re.I):
             return None  # more likely a number that is to be written in another base

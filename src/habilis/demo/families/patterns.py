@@ -29,10 +29,9 @@ class Patterns(Asked):
     words: ClassVar = {"NAMED": rf"(?P<named>{'|'.join(KNOWN)})"}
 
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:
-        said = match.groupdict()
-        if named := said.get("named"):
+        if named := match.groupdict().get("named"):
             return {"pattern": next(pattern for name, pattern in KNOWN.items() if re.fullmatch(name, named, re.I))}
-        pattern = next(said[key] for key in "abcd" if said.get(key))
+        pattern = match["literal"][1:-1]
         try:
             re.compile(pattern)
         except re.error as problem:

@@ -14,10 +14,8 @@ class Texts(Asked):
     """Family of questions about the text of one file, of any ending."""
 
     def values(self, operation: Operation, match: Match, world: World) -> Values | None:
-        said = match.groupdict()
-        if operation.key == "occurrences":
-            return {"word": said.get("q") or said.get("s") or said.get("w")}
-        if operation.key == "top_words":
-            n = whole(said["n"]) if said.get("n") else 5 if "words" in match[0].lower() else 1
-            return {"n": n} if n and n <= MOST_LISTED else None
-        return {}
+        if operation.key != "top_words":
+            return super().values(operation, match, world)
+        said = match.groupdict().get("n")
+        n = whole(said) if said else 5 if "words" in match[0].lower() else 1
+        return {"n": n} if n and n <= MOST_LISTED else None
