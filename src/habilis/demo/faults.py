@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from habilis.demo import writing
-from habilis.demo.operations import Fields, fields_of
+from habilis.demo.operations import Fields
 from habilis.demo.reading import Seen
 
 OF_CLUSTERS = {
@@ -108,17 +108,17 @@ class Faults:
     def merge(self, seen: Seen, good: str) -> str:
         """The good reply, spoilt. A refusal stays one."""
         fault, modules = self.of_merge(seen), writing.merged_modules(seen)
-        operation = writing.common_operation(modules)
-        fields = fields_of(operation, modules[0].inputs, modules[0].outputs) if operation else None
-        if not fault or operation is None or fields is None:
+        job = writing.common_job(modules)
+        if not fault or job is None:
             return good
+        operation, fields = job
         if fault == "rubbish":
             return RUBBISH
         if fault in ("lossy", "crashing"):
             more = (_LOSSY if fault == "lossy" else _CRASHING).replace("$out", fields.output)
             code = good.removeprefix("```python").removesuffix("```").replace(_RUN, _RUN.replace("run", "whole", 1))
             return writing.fenced(code.rstrip() + more)
-        name, aliases = modules[0].name, writing.aliases_to(operation, modules, fields)
+        name, aliases = modules[0].name, writing.aliases_to(operation, fields, modules)
         if fault == "wrong_signature":
             inputs = {role: f"{own}_of_it" for role, own in fields.inputs.items()}
             fields = Fields(inputs, f"{fields.output}_of_it")
@@ -128,7 +128,7 @@ class Faults:
             aliases["tool_of_my_dreams"] = {}
         elif fault == "path":
             name = _OUTSIDE
-        return writing.merged(operation, modules, fields, name, aliases)
+        return writing.merged(operation, fields, modules, name, aliases)
 
     def _drawn(self, kinds: tuple[str, ...], seen: Seen) -> str:
         if self.kind:

@@ -20,9 +20,7 @@ LONGEST = 4000
 _KNOWN_ENDINGS = (
     "csv|tsv|tab|json|jsonl|ndjson|txt|text|md|markdown|rst|log|dat|ini|cfg|conf|yaml|yml|xml|html|htm|py|srt|tex"
 )
-_QUOTED_FILE = re.compile(
-    r"(?<!\w)(?:\"([^\"]+\.[A-Za-z0-9]{1,8})\"|'([^']+\.[A-Za-z0-9]{1,8})'|`([^`]+\.[A-Za-z0-9]{1,8})`)"
-)
+_QUOTED_FILE = re.compile(r"(?<!\w)([\"'`])((?:(?!\1).)+\.[A-Za-z0-9]{1,8})\1")
 _BARE_FILE = re.compile(
     rf"(?<![\w@])[^\s\"'`,;:()<>?]*[^\s\"'`,;:()<>?.]\.(?:{_KNOWN_ENDINGS})\b(?!\.?\w)", re.IGNORECASE
 )
@@ -175,7 +173,7 @@ def _mark_files(text: str, files: Sequence[SeenFile]) -> tuple[str, tuple[str, .
     for file in sorted(files, key=lambda file: -len(file.named)):
         quoted = rf"[\"'`]?(?<![\w/.]){re.escape(file.named)}(?![\w/])[\"'`]?"
         text = re.sub(quoted, lambda match, name=file.named: mark(name), text)  # type: ignore[misc]
-    text = _QUOTED_FILE.sub(lambda match: mark(next(group for group in match.groups() if group)), text)
+    text = _QUOTED_FILE.sub(lambda match: mark(match[2]), text)
     text = _BARE_FILE.sub(lambda match: mark(match[0]), text)
     text = _AFTER.sub(r"\1", _BEFORE.sub("", text))
     if not mentions and len(files) == 1:

@@ -50,20 +50,18 @@ def merge(seen: Seen) -> str:
     """One tool for all that are shown, if they do one job that this model knows: the robust version under the name and
     the fields of the first, and for each old name the way to it."""
     modules = merged_modules(seen)
-    operation = common_operation(modules)
-    fields = fields_of(operation, modules[0].inputs, modules[0].outputs) if operation else None
-    if operation is None or fields is None:
+    job = common_job(modules)
+    if job is None:
         return _unknown_tool(f"one tool of {len(modules)} that do different jobs")
-    return merged(operation, modules, fields, modules[0].name, aliases_to(operation, modules, fields))
+    return merged(*job, modules, modules[0].name, aliases_to(*job, modules))
 
 
 def merged(
-    operation: Operation, modules: Sequence[Module], fields: Fields, name: str, aliases: Mapping[str, Any]
+    operation: Operation, fields: Fields, modules: Sequence[Module], name: str, aliases: Mapping[str, Any]
 ) -> str:
     """The merged module as a reply."""
     more = {"aliases": aliases}
-    source = source_for(operation, name, modules[0].description, fields, robust=True, more=more)
-    return fenced(source)
+    return fenced(source_for(operation, name, modules[0].description, fields, robust=True, more=more))
 
 
 def merged_modules(seen: Seen) -> list[Module]:
@@ -71,14 +69,17 @@ def merged_modules(seen: Seen) -> list[Module]:
     return [module for code in all_sections(seen.text, "tool_code") if (module := read_module(code))]
 
 
-def common_operation(modules: Sequence[Module]) -> Operation | None:
-    """The one operation that all modules do; None when they differ or one is not known."""
+def common_job(modules: Sequence[Module]) -> tuple[Operation, Fields] | None:
+    """The one operation that all modules do, with the fields of the first; None when they differ or one is unknown."""
     operations = [module.operation for module in modules]
     first = operations[0] if operations else None
-    return first if first and all(one and one.key == first.key for one in operations) else None
+    if first is None or not all(one and one.key == first.key for one in operations):
+        return None
+    fields = fields_of(first, modules[0].inputs, modules[0].outputs)
+    return (first, fields) if fields else None
 
 
-def aliases_to(operation: Operation, modules: Sequence[Module], fields: Fields) -> dict[str, Any]:
+def aliases_to(operation: Operation, fields: Fields, modules: Sequence[Module]) -> dict[str, Any]:
     """For each module, how its calls become calls of a tool with `fields`; what keeps its name is not listed."""
     found: dict[str, Any] = {}
     for module in modules:

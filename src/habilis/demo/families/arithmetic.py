@@ -151,15 +151,10 @@ def _valid(expression: str, calls: int) -> bool:
         tree = expression_tree(filled)
     except (SyntaxError, ValueError, IndexError, KeyError, MemoryError, RecursionError):
         return False
-    return all(_is_arithmetic(node) for node in ast.walk(tree))
+    return not any(_leaves_open(node) for node in ast.walk(tree))
 
 
-def _is_arithmetic(node: ast.AST) -> bool:
-    if isinstance(node, ast.Call):  # not "2 (1 + 2)", which leaves open what is meant
-        return isinstance(node.func, ast.Name) and node.func.id in ("sqrt", "cbrt")
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, int | float)
-    return isinstance(node, _ARITHMETIC)
-
-
-_ARITHMETIC = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load)
+def _leaves_open(node: ast.AST) -> bool:
+    """Whether this is Python, but no arithmetic: "2 (1 + 2)" looks like a call."""
+    called = isinstance(node, ast.Call) and not isinstance(node.func, ast.Name)
+    return called or isinstance(node, ast.Starred | ast.keyword | ast.Tuple)
