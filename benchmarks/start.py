@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 from langchain_core.messages import AIMessage
 
-from habilis.models.offline import reply
+from habilis.demo import reply
 from habilis.testing import ScriptedServer
 from measure import PYTHON, ROOT, Figure
 from memory import peak_mb

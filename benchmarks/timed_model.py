@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import PrivateAttr
 
-from habilis.models.offline import OfflineModel
+from habilis.demo import OfflineModel
 from habilis.models.tokens import TokenCounter
 
 Interval = tuple[float, float]

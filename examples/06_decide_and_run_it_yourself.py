@@ -7,7 +7,7 @@ calls gave. The server here plays a model that knows nothing of functions: it is
 import asyncio
 
 from habilis import Team, load_settings
-from habilis.models.offline import reply
+from habilis.demo import reply
 from habilis.testing import ScriptedServer, in_plain_text
 
 TOOL = {

@@ -44,7 +44,7 @@ IMPORTED = (
     "habilis.evolution.trainer",
     "habilis.models.forms",
     "habilis.models.narrator",
-    "habilis.models.offline.model",
+    "habilis.demo.model",
     "habilis.testing",
     "jinja2",
     "jsonschema",

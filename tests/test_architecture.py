@@ -23,6 +23,7 @@ RANKS = {
     "values": 1,
     "rundir": 2,
     "prompts": 2,
+    "demo": 2,
     "models": 3,
     "tools": 4,
     "view": 4,
@@ -79,7 +80,7 @@ WRITES_BY_ITSELF = {
 """Modules that write files by themselves, each with why no secret gets into what is kept."""
 PROSE_CHARS = 300
 SENTENCE_END = re.compile(r"[a-z\])`'\"][.!?](\s|$)")
-NO_PROMPTS_THERE = ("habilis.models.offline", "habilis.cli")
+NO_PROMPTS_THERE = ("habilis.demo", "habilis.cli")
 """The offline model is a model itself, and what the command line says is for people."""
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}
 
@@ -376,7 +377,7 @@ def test_what_is_allowed_stays_allowed(tmp_path: Path) -> None:
             "agents/x.py": f'"""{PROSE}"""\nfrom habilis.tools import host\nfrom habilis import __version__',
             "tools/sandbox/guest.py": "import os, json, pydantic\nos.environ.get('HABILIS_IN')",
             "config/variables.py": "import os\nos.environ",
-            "models/offline/x.py": f"x = {PROSE!r}",
+            "demo/x.py": f"x = {PROSE!r}",
             "agents/y.py": f"words = {'one two three ' * 50!r}",
         },
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from habilis.models.offline import reply
+from habilis.demo import reply
 from habilis.rundir import ThreadDir
 from habilis.testing import RecordingSink, ScriptedServer, in_plain_text
 

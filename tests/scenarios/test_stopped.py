@@ -14,7 +14,7 @@ import psutil
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
-from habilis.models.offline import reply
+from habilis.demo import reply
 from habilis.testing import ScriptedServer
 
 from .. import nursery

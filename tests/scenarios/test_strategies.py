@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 
 from habilis import Team, load_settings
 from habilis.core.types import TaskResult
-from habilis.models.offline import reply
+from habilis.demo import reply
 from habilis.testing import Fault, RecordingSink, ScriptedServer, SeenRequest, in_plain_text
 
 from .conftest import World

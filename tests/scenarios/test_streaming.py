@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
-from habilis.models.offline import reply
+from habilis.demo import reply
 from habilis.testing import ScriptedServer, in_plain_text
 
 from .. import nursery

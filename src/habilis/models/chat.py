@@ -19,11 +19,11 @@ from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreacha
 from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, Notice
 from habilis.core.masker import MASKER
 from habilis.core.types import Purpose, Role, ToolSpec, Usage
+from habilis.demo import MODEL_NAME
 from habilis.models.attempts import Attempts
 from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
-from habilis.models.offline import MODEL_NAME
 from habilis.models.providers import address
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.models.tape import AGENTS, Entry, Request, Slot, Tape

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from habilis.config import ModelsSettings, RoleSettings, key
 from habilis.core.errors import ModelUnreachable, UserError
 from habilis.core.types import Role
+from habilis.demo import MODEL_NAME
 from habilis.models.exchange import Wire
-from habilis.models.offline import MODEL_NAME
 from habilis.models.providers import address, chat_model, check_extra, connection, is_official, list_models
 from habilis.models.providers import plays_offline as plays_offline
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
@@ -166,8 +166,8 @@ class Clients:
         if self._factory:
             return self._foreign(self._factory(role, settings), settings)
         if plays_offline(settings):
-            from habilis.models.offline import OfflineModel
-            from habilis.models.offline.faults import Faults
+            from habilis.demo import OfflineModel
+            from habilis.demo.faults import Faults
 
             if not self._offline_told:
                 self._offline_told = True

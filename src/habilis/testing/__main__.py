@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any, get_args
 
-from habilis.models.offline import reply
+from habilis.demo import reply
 from habilis.testing.faults import FaultKind
 from habilis.testing.reacting import in_plain_text
 from habilis.testing.server import ScriptedServer

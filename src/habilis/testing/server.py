@@ -104,7 +104,7 @@ class ScriptedServer:
 
 
 def _offline(messages: list[BaseMessage], tools: list[dict[str, Any]], form: dict[str, Any] | None) -> AIMessage:
-    from habilis.models.offline import reply
+    from habilis.demo import reply
 
     return reply(messages, tools, form)
 

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 
 from habilis.config import load_settings
+from habilis.demo.faults import OF_CLUSTERS, OF_MERGES
+from habilis.demo.operations import Fields
+from habilis.demo.toolbox import source_for
+from habilis.demo.understanding import all_operations
 from habilis.evolution.curator import Curator
 from habilis.evolution.words import StepReport
-from habilis.models.offline.faults import OF_CLUSTERS, OF_MERGES
-from habilis.models.offline.operations import Fields, source_for
-from habilis.models.offline.understanding import all_operations
 from habilis.tools.library import Library
 
 from .conftest import Stage

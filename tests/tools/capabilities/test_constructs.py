@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-from string import Template
 
 import pytest
 
+from habilis.demo.operations import fields_of, request_for
+from habilis.demo.toolbox import source_for
+from habilis.demo.understanding import all_operations
 from habilis.tools.capabilities.constructs import constructs
 from habilis.tools.capabilities.words import Capabilities
 
@@ -82,8 +84,13 @@ def test_a_tool_that_says_where_it_reaches_may_reach() -> None:
 def tool_sources() -> Iterator[tuple[str, str]]:
     """Every tool in this tree: what the offline model writes, and whole ones in tests, examples and benchmarks. Those
     of the sandbox's tests are meant to be bad."""
-    for path in sorted((ROOT / "src/habilis/models/offline/sources").glob("*.txt")):
-        yield path.name, Template(path.read_text()).safe_substitute(contract="", summary="").replace("$", "")
+    for operation in all_operations():
+        request = request_for(operation, "")
+        names = [one["name"] for one in request["parameters"]]
+        fields = fields_of(operation, names, [request["returns"][0]["name"]])
+        assert fields is not None
+        for robust in (False, True):
+            yield operation.key, source_for(operation, request["name"], request["description"], fields, robust=robust)
     for folder in ("tests", "examples", "benchmarks"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text())):

@@ -1,0 +1,36 @@
+"""The families of questions, in the order in which they are asked; each reads a phrase wholly or not at all."""
+
+from __future__ import annotations
+
+from habilis.demo.families.arithmetic import Arithmetic
+from habilis.demo.families.asked import Asked
+from habilis.demo.families.codes import Codes
+from habilis.demo.families.dates import Dates
+from habilis.demo.families.documents import Documents
+from habilis.demo.families.lists import Lists
+from habilis.demo.families.logs import Logs
+from habilis.demo.families.numerals import Numerals
+from habilis.demo.families.patterns import Patterns
+from habilis.demo.families.rates import Rates
+from habilis.demo.families.tables import Tables
+from habilis.demo.families.texts import Texts
+from habilis.demo.families.units import Units
+from habilis.demo.world import Family
+
+ALL: tuple[Family, ...] = (
+    Dates("dates"),
+    Units("units"),
+    Codes("codes"),
+    Numerals("numerals"),
+    Asked("distances"),
+    Lists("lists"),
+    Asked("integers"),
+    Arithmetic(),
+    Rates(),
+    Patterns("patterns"),
+    Logs("logs"),
+    Asked("pages"),
+    Texts("texts"),
+    Documents("documents"),
+    Tables("tables"),
+)

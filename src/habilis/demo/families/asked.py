@@ -1,0 +1,117 @@
+"""`Asked`: a family of questions whose tools declare how they are asked for, in the file that bears its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, ClassVar
+
+from habilis.demo.declared import operations_of, read_family
+from habilis.demo.language import numbers
+from habilis.demo.operations import Operation, Slot
+from habilis.demo.reading import SeenFile
+from habilis.demo.world import MARK, Call, CannotAnswerError, World, without_file
+
+Match = re.Match[str]
+Values = dict[str, Any]
+
+_COUNTS = (
+    (r"^(?:the )?(?:total )?number of |^count (?:of |up )?(?:the |all )*", "how many "),
+    (r"^(?:the )?(?:total )?(word|line|row|character) count(?: for)?$", r"how many \1s"),
+    (r"^how many (?:of )?the ", "how many "),
+)
+
+
+class Asked:
+    """Asks each pattern of each tool, in order; the first that fits wholly and whose values are all there counts."""
+
+    words: ClassVar[Mapping[str, str]] = {}
+    """Further words for the patterns."""
+
+    def __init__(self, name: str) -> None:
+        file = read_family(name)
+        family = file.get("family", {})
+        self.endings: tuple[str, ...] = tuple(family.get("endings", ()))
+        self.needs_file = bool(family.get("needs_file"))
+        self.operations = operations_of(file, self.words)
+        self.reads = all(one.effects == "reads" for one in self.operations)
+
+    def read(self, phrase: str, world: World) -> Call | None:
+        at_hand = MARK in phrase or any(file.named.lower().endswith(self.endings) for file in world.files)
+        return self.asked(phrase, world) if at_hand or not self.needs_file else None
+
+    def asked(self, phrase: str, world: World, file: SeenFile | None = None) -> Call | None:
+        """The call that `phrase` asks for; `file` is the one that it is about, where that is known already.
+
+        Raises `CannotAnswerError` with what the first pattern that fits lacks, if no other has all.
+        """
+        text = self.plain(phrase)
+        problem: CannotAnswerError | None = None
+        for operation in self.operations:
+            for view, form in operation.asked:
+                if (match := pattern_of(form).fullmatch(text)) is None:
+                    continue
+                try:
+                    values = self.about(operation, match, phrase, world, file)
+                except CannotAnswerError as error:
+                    problem = problem or error
+                    continue
+                if values is not None:
+                    return self.call(Call(operation, values, view), match)
+        if problem:
+            raise problem
+        return None
+
+    def plain(self, phrase: str) -> str:
+        """`phrase` as the patterns have it: without a file that all tools take, counts asked for in one way."""
+        return counted(without_file(phrase)) if self.reads else phrase
+
+    def about(
+        self, operation: Operation, match: Match, phrase: str, world: World, file: SeenFile | None
+    ) -> Values | None:
+        """The values of a call, with the path of the file where it takes one."""
+        if not any(slot.role == "path" for slot in operation.inputs):
+            return self.values(operation, match, world)
+        taken = (phrase, file) if file else world.take_file(phrase, self.endings)
+        if taken is None:
+            return None
+        values = self.values(operation, match, replace(world, files=(taken[1],)))
+        return None if values is None else {"path": taken[1].named, **values}
+
+    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+        """What the groups of `match` say, by role but for the path; None where one of them cannot be meant. A call
+        that takes a path has its file as the only one of `world`."""
+        said = {**operation.default, **{role: text for role, text in match.groupdict().items() if text}}
+        slots = [slot for slot in operation.inputs if slot.role != "path"]
+        values = {slot.role: value_of(slot, said.get(slot.role), world) for slot in slots}
+        return None if None in values.values() else values
+
+    def call(self, call: Call, match: Match) -> Call:
+        """The call that answers: `call`, or one that starts from it."""
+        return call
+
+
+@cache
+def pattern_of(form: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is asked for the first time: there are more than `re` keeps."""
+    return re.compile(form, re.IGNORECASE)
+
+
+def counted(text: str) -> str:
+    """The many ways to ask for a count as one: "how many …"."""
+    for pattern, said in _COUNTS:
+        text = re.sub(pattern, said, text, flags=re.IGNORECASE)
+    return text
+
+
+def value_of(slot: Slot, text: str | None, world: World) -> Any:
+    """What `text` says for a parameter, maybe by a call of its own; None where it says nothing that fits."""
+    if text is None or slot.type == "string":
+        return text[1:-1] if text and text[0] == text[-1] and text[0] in "\"'`" else text
+    if slot.type == "array_of_numbers":
+        listed = numbers(text)
+        return listed if listed and len(listed) > 1 else None
+    value = world.amount(text)
+    return None if slot.type == "integer" and isinstance(value, float) else value

@@ -1,0 +1,20 @@
+"""JSON documents: the value at a path, how many items a list has, sums and averages of a field."""
+
+from __future__ import annotations
+
+import re
+
+from habilis.demo.families.asked import Asked, Match, Values
+from habilis.demo.operations import Operation
+from habilis.demo.world import World
+
+
+class Documents(Asked):
+    """Family of questions about one JSON document. A document is told by its ending."""
+
+    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+        found = super().values(operation, match, world)
+        if found and "keys" in found:
+            last = match.groupdict().get("last")
+            found["keys"] = re.sub(r"\[([0-9]+)\]", r".\1", found["keys"]) + (f".{last}" if last else "")
+        return found

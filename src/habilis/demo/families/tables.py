@@ -1,0 +1,69 @@
+"""Tables in delimited files: rows, columns, statistics of a column, of rows that meet a condition, by group."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar
+
+from habilis.demo.families.asked import Asked, Match, Values
+from habilis.demo.families.conditions import ROWS, THINGS, condition, known_column
+from habilis.demo.operations import Operation
+from habilis.demo.reading import SeenFile
+from habilis.demo.world import MARK, Call, CannotAnswerError, World, is_table
+
+_STATISTIC = (
+    "average|mean|typical|arithmetic mean|sum|total|combined|overall|sum total|grand total|median|middle|minimum|min"
+    "|lowest|smallest|least|cheapest|maximum|max|highest|largest|biggest|greatest|most expensive|standard deviation"
+    "|sample standard deviation|std|stdev|add up|sum up"
+)
+_OF_TABLES = re.compile(
+    rf"(?:{_STATISTIC})\b|.*\b(?:columns?|header|distinct|unique|different|{ROWS}|{THINGS})\b", re.I
+)
+
+
+class Tables(Asked):
+    """Family of questions about one table. A column must be in the header, where the prompt shows the header."""
+
+    words: ClassVar = {"ROWS": ROWS, "THINGS": THINGS}
+
+    def read(self, phrase: str, world: World) -> Call | None:
+        if not world.files and MARK not in phrase and not re.search(r"\b(?:rows?|columns?)\b", phrase, re.I):
+            return None  # no table anywhere: "the largest prime" is another's question
+        try:
+            taken = world.take_file(phrase, self.endings)
+        except CannotAnswerError:
+            if _OF_TABLES.match(phrase):
+                raise
+            return None
+        return self.asked(phrase, world, taken[1]) if taken and is_table(taken[1]) else None
+
+    def plain(self, phrase: str) -> str:
+        return re.sub(r"^(?:add|sum) up\b|^sum(?= (?:the|all)\b)", "sum of", super().plain(phrase), flags=re.I)
+
+    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+        said, file = match.groupdict(), world.files[0]
+        if said.get("rest"):
+            return _of_some_rows(operation, said["rest"], file)
+        found: Values = {role: known_column(said[role], file) for role in ("column", "group") if role in said}
+        if "highest" in said:
+            found["extreme"] = "highest" if said["highest"] else "lowest"
+        return None if None in found.values() else found
+
+
+def _of_some_rows(operation: Operation, rest: str, file: SeenFile) -> Values | None:
+    """`rest` as a condition, and as a column before it where the operation takes one: divided at one of its spaces."""
+    if operation.key == "count_rows_where":
+        return condition(re.sub(r"^(?:have|has|had|are|is)\b(?: an?| the)?", "where", rest, flags=re.I), file)
+    problem: CannotAnswerError | None = None
+    for space in re.finditer(" ", rest):
+        try:
+            found = condition(rest[space.end() :], file)
+            column = known_column(rest[: space.start()], file) if found else None
+        except CannotAnswerError as error:
+            problem = problem or error
+            continue
+        if found and column:
+            return {"column": column, **found}
+    if problem:
+        raise problem
+    return None

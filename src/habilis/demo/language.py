@@ -1,0 +1,116 @@
+"""Small English: numbers, dates and polite words as people write them. Pure functions over text."""
+
+from __future__ import annotations
+
+import re
+
+NUMBER = r"[-+−]?(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?(?:e[-+]?[0-9]{1,3})?"
+"""A number as written: with thousands commas, a decimal point, an exponent."""
+
+_WORDS = [
+    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
+    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty",
+]  # fmt: skip
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+DATE = (
+    r"(?:[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}|[0-9]{1,2}[./][0-9]{1,2}[./][0-9]{4}"
+    rf"|(?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH},? [0-9]{{4}}"
+    rf"|{_MONTH} (?:the )?[0-9]{{1,2}}(?:st|nd|rd|th)?,? [0-9]{{4}})"
+)
+"""A date with its year, in the usual ways of writing it."""
+
+_POLITE = re.compile(
+    r"(?:please|kindly|hi|hello|hey|so|now|then|also|and|ok|okay|can you|could you|would you|will you|"
+    r"i(?: would|'d) like (?:you )?to(?: know)?|i (?:want|need) (?:you )?to(?: know)?|do you know|let me know|tell me|"
+    r"help me(?: to)?)[,:!]? +",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(
+    r"(?:what(?:'s|’s| is| are| was| were| will be| would be)|calculate|compute|determine|find out|find|give me|give|"
+    r"show me|show|work out|evaluate|get|report|state|print|return|name|list|identify) +",
+    re.IGNORECASE,
+)
+
+
+QUOTED = r"\"[^\"]*\"|`[^`]*`|(?<!\w)'[^']*'(?!\w)"
+"""What a question quotes. A single quote beside a letter is an apostrophe."""
+
+
+def squeeze(text: str) -> str:
+    """`text` on one line with single spaces, typographic quotes made plain; what is quoted keeps its spaces."""
+    text = text.translate({0x201C: '"', 0x201D: '"', 0x2018: "'", 0x2019: "'", 0xA0: " "})
+    return re.sub(rf"({QUOTED})|\s+", lambda match: match[1] or " ", text).strip()
+
+
+def core(question: str) -> str:
+    """What is asked for, without polite words, "what is", a leading article or closing punctuation."""
+    text = re.sub(r"(?:[?.:; ]|(?<![0-9)])!)+$", "", question.strip())
+    text = re.sub(r"[,;]? (?:please|thanks|thank you)$", "", text, flags=re.IGNORECASE)
+    while match := _POLITE.match(text):
+        text = text[match.end() :]
+    if match := _ASKING.match(text):
+        text = text[match.end() :]
+    return re.sub(r"^the +", "", text, flags=re.IGNORECASE).strip()
+
+
+def number(text: str) -> int | float | None:
+    """The number that `text` is, in digits or as a word up to twenty; None when it is none."""
+    text = text.strip().lower()
+    if text in _WORDS:
+        return _WORDS.index(text)
+    if len(text) > 300 or not re.fullmatch(NUMBER, text, re.IGNORECASE):
+        return None
+    plain = text.replace(",", "").replace("−", "-")
+    if re.fullmatch(r"[-+]?[0-9]+", plain):
+        return int(plain)
+    value = float(plain)
+    return value if abs(value) < float("inf") else None
+
+
+def whole(text: str) -> int | None:
+    """Like `number`, for whole numbers only."""
+    value = number(text)
+    return value if isinstance(value, int) else None
+
+
+def numbers(text: str) -> list[int | float] | None:
+    """The numbers of a list such as "3, 5 and 7" or "[1; 2.5; 4]"; None when anything else stands in it."""
+    text = text.strip().strip("[](){}").strip()
+    if re.fullmatch(r"[0-9.,+-]+", text) and "," in text:
+        parts = text.split(",")  # no space anywhere: each comma divides
+    else:
+        parts = re.split(r",? and |[,;] +|;| ", text)
+    found = [number(part.strip().strip(",")) for part in parts if part.strip()]
+    return [value for value in found if value is not None] if found and None not in found else None
+
+
+def date(text: str) -> str | None:
+    """`text` as an ISO date; None when it is no date or when day and month cannot be told apart."""
+    from habilis.values.moments import moments  # most questions have no date
+
+    text = re.sub(r"\bthe |(?<=[a-z])\.", "", text.strip(), flags=re.IGNORECASE)
+    found = [moment for moment in moments(text) if (moment.start, moment.end) == (0, len(text))]
+    days = {day.real() for moment in found for day in moment.days}
+    day = days.pop() if len(days) == 1 else None
+    return day.isoformat() if day and re.search("[0-9]{4}", text) else None
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words of a name or phrase, underscores and capitals inside a word dividing too."""
+    divided = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)
+    return [word.lower() for word in re.findall(r"[^\W_]+", divided)]
+
+
+def same_name(a: str, b: str) -> bool:
+    """Whether two names mean the same column or field: case, underscores and a plural s do not matter."""
+    return _stems(a) == _stems(b) != []
+
+
+def _stems(text: str) -> list[str]:
+    return [_stem(word) for word in words(text)]
+
+
+def _stem(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word

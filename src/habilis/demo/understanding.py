@@ -1,0 +1,197 @@
+"""From a question to the tool calls that answer it, in order, later ones taking earlier results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from habilis.demo.families import ALL
+from habilis.demo.form import Form, peel
+from habilis.demo.language import QUOTED, core, squeeze
+from habilis.demo.operations import Operation
+from habilis.demo.reading import SeenFile
+from habilis.demo.world import MARK, Call, CannotAnswerError, Filled, Ref, World
+
+LONGEST = 4000
+"""Characters of a question that this model tries to understand."""
+
+_KNOWN_ENDINGS = (
+    "csv|tsv|tab|json|jsonl|ndjson|txt|text|md|markdown|rst|log|dat|ini|cfg|conf|yaml|yml|xml|html|htm|py|srt|tex"
+)
+_QUOTED_FILE = re.compile(r"(?<!\w)([\"'`])((?:(?!\1).)+\.[A-Za-z0-9]{1,8})\1")
+_BARE_FILE = re.compile(
+    rf"(?<![\w@])[^\s\"'`,;:()<>?]*[^\s\"'`,;:()<>?.]\.(?:{_KNOWN_ENDINGS})\b(?!\.?\w)", re.IGNORECASE
+)
+_FILE_NAME = re.compile(rf"[^\"'`<>,;]*\.(?:{_KNOWN_ENDINGS})", re.IGNORECASE)
+_SHIELD = "\x00"
+"""Stands around the number of a quoted text while file names are looked for, so that none is found inside it."""
+_NOUN = r"(?:csv|json|text|data|log|attached|given|following|this|that|my|our|uploaded|provided)"
+_BEFORE = re.compile(
+    rf"(?:\b(?:the|this|that|my|our|a) )?(?:\b{_NOUN} )*\b(?:file|table|document|spreadsheet|data ?set)(?: "
+    rf"(?:named|called))? (?={MARK})",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(rf"({MARK}[0-9]+) (?:csv |json |text |data )?(?:file|table|document|spreadsheet)\b", re.IGNORECASE)
+_THE_FILE = re.compile(
+    rf"\b(?:the|this|that|my|our) (?:{_NOUN} )*(?:file|table|document|spreadsheet|data ?set|csv|json)\b(?! of\b)",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    r"(?:\?|\.|;|,)? (?:and(?: also)?|also),? (?=(?:what|which|how|on which|on"
+    r" what|is|was|calculate|compute|find|count|tell)\b)|[?.;] ",
+    re.I,
+)
+
+
+@dataclass(frozen=True)
+class Understood:
+    """The calls of a question, in an order in which they can be made, `Ref` where an earlier result goes in; `asked`
+    are those whose results answer it."""
+
+    steps: tuple[Call, ...]
+    asked: tuple[int, ...]
+    form: Form
+
+
+@dataclass(frozen=True)
+class Unclear:
+    """Why a question gets no plan. `known` when it was understood but something that it needs is missing."""
+
+    reason: str
+    known: bool = False
+
+
+def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
+    """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
+    text, form = peel(squeeze(question))
+    if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
+        return Unclear("the question is not of a kind that it knows")
+    if missing:
+        return Unclear(f"{', '.join(missing)} does not exist", known=True)
+    marked, mentions = _mark_files(text, files)
+    world = World(text, tuple(files), mentions, _one)
+    try:
+        calls = _all(marked, world)
+    except CannotAnswerError as problem:
+        return Unclear(str(problem), known=True)
+    except RecursionError:
+        calls = None
+    if not calls:
+        return Unclear("the question is not of a kind that it knows")
+    steps: list[Call] = []
+    asked = tuple(_flatten(call, steps) for call in calls)
+    return Understood(tuple(steps), asked, form)
+
+
+def all_operations() -> tuple[Operation, ...]:
+    """Every operation of every family."""
+    return tuple(operation for family in ALL for operation in family.operations)
+
+
+def _all(text: str, world: World) -> list[Call] | None:
+    """The calls of a question, which may be several questions joined by "and what …" or a full stop."""
+    problem: CannotAnswerError | None = None
+    try:
+        if call := _one(text, world):
+            return [call]
+    except CannotAnswerError as error:
+        problem = error
+    parts = [part for part in _AGAIN.split(text) if part and part.strip(" ?.!,;")]
+    if 1 < len(parts) <= 4:
+        calls = [_one(part, _inherit(part, parts[0], world)) for part in parts]
+        if all(calls):
+            return [call for call in calls if call]
+        if any(calls):
+            return None
+    if problem:
+        raise problem
+    return None
+
+
+def _inherit(part: str, first: str, world: World) -> World:
+    """A later question without a file of its own means the one file that the first named."""
+    named = re.findall(rf"{MARK}([0-9]+)", first)
+    if MARK in part or len(set(named)) != 1:
+        return world
+    file = world.mentioned(int(named[0]))
+    return World(world.question, (file,), world.mentions, world.understand)
+
+
+def _one(text: str, world: World) -> Call | None:
+    """The call that one question or phrase asks for, by the first family that reads it."""
+    phrase = _file_last(core(text))
+    problem: CannotAnswerError | None = None
+    for family in ALL:
+        try:
+            if call := family.read(phrase, world):
+                return call
+        except CannotAnswerError as error:
+            problem = problem or error
+    if problem:
+        raise problem
+    return None
+
+
+def _file_last(phrase: str) -> str:
+    """ "in x.csv, what is …" as "… in x.csv", "how many rows does x.csv have" as "how many rows in x.csv"."""
+    opening = (
+        r"(?:in|from|for|using|according to|given|look at|read|take|open|with|of|within|inside)"
+        rf" ({MARK}[0-9]+)[,:.]? (?:and )?"
+    )
+    if match := re.match(opening, phrase, re.IGNORECASE):
+        phrase = f"{core(phrase[match.end() :])} in {match[1]}"
+    return re.sub(
+        rf"^(how many .+?|how much .+?|what) (?:does|do|did) ({MARK}[0-9]+) (?:have|contain|hold|include|consist of)\b",
+        r"\1 in \2",
+        phrase,
+        flags=re.IGNORECASE,
+    )
+
+
+def _mark_files(text: str, files: Sequence[SeenFile]) -> tuple[str, tuple[str, ...]]:
+    """`text` with `@F0`, `@F1` … for the files that it names, and those names."""
+    mentions: list[str] = []
+    shielded: list[str] = []
+
+    def mark(name: str) -> str:
+        if name not in mentions:
+            mentions.append(name)
+        return f"{MARK}{mentions.index(name)}"
+
+    def shield(match: re.Match[str]) -> str:
+        inner = match[0][1:-1]
+        if inner in listed or _FILE_NAME.fullmatch(inner):
+            return match[0]
+        shielded.append(match[0])
+        return f"{_SHIELD}{len(shielded) - 1}{_SHIELD}"
+
+    listed = {file.named for file in files}
+    text = re.sub(QUOTED, shield, text)
+
+    for file in sorted(files, key=lambda file: -len(file.named)):
+        quoted = rf"[\"'`]?(?<![\w/.]){re.escape(file.named)}(?![\w/])[\"'`]?"
+        text = re.sub(quoted, lambda match, name=file.named: mark(name), text)  # type: ignore[misc]
+    text = _QUOTED_FILE.sub(lambda match: mark(match[2]), text)
+    text = _BARE_FILE.sub(lambda match: mark(match[0]), text)
+    text = _AFTER.sub(r"\1", _BEFORE.sub("", text))
+    if not mentions and len(files) == 1:
+        text = _THE_FILE.sub(lambda match: mark(files[0].named), text)
+    return re.sub(f"{_SHIELD}([0-9]+){_SHIELD}", lambda match: shielded[int(match[1])], text), tuple(mentions)
+
+
+def _flatten(call: Call, steps: list[Call]) -> int:
+    """Put `call` behind the calls that it needs; its index. Equal calls are made once."""
+    values: dict[str, Any] = {}
+    for role, value in call.values.items():
+        if isinstance(value, Call):
+            values[role] = Ref(_flatten(value, steps))
+        elif isinstance(value, Filled):
+            values[role] = Filled(value.text, tuple(Ref(_flatten(inner, steps)) for inner in value.calls))
+        else:
+            values[role] = value
+    step = Call(call.operation, values, call.view)
+    if step not in steps:
+        steps.append(step)
+    return steps.index(step)
