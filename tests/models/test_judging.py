@@ -18,12 +18,12 @@ from habilis.agents.verdicts import VERDICT
 from habilis.config import ModelsSettings, RoleSettings
 from habilis.core.errors import BudgetReached, ModelUnreachable
 from habilis.core.types import Standing
+from habilis.demo import OfflineModel
 from habilis.evolution.curator.cluster import TWIN
 from habilis.evolution.scoring.judge import ANSWER_TRIAL, SET_TRIAL
 from habilis.models.chat import Models
 from habilis.models.judging import Case, Trial, remembered, standing_of, standings_on
 from habilis.models.judging.standing import VALID_S
-from habilis.models.offline import OfflineModel
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.prompts import Prompts
