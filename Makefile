@@ -49,7 +49,7 @@ test: check ## check, then all tests but the slow ones, on all cores
 	@$(python) -m pytest -n $(jobs) -m 'not slow'
 
 test-promises: setup ## the slow tests that carry promises: crashes, resume, faults, attacks, conformance, conservation
-	@$(python) -m pytest -n $(jobs) -m 'promise and slow'
+	@$(python) -m pytest -n $(jobs) -rs -m promise
 
 test-all: check ## check, then all tests
 	@$(python) -m pytest -n $(jobs)
