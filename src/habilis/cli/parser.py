@@ -20,7 +20,8 @@ line; answers go to standard output, one a line where they have one line, the ac
 CHAT_EXIT_CODES = """exit codes: 0 ended by you, and piped: every question was answered · of the first question that was
 not: as of habilis run · 2 usage or configuration · 130 interrupted"""
 EVOLVE_HELP = """Works through a data set step by step: the tasks of a batch run side by side, then their tools go into
-the run's own library, which the next step starts from."""
+the run's own library, which the next step starts from. EGL (evolutionary generality loss), the number of tools written
+for each tool call so far, should fall."""
 EVOLVE_EXIT_CODES = """exit codes: 0 every step was absorbed, whatever single tasks ended as · 1 a step failed
 · 2 usage or configuration · 3 model unreachable · 4 budget used up · 130 interrupted"""
 SCORERS = ("auto", "exact", "text", "numeric", "list", "set", "judge")
@@ -155,9 +156,7 @@ def _add_run(commands: Any) -> None:
         "function schemas (JSON), in place of all other tools",
     )
     run.add_argument("--results", metavar="FILE", help="with --decide: results by call id (JSON); - reads stdin")
-    run.add_argument(
-        "--schema", metavar="FILE", help="JSON schema that the answer must fit; the answer is printed as JSON"
-    )
+    run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is printed as JSON")
     _settings_options(run)
     _folder_options(run)
     _thread_option(run, "ask the next question of the conversation NAME; with --resume: continue its last one")
@@ -211,23 +210,14 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--merge-policy", choices=MERGE_POLICIES, help="how tools that do the same are merged")
     evolve.add_argument("--timeout", metavar="S", help="seconds that one task may take (also 5m, 2h; default 90m)")
     evolve.add_argument("--concurrency", type=_count, metavar="C", help="tasks that run side by side (default 8)")
-    evolve.add_argument(
-        "--runner", choices=RUNNERS, help="local: all tasks in one process; process: each task in its own"
-    )
+    evolve.add_argument("--runner", choices=RUNNERS, help="local: one process for all tasks; process: one for each")
     _budget_options(evolve, "the run", "run")
     evolve.add_argument("--stop-file", metavar="F", help="end after the current step once this file exists")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
     evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
-    evolve.add_argument(
-        "--resume", action="store_true", help="continue the run of --run-name, or the newest unfinished one"
-    )
+    evolve.add_argument("--resume", action="store_true", help="continue the run of --run-name, or the newest stopped")
     evolve.add_argument("--trust", action="store_true", help=TRUST)
-    evolve.add_argument(
-        "--plot",
-        metavar="PNG",
-        help="draw EGL (evolutionary generality loss: tools written per tool call), library size and accuracy "
-        "(extra: plot)",
-    )
+    evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
     _settings_options(evolve)
     _folder_options(evolve, library=False)
     _output_options(evolve, "the outcome as one JSON document", "the table")
@@ -255,9 +245,7 @@ def _add_runs(commands: Any) -> None:
     _output_options(resume)
     clean.add_argument("--older-than", metavar="AGE", help="remove runs older than this, for example 30d")
     clean.add_argument("--max-size", metavar="SIZE", help="remove the oldest until the rest fits, for example 2GB")
-    clean.add_argument(
-        "--keep", type=_count, metavar="N", help="keep the N newest; without other options: remove all others"
-    )
+    clean.add_argument("--keep", type=_count, metavar="N", help="keep the N newest; alone: remove all others")
     clean.add_argument("--dry-run", action="store_true", help="only say what would go")
     clean.add_argument("--force", action="store_true", help="also remove unfinished tasks (never running ones)")
     clean.add_argument("--yes", action="store_true", help="do not ask")
@@ -304,11 +292,7 @@ def _add_library(commands: Any) -> None:
         help="give tools what they ask for: network=HOST,… env=NAME,… read=PATH,… subprocess timeout=S memory=MIB "
         "(repeatable)",
     )
-    call.add_argument(
-        "--timeout",
-        metavar="S",
-        help="seconds that one call may take (default: what the tool asks for, or the setting)",
-    )
+    call.add_argument("--timeout", metavar="S", help="seconds of one call (default: what the tool or the setting says)")
     call.add_argument("--keep", metavar="DIR", help="new folder for the files that the tools make")
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)
@@ -318,12 +302,8 @@ def _add_library(commands: Any) -> None:
     env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
     listing = env_verbs.add_parser("list", help="environments, the last used first")
     prune = env_verbs.add_parser("prune", help="remove environments that nobody uses, and leftovers of killed builds")
-    prune.add_argument(
-        "--older-than", metavar="AGE", help="remove environments not used for this long, for example 30d"
-    )
-    prune.add_argument(
-        "--max-size", metavar="SIZE", help="remove the longest unused until the rest fits, for example 2GB"
-    )
+    prune.add_argument("--older-than", metavar="AGE", help="remove those not used for this long, for example 30d")
+    prune.add_argument("--max-size", metavar="SIZE", help="remove the longest unused until all fit, for example 2GB")
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
     prune.add_argument("--yes", action="store_true", help="do not ask")
     for verb in (listing, prune):
