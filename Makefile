@@ -14,10 +14,10 @@ python := .venv/bin/python
 jobs ?= $(shell expr 1 + `getconf _NPROCESSORS_ONLN`)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run evolve doctor check format test test-all golden bench lock wheel clean
+.PHONY: help setup run evolve doctor check format test test-promises test-all docs hooks golden bench mutants lock wheel clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-9s %s\n' "$$name" "$$what"; done
+	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done
 
 setup: ## make .venv, once
 	@sh .ci/set-up
@@ -48,14 +48,27 @@ format: setup ## bring the source into form
 test: check ## check, then all tests but the slow ones, on all cores
 	@$(python) -m pytest -n $(jobs) -m 'not slow'
 
+test-promises: setup ## the slow tests that carry promises: crashes, resume, faults, attacks, conformance, conservation
+	@$(python) -m pytest -n $(jobs) -rs -m promise
+
 test-all: check ## check, then all tests
 	@$(python) -m pytest -n $(jobs)
+
+docs: setup ## write the reference pages from the code and build site/, with every link checked
+	@$(python) docs/generate.py
+	@$(python) -m sphinx --quiet --fresh-env --write-all --nitpicky --fail-on-warning --keep-going -c docs . site
+
+hooks: setup ## let git run the quick checks before each commit
+	@.venv/bin/pre-commit install
 
 golden: setup ## render the prompts anew into tests/golden, for review
 	@$(python) tests/test_prompts.py
 
 bench: setup ## measure speed, memory and cost; prints one Markdown table
 	@$(python) benchmarks/run.py
+
+mutants: setup ## change the code in six places and see whether tests notice [ARGS="--place gate --sample 40"]
+	@$(python) benchmarks/mutants.py $(ARGS)
 
 lock: setup ## resolve requirements.lock anew from pyproject.toml
 	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
@@ -65,5 +78,5 @@ wheel: setup ## build dist/*.whl
 	@.venv/bin/uv build --wheel --no-build-isolation --quiet
 
 clean: ## remove .venv and everything built; runs/ stays
-	@rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	@rm -rf .venv dist build site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

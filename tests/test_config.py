@@ -88,7 +88,7 @@ def test_the_variables_that_are_no_settings_are_left_alone() -> None:
         ("max_rounds=3", r"did you mean limits.max_rounds\?"),
         ("models.basic.api_key=sk-secret", r"did you mean models.basic.api_key_env\?"),
         ("nothing.like.it=3", "see 'habilis config show'"),
-        ("limits=3", "limits is a group of settings, give one of its keys"),
+        ("limits=3", "limits is a group of settings; give one of its keys"),
         ("models.basic=3", "models.basic is a group"),
         ("limits.max_rounds", "expected key=value"),
         ("=3", "expected key=value"),

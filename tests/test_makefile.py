@@ -95,6 +95,27 @@ def test_make_alone_lists_every_target(house: Path) -> None:
     assert listed == set(named[0].split()[1:])
 
 
+def test_continuous_integration_runs_the_tests_the_docs_and_the_promises() -> None:
+    """In this order, each as a target that exists, and the runner's closing line last."""
+    lines = (ROOT / ".ci" / "run").read_text().splitlines()
+    said = [line.removeprefix("exec ").split() for line in lines if line.startswith(("make", "exec"))]
+    assert [words[-1] for words in said] == ["test", "docs", "test-promises"]
+    assert lines[-1].startswith("exec make")
+    rules = (ROOT / "Makefile").read_text()
+    assert "-m promise" in rules.partition("test-promises:")[2].partition("\n\n")[0]
+
+
+PROMISES = ("crashes", "kill_and_resume", "faults", "attack_table", "conformance", "conservation")
+
+
+@pytest.mark.parametrize("what", PROMISES)
+def test_the_slow_tests_of_a_promise_are_marked(what: str) -> None:
+    """What continuous integration leaves out nobody runs before a release."""
+    (path,) = (ROOT / "tests").rglob(f"test_{what}.py")
+    text = path.read_text(encoding="utf-8")
+    assert text.count("mark.slow") == text.count("mark.promise") > 0
+
+
 def test_no_locked_file_names_a_registry_and_each_has_its_hash() -> None:
     lock = (ROOT / "requirements.lock").read_text()
     assert "://" not in lock

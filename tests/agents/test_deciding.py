@@ -166,7 +166,7 @@ async def test_a_folder_where_the_first_step_failed_is_no_dead_end(stage: Stage)
         await decide(stage, question="Add.", run_dir=stage.root / "run")
     decision, _ = await decide(stage, AIMessage("2."), question="Add.", tools=[ADD], run_dir=stage.root / "run")
     assert decision.answer == "2."
-    with pytest.raises(UserError, match="holds a task already"):
+    with pytest.raises(UserError, match="already holds a task"):
         await decide(stage, question="Add.", tools=[ADD], run_dir=stage.root / "run")
 
 
@@ -187,5 +187,5 @@ async def test_what_a_person_must_mend_is_said_first(stage: Stage, options: dict
 
 async def test_a_conversation_of_decisions_is_not_resumed_as_a_task(stage: Stage) -> None:
     await decide(stage, AIMessage("Done."), question="Add.", tools=[ADD], run_dir=stage.root / "run")
-    with pytest.raises(UserError, match="decided step by step"):
+    with pytest.raises(UserError, match="holds a run of --decide"):
         await stage.team(lambda *_: "x").resume(stage.root / "run")

@@ -268,7 +268,7 @@ def test_at_a_terminal_a_person_sees_the_work_and_the_answer(home: Path) -> None
         assert "\n30\r\n" in terminal.wait_for("model calls")
         terminal.wait_for("› ")
         terminal.type("\x04")
-        terminal.wait_for("habilis chat --thread tty goes on with this conversation")
+        terminal.wait_for("habilis chat --thread tty continues this conversation")
         assert terminal.process.wait(120) == 0
     assert "average price" in (home / "cache" / "chat-history").read_text(encoding="utf-8")
     assert (home / "cache" / "chat-history").stat().st_mode & 0o077 == 0

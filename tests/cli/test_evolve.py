@@ -73,7 +73,7 @@ def test_runs_know_training(here: Path, capsys: Captured) -> None:
     assert main(["runs", "show", "one", "--task-id", "a"]) == 0
     assert "answer   14" in capsys.readouterr().out
     assert main(["runs", "resume", "one", "--task-id", "a"]) == 2
-    assert "goes on as a whole" in capsys.readouterr().err
+    assert "are for single tasks" in capsys.readouterr().err
     with TrainingDir(Path("runs/one")).lock():
         assert main(["runs", "resume", "one"]) == 2
         assert "in use by another process" in capsys.readouterr().err

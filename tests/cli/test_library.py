@@ -365,7 +365,7 @@ def test_pruning_asks_first_and_says_what_went(cache: Path, capsys: Captured) ->
 
 def test_pruning_without_a_rule_takes_leftovers_alone(cache: Path, capsys: Captured) -> None:
     assert main(["library", "env", "prune"]) == 0
-    assert "only leftovers of killed builds go by themselves" in capsys.readouterr().out
+    assert "only leftovers of killed builds were removed" in capsys.readouterr().out
     assert [path.name for path in cache.parent.iterdir() if path.is_dir()] == [cache.name]
     assert main(["library", "env", "prune", "--max-size", "big"]) == 2
     assert "--max-size big: expected a size" in capsys.readouterr().err

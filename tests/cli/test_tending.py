@@ -109,6 +109,12 @@ def test_a_search_says_why(run: Run) -> None:
     assert run("search", "zzz")[0] == 1
 
 
+def test_the_history_names_what_was_imported(desk: Desk, run: Run) -> None:
+    with desk.generations.draft() as folder:
+        desk.generations.publish(folder, {"import": ["their-tools", "mcp:https://tools.example/mcp"], "tools": 3})
+    assert "imported from their-tools, mcp:https://tools.example/mcp" in run("history")[1]
+
+
 def test_what_the_history_and_the_difference_of_two_generations_tell(run: Run) -> None:
     run("retire", "count_words", "--reason", "no need")
     run("merge", "plus", "add_numbers")

@@ -59,7 +59,7 @@ CASES: list[tuple[list[str | bytes], str]] = [
     (["run", "q", "--run-dir", "somewhere/library"], "library"),
     (["run", "q", "--run-dir", "full"], "is not empty and holds no run"),
     (["run", "q", "--replay", "absent"], "no run named absent"),
-    (["run", "q", "--resume"], "leave the question"),
+    (["run", "q", "--resume"], "leave out the question"),
     (["run", "--resume"], "nothing to resume"),
     (["runs", "show"], "no runs in"),
     (["runs", "show", "x"], "no run named x"),

@@ -95,7 +95,7 @@ def test_a_command_that_ends_by_itself_is_not_killed_and_leaves_no_watcher(tmp_p
         assert len(family) == 2, "the watcher and the child"
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=60)
-        assert (process.returncode, err) == (130, b"habilis: interrupted: stopped at once; --resume goes on\n")
+        assert (process.returncode, err) == (130, b"habilis: interrupted: stopped at once; continue with --resume\n")
         _, alive = psutil.wait_procs(family, timeout=5)
         assert not alive
 

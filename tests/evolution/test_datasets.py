@@ -180,7 +180,9 @@ def test_a_wrong_field_is_named(fields: dict[str, str], said: str, tmp_path: Pat
 
 
 def test_a_set_without_a_question_asks_for_the_column(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"no column looks like the question; say which: question=… \(it has: a, b\)"):
+    with pytest.raises(
+        UserError, match=r"no column looks like the question; name it: --fields question=COLUMN \(columns: a, b\)"
+    ):
         load(put(tmp_path, "t.jsonl", lines({"a": "x", "b": "y"})))
 
 
@@ -242,7 +244,7 @@ def test_a_limit_ends_before_later_faults(tmp_path: Path) -> None:
     [
         ("none.jsonl", "auto", "none.jsonl: no such file or folder"),
         ("gaia", "auto", "gaia: no such file or folder; for the published set say hub:gaia"),
-        ("t.dat", "auto", "its ending tells no form of data"),
+        ("t.dat", "auto", "its ending is none of"),
         ("t.dat", "jsn", "format jsn: did you mean json?"),
         ("latin.csv", "auto", "latin.csv: not UTF-8 text (byte 12)"),
         ("empty.jsonl", "auto", "empty.jsonl: no row can be used"),

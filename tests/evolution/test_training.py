@@ -20,6 +20,7 @@ from .doubles import QUESTIONS
 PATIENCE_S = 60.0
 BENCHMARK = Path(__file__).parents[2] / "examples" / "benchmark" / "tasks.jsonl"
 BENCHMARK_AS_SHIPPED = ["evolution.batch_size=8", "evolution.merge_policy=model"]
+PROMISE = [pytest.mark.slow, pytest.mark.promise]
 
 
 async def test_a_run_answers_its_rows_and_its_library_grows_step_by_step(world: World) -> None:
@@ -257,10 +258,10 @@ async def test_a_full_disk_fails_the_step_and_loses_nothing(world: World) -> Non
     "orders",
     [
         {"kill_at": 40},
-        pytest.param({"kill_at": 120}, marks=pytest.mark.slow),
+        pytest.param({"kill_at": 120}, marks=PROMISE),
         {"kill_absorbing": [1, "before"]},
-        pytest.param({"kill_absorbing": [1, "after"]}, marks=pytest.mark.slow),
-        pytest.param({"kill_at": 90, "settings": ["evolution.runner=process"]}, marks=pytest.mark.slow),
+        pytest.param({"kill_absorbing": [1, "after"]}, marks=PROMISE),
+        pytest.param({"kill_at": 90, "settings": ["evolution.runner=process"]}, marks=PROMISE),
     ],
     ids=lambda orders: "-".join(f"{key}-{value}" for key, value in orders.items()),
 )
@@ -290,6 +291,7 @@ ONE_BY_ONE = ["evolution.concurrency=1"]
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 async def test_killed_at_each_point_of_the_journal_a_run_comes_to_the_very_same_library(world: World) -> None:
     names = ["mean", "arithmetic", "mean2"]
     whole = await world.evolution(*ONE_BY_ONE, absorbing=None).run(world.rows(*names), name="whole", base=world.home)
@@ -310,6 +312,7 @@ async def test_killed_at_each_point_of_the_journal_a_run_comes_to_the_very_same_
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 async def test_the_shipped_benchmark_killed_again_and_again_comes_to_the_very_same_library(world: World) -> None:
     orders = {"dataset": str(BENCHMARK), "settings": [*ONE_BY_ONE, *BENCHMARK_AS_SHIPPED]}
     code, out, errors = await finished(world.start(**orders, name="whole", kill_point=[0, ""]))

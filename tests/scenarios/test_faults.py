@@ -52,6 +52,7 @@ async def test_a_fault_at_each_role_is_survived(world: World, role: str, kind: F
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.parametrize("role", MARKS)
 @pytest.mark.parametrize("kind", SURVIVED)
 async def test_every_fault_at_every_role_is_survived(world: World, role: str, kind: FaultKind) -> None:

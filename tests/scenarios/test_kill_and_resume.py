@@ -47,6 +47,7 @@ PLACES = [
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 async def test_killed_in_every_node_a_task_goes_on_where_it_stood(world: World) -> None:
     answer, names, calls = await _undisturbed(world)
     for place in PLACES:
@@ -61,6 +62,7 @@ async def test_killed_in_the_middle_of_its_work_a_task_goes_on_where_it_stood(wo
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 async def test_killed_at_every_single_event(world: World) -> None:
     answer, names, calls = await _undisturbed(world)
     for number, name in enumerate(names[:-1], 1):

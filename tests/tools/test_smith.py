@@ -389,3 +389,18 @@ async def test_the_candidate_is_never_seen_by_others(mending: Mending) -> None:
     await mending.enhance(mending.code(BETTER))
     assert seen
     assert all(names == ["sum_column"] for names in seen)
+
+
+async def test_a_version_of_which_nothing_shows_that_it_mends_is_refused(mending: Mending) -> None:
+    """The failing call could be run again when it was recorded, and cannot be any more: its file has been lost."""
+    old = await mending.begin()
+    (content,) = mending.failed.files.values()
+    lost = [path for path in mending.shop.private.path.rglob("*") if path.is_file() and content in path.name]
+    assert len(lost) == 1
+    lost[0].unlink()
+    ran = len(mending.shop.host.ran)
+    failure = await mending.enhance(*[mending.code(BETTER)] * 3)
+    assert isinstance(failure, EnhanceFailure)
+    assert "nothing shows that it is mended" in failure.reason
+    assert len(mending.shop.host.ran) > ran, "what passed before was run again, and passed"
+    assert mending.shop.private.get("sum_column").version == old.version

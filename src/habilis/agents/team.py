@@ -117,7 +117,7 @@ class Team:
             raise UserError('the question is empty; give one, for example: main.py "What is 2+3*4?"')
         if thread is not None:
             if run_dir is not None or task_id is not None:
-                raise UserError("a thread has its own folder and numbers its turns: leave --run-dir and --task-id out")
+                raise UserError("a thread has its own folder and numbers its turns: leave out --run-dir and --task-id")
             return await self._turn(ThreadDir.named(Path(self.settings.runs_dir), thread), task, replay, trust)
         run = (
             RunDir.at(run_dir, trust=trust)
@@ -138,7 +138,7 @@ class Team:
         with folder.lock():
             if folder.load_task() is not None:
                 raise UserError(
-                    f"{folder.path} holds a task already; continue it with --resume, or take another --run-dir"
+                    f"{folder.path} already holds a task; continue it with --resume, or choose another --run-dir"
                 )
             # The task goes on with the library as it is now, whatever is published meanwhile: resumed or replayed too.
             generation = generation_then(replay, public) if replay else generation_of(public)
@@ -170,7 +170,7 @@ class Team:
             folder.run.accept(trust=trust, tasks=[folder])
             stored, before = folder.load_task(), folder.load_decision()
             if stored is None or before is None:
-                raise UserError(f"{folder.path} holds no decision to go on from; give the question")
+                raise UserError(f"{folder.path} holds no earlier step; give the question")
             task, tools = stored[0], tools or [ToolSpec.model_validate(tool) for tool in stored[1].get("tools", ())]
             messages = read_transcript(conversation or before.conversation)
         else:
@@ -185,7 +185,7 @@ class Team:
             folder = run.task(task.id)
             stored = folder.load_task()
             if stored is not None and (folder.load_decision() is not None or not stored[1].get("decide")):
-                raise UserError(f"{folder.path} holds a task already; go on with it, or take another --run-dir")
+                raise UserError(f"{folder.path} already holds a task; continue it, or choose another --run-dir")
         if not task.question.strip():
             raise UserError("the question is empty")
         specs = specs_of(tools)
@@ -240,7 +240,7 @@ class Team:
         if stored is None:
             raise UserError(f"{folder.path} holds no task; nothing to resume")
         if stored[1].get("decide"):
-            raise UserError(f"{folder.path} is decided step by step; go on with run --decide --run-dir and --results")
+            raise UserError(f"{folder.path} holds a run of --decide; continue it with --decide --run-dir … --results …")
         with thread.lock() if thread else contextlib.nullcontext(), folder.lock():
             before = folder.load_result()
             if before is not None and before.status in ("answered", "gave_up"):

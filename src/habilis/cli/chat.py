@@ -36,7 +36,7 @@ HELP = """  /file PATH    give a file or folder to the next question, and to tho
   /tools        the tools of the library
   /continue     go on with a question that was interrupted or failed
   /new [NAME]   begin another conversation
-  /quit         end (also Ctrl-D); --thread goes on with this conversation
+  /quit         end (also Ctrl-D); --thread continues this conversation
 A line that ends in \\ goes on in the next. Ctrl-C interrupts a question, twice ends."""
 
 
@@ -100,7 +100,7 @@ class Chat:
             if loading.ident is not None:  # an interpreter that leaves in the middle of an import may crash
                 loading.join()
         if not self._alone and self._thread.exists():
-            self._say(f"habilis chat --thread {self._thread.name} goes on with this conversation")
+            self._say(f"habilis chat --thread {self._thread.name} continues this conversation")
         return self._code
 
     # --- questions
@@ -278,7 +278,7 @@ class Chat:
             self._tell(f"the last question waits for you: {result.question_asked}")
         elif state in UNFINISHED and (stored := turns[-1].load_task()):
             asked = one_line(stored[0].question)
-            self._tell(f"the last question has no answer yet; /continue goes on with it: {asked}")
+            self._tell(f"the last question has no answer yet; /continue continues it: {asked}")
 
     def _prompt(self) -> str:
         mark = "›" if (sys.stdout.encoding or "").lower().startswith("utf") else ">"

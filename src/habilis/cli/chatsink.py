@@ -53,7 +53,7 @@ class ChatSink(ConsoleSink):
             if answer:
                 self._console.print(Text(self._fit(plain(result.final_answer)), "bold"))
         elif result.status == "interrupted":
-            self.line("stopped", "/continue goes on with this question", "yellow", "yellow")
+            self.line("stopped", "/continue continues this question", "yellow", "yellow")
         elif result.status != "waiting":
             for number, (text, _) in enumerate(body(result)):
                 self.line("" if number else "failed", text, "yellow", "yellow")

@@ -78,7 +78,7 @@ def prune(args: Namespace) -> int:
             print(report_line(f"kept {one.path.name}: in use"), file=sys.stderr)
     print(f"{'would free' if args.dry_run else 'freed'} {size_text(freed)}")
     if not args.older_than and not args.max_size:
-        print("only leftovers of killed builds go by themselves; environments by --older-than 30d or --max-size 2GB")
+        print("only leftovers of killed builds were removed; --older-than 30d or --max-size 2GB removes environments")
     return 0
 
 

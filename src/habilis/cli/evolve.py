@@ -79,7 +79,7 @@ def training_meant(args: Namespace) -> RunDir | None:
     if run.training is None:
         return None
     if args.task_id is not None or args.answer is not None:
-        raise UserError("a training run goes on as a whole: leave --task-id and --answer out")
+        raise UserError("--task-id and --answer are for single tasks; leave them out to resume a training run")
     args.plot = None
     return run
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 Options = Callable[[argparse.ArgumentParser], None]
 KINDS = ("folder", "package", "skills")
-IMPORT_HELP = """Takes tools over from tool files, folders of them, libraries, exports of ours, OpenAPI documents, and
-MCP servers behind an address (mcp:https://host/mcp, or mcp:NAME for one under sources in the settings). Each passes the
-same gate as a tool made here, in the sandbox; what is the same is recognised, what differs under one name survives as
-two. The sources are only read."""
+IMPORT_HELP = """Imports tools from tool files, folders, libraries, exports, OpenAPI documents, and MCP servers with an
+address (mcp:https://host/mcp, or mcp:NAME for one under sources in the settings). Each tool must pass the same checks
+in the sandbox as a tool made here. A tool that is already there is recognised; different tools with one name are both
+kept. The sources are only read."""
 IMPORT_EXIT_CODES = (
-    "exit codes: 0 every tool file was taken over or is here already · 1 one was refused · 2 usage or configuration"
+    "exit codes: 0 every tool file was imported or is already there · 1 one was refused · 2 usage or configuration"
 )
 EXPORT_HELP = """folder: a plain copy, a library by itself. package: a Python package with typed functions, a lock and
 tests made of recorded calls. skills: a folder per tool in the form of agentskills.io. All can be imported again. What
@@ -40,7 +40,10 @@ _T = TypeVar("_T")
 def add_verbs(verbs: Any, options: Options) -> None:
     """The verbs of `habilis library` that are ours. `options` adds those for settings and folders."""
     imports = verbs.add_parser(
-        "import", help="take tools of others over", description=IMPORT_HELP, epilog=IMPORT_EXIT_CODES
+        "import",
+        help="import tools from files, libraries, OpenAPI documents or MCP servers",
+        description=IMPORT_HELP,
+        epilog=IMPORT_EXIT_CODES,
     )
     imports.add_argument(
         "sources", nargs="+", metavar="SOURCE", help="tool file, folder, library, export, OpenAPI document, or mcp:URL"
@@ -49,15 +52,15 @@ def add_verbs(verbs: Any, options: Options) -> None:
         "--secret-env", default="", metavar="NAME", help="variable with the secret of mcp:URL, sent as a bearer token"
     )
     imports.add_argument("--dry-run", action="store_true", help="try everything, change nothing")
-    export = verbs.add_parser("export", help="hand tools on", description=EXPORT_HELP)
+    export = verbs.add_parser("export", help="export tools", description=EXPORT_HELP)
     export.add_argument("--to", choices=KINDS, required=True, help=", ".join(KINDS))
     export.add_argument("target", metavar="DIR", help="new folder")
     export.add_argument(
-        "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="these alone (default: all)"
+        "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="only these tools (default: all)"
     )
     export.add_argument("--name", metavar="NAME", help="name of the package (default: that of the folder)")
-    export.add_argument("--no-records", action="store_true", help="no recorded calls, no questions of users")
-    export.add_argument("--replace", action="store_true", help="set aside what is there, under another name")
+    export.add_argument("--no-records", action="store_true", help="leave out recorded calls and questions of users")
+    export.add_argument("--replace", action="store_true", help="rename what is there first")
     verify = verbs.add_parser(
         "verify", help="compare an export, or a library, with its digests", description=VERIFY_HELP
     )
@@ -71,7 +74,7 @@ def add_serve(commands: Any, options: Options) -> None:
     """The command `habilis serve`."""
     serve = commands.add_parser("serve", help="serve the library's tools over MCP", description=SERVE_HELP)
     serve.add_argument(
-        "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="these alone (default: all)"
+        "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="only these tools (default: all)"
     )
     serve.add_argument("--workspace", metavar="DIR", help="folder that tools work in (default: a temporary one)")
     serve.add_argument("--sources", action="store_true", help="let clients read the tools' sources, to import them")

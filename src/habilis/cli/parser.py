@@ -20,7 +20,8 @@ line; answers go to standard output, one a line where they have one line, the ac
 CHAT_EXIT_CODES = """exit codes: 0 ended by you, and piped: every question was answered · of the first question that was
 not: as of habilis run · 2 usage or configuration · 130 interrupted"""
 EVOLVE_HELP = """Works through a data set step by step: the tasks of a batch run side by side, then their tools go into
-the run's own library, which the next step starts from."""
+the run's own library, which the next step starts from. EGL (evolutionary generality loss), the number of tools written
+for each tool call so far, should fall."""
 EVOLVE_EXIT_CODES = """exit codes: 0 every step was absorbed, whatever single tasks ended as · 1 a step failed
 · 2 usage or configuration · 3 model unreachable · 4 budget used up · 130 interrupted"""
 SCORERS = ("auto", "exact", "text", "numeric", "list", "set", "judge")
@@ -35,7 +36,7 @@ through one host, in one temporary working folder."""
 COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
 behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
-TRUST = "go on with a run that you did not make as if it were yours, from now on"
+TRUST = "continue a run that you did not make, and treat it as your own from now on"
 
 
 class Parser(argparse.ArgumentParser):
@@ -132,7 +133,7 @@ def build() -> Parser:
     completion = commands.add_parser("completion", help="print completion for a shell", description=COMPLETION_HELP)
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
     completion.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
-    doctor = commands.add_parser("doctor", help="say what works here and what to do about the rest")
+    doctor = commands.add_parser("doctor", help="check what works on this machine, and say how to fix the rest")
     _settings_options(doctor)
     _folder_options(doctor)
     doctor.add_argument("--probe-model", action="store_true", help="ask each model server for its list of models")
@@ -147,7 +148,7 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
     run.add_argument("--knowledge", action="append", metavar="DIR", help="folder of documents that the task may search")
     run.add_argument(
-        "--decide", action="store_true", help="one step: print the next calls for another program to run, as JSON"
+        "--decide", action="store_true", help="make one step: print the next calls as JSON, for another program to run"
     )
     run.add_argument(
         "--tools",
@@ -156,14 +157,14 @@ def _add_run(commands: Any) -> None:
         "function schemas (JSON), in place of all other tools",
     )
     run.add_argument("--results", metavar="FILE", help="with --decide: results by call id (JSON); - reads stdin")
-    run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is given as JSON")
+    run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is printed as JSON")
     _settings_options(run)
     _folder_options(run)
-    _thread_option(run, "ask as the next question of the conversation NAME, which --resume then goes on with")
+    _thread_option(run, "ask the next question of the conversation NAME; with --resume: continue its last one")
     run.add_argument("--run-dir", metavar="D", help="this run's own folder")
     run.add_argument("--task-id", metavar="ID", help="name of the task inside the run")
     run.add_argument(
-        "--resume", action="store_true", help="go on with the newest unfinished task, or that of --run-dir"
+        "--resume", action="store_true", help="continue the newest unfinished task, or the one in --run-dir"
     )
     run.add_argument("--replay", metavar="RUN", help="run again from the record of RUN, without a model")
     _keeping_options(run)
@@ -172,10 +173,8 @@ def _add_run(commands: Any) -> None:
 
 
 def _add_chat(commands: Any) -> None:
-    chat = commands.add_parser(
-        "chat", help="ask question after question", description=CHAT_HELP, epilog=CHAT_EXIT_CODES
-    )
-    _thread_option(chat, "the conversation to go on with, or to begin under this name (default: a new one)")
+    chat = commands.add_parser("chat", help="hold a conversation", description=CHAT_HELP, epilog=CHAT_EXIT_CODES)
+    _thread_option(chat, "name of the conversation to continue or to start (default: a new one)")
     chat.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
     _settings_options(chat)
     _folder_options(chat)
@@ -202,22 +201,22 @@ def _add_threads(commands: Any) -> None:
 
 def _add_evolve(commands: Any) -> None:
     evolve = commands.add_parser(
-        "evolve", help="turn a data set into a better library", description=EVOLVE_HELP, epilog=EVOLVE_EXIT_CODES
+        "evolve", help="train a library on a data set", description=EVOLVE_HELP, epilog=EVOLVE_EXIT_CODES
     )
     _dataset_options(evolve)
     evolve.add_argument("--run-name", metavar="N", help="name of the run (default: by the time)")
     evolve.add_argument("--start", type=_count, default=0, metavar="K", help="leave out the first K rows")
     evolve.add_argument("--batch-size", type=_count, metavar="B", help="tasks of one step (default 16)")
     evolve.add_argument("--train-steps", type=_count, metavar="S", help="steps of the run (default: all rows)")
-    evolve.add_argument("--merge-policy", choices=MERGE_POLICIES, help="how tools that do the same become one")
+    evolve.add_argument("--merge-policy", choices=MERGE_POLICIES, help="how tools that do the same are merged")
     evolve.add_argument("--timeout", metavar="S", help="seconds that one task may take (also 5m, 2h; default 90m)")
     evolve.add_argument("--concurrency", type=_count, metavar="C", help="tasks that run side by side (default 8)")
-    evolve.add_argument("--runner", choices=RUNNERS, help="all tasks in one process, or each in its own")
+    evolve.add_argument("--runner", choices=RUNNERS, help="local: one process for all tasks; process: one for each")
     _budget_options(evolve, "the run", "run")
-    evolve.add_argument("--stop-file", metavar="F", help="end after the step under way once this file is there")
+    evolve.add_argument("--stop-file", metavar="F", help="end after the current step once this file exists")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
-    evolve.add_argument("--freeze", action="store_true", help="make no tools: work with those of --library")
-    evolve.add_argument("--resume", action="store_true", help="go on with the run of --run-name, or the newest stopped")
+    evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
+    evolve.add_argument("--resume", action="store_true", help="continue the run of --run-name, or the newest stopped")
     evolve.add_argument("--trust", action="store_true", help=TRUST)
     evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
     _settings_options(evolve)
@@ -230,7 +229,7 @@ def _add_runs(commands: Any) -> None:
     verbs = runs.add_subparsers(dest="verb", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="runs, newest first")
     show = verbs.add_parser("show", help="what a run did")
-    resume = verbs.add_parser("resume", help="go on with an unfinished task, or answer its question")
+    resume = verbs.add_parser("resume", help="continue an unfinished task, or answer its question")
     clean = verbs.add_parser("clean", help="remove finished runs")
     for verb in (listing, show, resume, clean):
         _settings_options(verb)
@@ -245,17 +244,17 @@ def _add_runs(commands: Any) -> None:
     _keeping_options(resume)
     resume.add_argument("--answer", metavar="TEXT", help="answer to the question that the task asks; - reads stdin")
     _output_options(resume)
-    clean.add_argument("--older-than", metavar="AGE", help="runs older than this, for example 30d")
-    clean.add_argument("--max-size", metavar="SIZE", help="the oldest, until all fit, for example 2GB")
-    clean.add_argument("--keep", type=_count, metavar="N", help="never the N newest; alone: all others")
+    clean.add_argument("--older-than", metavar="AGE", help="remove runs older than this, for example 30d")
+    clean.add_argument("--max-size", metavar="SIZE", help="remove the oldest until the rest fits, for example 2GB")
+    clean.add_argument("--keep", type=_count, metavar="N", help="keep the N newest; alone: remove all others")
     clean.add_argument("--dry-run", action="store_true", help="only say what would go")
-    clean.add_argument("--force", action="store_true", help="unfinished tasks too (never running ones)")
+    clean.add_argument("--force", action="store_true", help="also remove unfinished tasks (never running ones)")
     clean.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def _add_score(commands: Any) -> None:
     score = commands.add_parser(
-        "score", help="say what the answers of a run are worth", description=SCORE_HELP, epilog=SCORE_EXIT_CODES
+        "score", help="score the answers of a run", description=SCORE_HELP, epilog=SCORE_EXIT_CODES
     )
     score.add_argument("run", metavar="RUN", help="name, start of a name, or folder of the run")
     _dataset_options(score, " (default: the run's own)")
@@ -263,7 +262,7 @@ def _add_score(commands: Any) -> None:
     score.add_argument(
         "--judge", action=argparse.BooleanOptionalAction, default=True, help="ask a model where a benchmark wants one"
     )
-    score.add_argument("--skip-broken", action="store_true", help="pass over rows of the data set that cannot be read")
+    score.add_argument("--skip-broken", action="store_true", help="skip rows of the data set that cannot be read")
     score.add_argument("--json", action="store_true", help="one JSON document, every score in it")
     _settings_options(score)
     _folder_options(score, library=False)
@@ -272,7 +271,7 @@ def _add_score(commands: Any) -> None:
 def _add_library(commands: Any) -> None:
     from habilis.cli.tending.options import add_verbs
 
-    library = commands.add_parser("library", help="find, judge, mend and call the tools of a library")
+    library = commands.add_parser("library", help="inspect, test, change and call the tools of a library")
     verbs = library.add_subparsers(dest="verb", metavar="VERB", required=True)
     add_verbs(verbs, _settings_and_folders, _count)
     call = verbs.add_parser("call", help="run tools as an agent would", description=CALL_HELP, epilog=CALL_EXIT_CODES)
@@ -294,7 +293,7 @@ def _add_library(commands: Any) -> None:
         help="give tools what they ask for: network=HOST,… env=NAME,… read=PATH,… subprocess timeout=S memory=MIB "
         "(repeatable)",
     )
-    call.add_argument("--timeout", metavar="S", help="seconds that one call may take (default: the tool's, or setting)")
+    call.add_argument("--timeout", metavar="S", help="seconds of one call (default: what the tool or the setting says)")
     call.add_argument("--keep", metavar="DIR", help="new folder for the files that the tools make")
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)
@@ -303,9 +302,9 @@ def _add_library(commands: Any) -> None:
     env = verbs.add_parser("env", help="list and prune the packages installed for tools")
     env_verbs = env.add_subparsers(dest="env_verb", metavar="VERB", required=True)
     listing = env_verbs.add_parser("list", help="environments, the last used first")
-    prune = env_verbs.add_parser("prune", help="remove those nobody uses, and what killed builds left")
-    prune.add_argument("--older-than", metavar="AGE", help="environments not used for this long, for example 30d")
-    prune.add_argument("--max-size", metavar="SIZE", help="the longest unused, until all fit, for example 2GB")
+    prune = env_verbs.add_parser("prune", help="remove environments that nobody uses, and leftovers of killed builds")
+    prune.add_argument("--older-than", metavar="AGE", help="remove those not used for this long, for example 30d")
+    prune.add_argument("--max-size", metavar="SIZE", help="remove the longest unused until all fit, for example 2GB")
     prune.add_argument("--dry-run", action="store_true", help="only say what would go")
     prune.add_argument("--yes", action="store_true", help="do not ask")
     for verb in (listing, prune):
@@ -314,12 +313,12 @@ def _add_library(commands: Any) -> None:
 
 
 def _add_tools(commands: Any) -> None:
-    tools = commands.add_parser("tools", help="tools of other programs: what the sources of the settings give")
+    tools = commands.add_parser("tools", help="list and check tools of other programs (sources of the settings)")
     verbs = tools.add_subparsers(dest="verb", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="open the sources and list their tools")
     check = verbs.add_parser(
         "check",
-        help="say of each source whether it works, and what it lacks",
+        help="say whether each source works, and what it lacks",
         epilog="exit codes: 0 every source works · 1 one does not · 2 usage or configuration",
     )
     for verb in (listing, check):
@@ -333,7 +332,7 @@ def _add_config(commands: Any) -> None:
     verbs = config.add_subparsers(dest="verb", metavar="VERB", required=True)
     show = verbs.add_parser("show", help="each value and where it came from")
     _settings_options(show)
-    show.add_argument("--all", action="store_true", help="also what no role but basic sets")
+    show.add_argument("--all", action="store_true", help="also show roles that set nothing of their own")
     show.add_argument("--json", action="store_true", help="one JSON document, always with all values")
     init = verbs.add_parser("init", help="write a commented file of all settings")
     init.add_argument("path", nargs="?", default="habilis.yaml", metavar="FILE", help="default: habilis.yaml")
@@ -363,9 +362,9 @@ def _settings_and_folders(parser: argparse.ArgumentParser) -> None:
 
 def _dataset_options(parser: argparse.ArgumentParser, default: str = "") -> None:
     parser.add_argument("--dataset", metavar="D", help=f"file, folder, or hub:OWNER/NAME{default}")
-    form = "form of the data set, or the benchmark (default: told by itself)"
+    form = "format of the data set, or name of the benchmark (default: found out)"
     parser.add_argument("--format", metavar="F", help=form)
-    told = "id, question, answer, … by column (a.b: inside, -: none)"
+    told = "columns of id, question, answer, … (a.b: nested, -: none)"
     parser.add_argument("--fields", action="append", default=[], metavar="K=COL,…", help=told)
 
 

@@ -36,7 +36,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     if args.resume:
         if args.replay or args.question or args.file or args.schema or args.decide:
             raise UserError(
-                "--resume goes on with a task as it was asked: leave the question, --file, --schema and --replay out"
+                "--resume continues a task as it was asked: leave out the question, --file, --schema and --replay"
             )
         args.run, args.answer = args.run_dir, None
         if args.thread is not None:
@@ -44,7 +44,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
         return resume(args, team_factory)
     loaded = load(args)
     if args.thread is not None and (args.run_dir or args.task_id or args.replay or args.decide):
-        raise UserError("--thread asks a new question: leave --run-dir, --task-id, --replay and --decide out")
+        raise UserError("--thread asks a new question: leave out --run-dir, --task-id, --replay and --decide")
     if args.decide:
         goes_on = args.run_dir and args.question is None
         return decide(args, loaded, None if goes_on else str(question_of(args, None)), team_factory or _team())
@@ -81,7 +81,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
         raise
     thread = ThreadDir.of(folder) if code and not args.quiet else None
     if thread and thread.turns()[-1].read_state() in UNFINISHED | {"failed"}:
-        _note(f"habilis run --thread {args.thread} --resume goes on with it")
+        _note(f"habilis run --thread {args.thread} --resume continues it")
     return code
 
 
@@ -105,7 +105,7 @@ def _begun(thread: ThreadDir, args: Namespace) -> RunDir:
     if turns and args.library is None:
         args.library = library_of(turns[-1])
     if turns and turns[-1].read_state() in UNFINISHED:
-        _note(f"turn {int(turns[-1].id)} of thread {thread.name} has no answer; --resume would have gone on with it")
+        _note(f"turn {int(turns[-1].id)} of thread {thread.name} has no answer; --resume would have continued it")
     return thread.run
 
 
@@ -115,7 +115,7 @@ def unfinished_turn(args: Namespace) -> tuple[str, str]:
     thread.record()
     turns = thread.turns()
     if args.run_dir or args.task_id:
-        raise UserError("--thread --resume goes on with its last turn: leave --run-dir and --task-id out")
+        raise UserError("--thread --resume continues the last turn: leave out --run-dir and --task-id")
     if not turns or turns[-1].read_state() not in UNFINISHED | {"failed"}:
         raise UserError(f"nothing to resume: thread {thread.name} has no unfinished turn")
     return str(thread.path), turns[-1].id
@@ -132,7 +132,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
             raise UserError(f"nothing to resume: no unfinished task in {runs}")
         task = newest
     if task.run.training is not None:
-        raise UserError(f"{task.run.path} holds a training run; go on with 'habilis evolve --resume'")
+        raise UserError(f"{task.run.path} holds a training run; continue it with 'habilis evolve --resume'")
     task.run.accept(trust=args.trust, tasks=None if ThreadDir.of(task.run) else [task])
     loaded = load(args, task.run.read_run().get("chosen_settings") or {})
     answer = from_stdin("answer") if args.answer == "-" else args.answer
@@ -229,7 +229,7 @@ class Session:
             task_id=self._seen.task_id,
             status="interrupted",
             question=self._seen.question,
-            error="stopped at once; --resume goes on",
+            error="stopped at once; continue with --resume",
             run_dir=str(self._run.path),
         )
 

@@ -105,7 +105,7 @@ def report(training: Training, *, as_json: bool, plot: bool = True, out: TextIO 
 
 def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) -> list[str]:
     """The outcome as text: table, plot, how it ended."""
-    found = table(training.steps) if training.steps else []
+    found = [*table(training.steps), LEGEND] if training.steps else []
     if plot and len(training.steps) > 1:
         found += ["", *terminal_plot(training.steps, ascii_only=ascii_only)]
     ended = ", ".join(f"{count} {status}" for status, count in training.statuses.items()) or "none ended"
@@ -115,6 +115,9 @@ def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) ->
     found.append(f"outcome  {WORDS[training.stopped]}{reason}")
     found.append(f"run      {training.run_dir}")
     return found if training.steps else found[1:]
+
+
+LEGEND = "EGL: evolutionary generality loss, the tools written for each tool call so far; lower is better"
 
 
 def table(steps: Sequence[StepMetrics]) -> list[str]:

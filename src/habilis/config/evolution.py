@@ -18,7 +18,7 @@ class EvolutionSettings(Frozen):
     train_steps: int | None = Field(None, ge=1, description="steps to run; unset: the whole data set")
     merge_policy: Literal["best", "model", "naive"] = Field(
         "best",
-        description="how tools that do the same become one; best: the one with the best record, model: the writer "
+        description="how tools that do the same are merged; best: the one with the best record, model: the writer "
         "makes one of all, naive: the smallest file",
     )
     trial_calls: int = Field(
@@ -38,7 +38,9 @@ class EvolutionSettings(Frozen):
         None, ge=128, description="memory of one task with all its processes, MiB (PSS; runner process, Linux)"
     )
     egl_flat_steps: int | None = Field(
-        None, ge=1, description="stop when EGL moved by less than 0.01 over this many steps"
+        None,
+        ge=1,
+        description="stop when EGL (tools written per tool call) moved by less than 0.01 over this many steps",
     )
     max_tokens: int | None = Field(None, ge=1, description="tokens that the whole run may cost")
     max_time_s: float | None = Field(None, gt=0, description="seconds that the whole run may take, resumes included")

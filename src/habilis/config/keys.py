@@ -66,7 +66,7 @@ def check_key(dotted: str, origin: str) -> None:
     if dotted in known or any(inside(dotted, k) for k in known if _is_open(k)):
         return
     if any(inside(k, dotted) for k in known):
-        raise UserError(f"{origin}: {dotted} is a group of settings, give one of its keys")
+        raise UserError(f"{origin}: {dotted} is a group of settings; give one of its keys")
     near = difflib.get_close_matches(dotted, known, 1, 0.6)
     raise UserError(
         f"{origin}: unknown setting {dotted}"

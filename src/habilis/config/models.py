@@ -58,7 +58,7 @@ class RoleSettings(Frozen):
         None, description="how the executor calls tools; auto: as functions, as text where the model proves unable to"
     )
     react_form: Literal["chat", "completion"] | None = Field(
-        None, description="how react_text asks: a conversation, or one text to go on with (/completions)"
+        None, description="how react_text asks: as a conversation, or as one text to complete (/completions)"
     )
     stream: bool | None = Field(None, description="show the executor's replies while they come")
     images: bool | None = Field(

@@ -61,7 +61,9 @@ class SourceSettings(Frozen):
     mcp: McpSettings | None = Field(None, description="an MCP server")
     base_url: str | None = Field(None, description="for openapi: where the operations are, in place of its servers")
     auth: AuthSettings | None = Field(None, description="what requests carry to say who asks")
-    required: bool = Field(False, description="end with an error where this source gives no tools; else go on without")
+    required: bool = Field(
+        False, description="true: a task fails if this source gives no tools; false: it continues without them"
+    )
     open_timeout_s: float = Field(30.0, gt=0, description="seconds that it may take to say which tools there are")
     timeout_s: float = Field(60.0, gt=0, description="seconds that one call may take")
     max_mb: int = Field(8, ge=1, le=256, description="size of one answer, MiB")

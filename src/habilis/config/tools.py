@@ -31,7 +31,7 @@ class ToolsSettings(Frozen):
     )
     only_tool: bool = Field(
         False,
-        description="take a call of an unknown tool for the only one bound, if its arguments fit and it writes not",
+        description="take a call of an unknown tool for the only one bound, if its arguments fit and it does not write",
     )
     finish_task: bool = Field(False, description="offer finish_task; a plain answer stays the primary way to end")
     use: tuple[str, ...] | None = Field(

@@ -41,7 +41,7 @@ async def absorb_task(
     if result.status != "answered":
         return None
     if (library.parent / "task.json").exists():
-        raise UserError(f"{library} holds the tools of one task, which stay as they are; copy it to build on it")
+        raise UserError(f"{library} holds the tools of one task, which do not change; copy the folder to build on it")
     task = RunDir.open(Path(result.run_dir)).task(result.task_id)
     private = Library(task.tools)
     if not private.names() and not any(private.store.path("x").parent.glob("*.jsonl")):

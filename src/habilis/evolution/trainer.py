@@ -112,12 +112,12 @@ class Evolution:
         run = RunDir.open(run_dir)
         training = run.training
         if training is None:
-            raise UserError(f"{run_dir} holds no training run; a single task goes on with 'habilis run --resume'")
+            raise UserError(f"{run_dir} holds no training run; continue a single task with 'habilis run --resume'")
         run.accept(trust=trust, tasks=())
         with training.lock():
             fixed = run.read_run().get("training") or {}
             if "rows" in fixed and fixed["rows"] != marks.digest_of_file(training.rows):
-                raise UserError(f"{training.rows} is not what the run began with; bring it back, or begin another run")
+                raise UserError(f"{training.rows} has changed since the run began; restore it, or start another run")
             rows = tuple(Row.model_validate(row) for row in training.load_rows())
             self.settings = _with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
@@ -132,7 +132,7 @@ class Evolution:
         """Ask for an end (Ctrl-C once): running tasks finish their step, a batch that is complete is absorbed."""
         self._interrupted = True
         if self._batch is not None:
-            self._batch.stop("interrupted", "interrupted; go on with --resume")
+            self._batch.stop("interrupted", "interrupted; continue with --resume")
 
     # --- inside
 
@@ -159,7 +159,7 @@ class Evolution:
         budget = self._budget(run, training)
         training.set_state("running", seconds=budget.seconds, tokens=budget.tokens)
         stopped: Stop = "interrupted"
-        reason = "stopped at once; go on with --resume"
+        reason = "stopped at once; continue with --resume"
         try:
             stopped, reason = await self._steps(run, training, rows, base, budget, emit)
         except BudgetReached as reached:
@@ -236,7 +236,7 @@ class Evolution:
     def _make_runner(self) -> BatchRunner:
         if self.settings.evolution.runner == "process":
             if self._clients is not None:
-                raise UserError("chat models of one's own work with the local runner alone: evolution.runner=local")
+                raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
             return ProcessRunner(self.settings)
         return LocalRunner(self.settings, clients=self._clients)
 
@@ -279,7 +279,7 @@ def _new_run(root: Path, name: str | None) -> RunDir:
 
 
 def _taken(run: RunDir) -> str:
-    return f"a run named {run.name} exists in {run.path.parent}; go on with --resume, or choose another name"
+    return f"a run named {run.name} exists in {run.path.parent}; continue it with --resume, or choose another name"
 
 
 def _kept(row: Row) -> dict[str, Any]:

@@ -25,10 +25,15 @@ _LEADING_THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)(?:</\1>|\Z)", re.DOTA
 _LATE_END = re.compile(r"\A(.*?)</(?:think|thinking)>", re.DOTALL)
 
 
+_KINDS = {str: "a text", list: "a list", int: "a number", float: "a number", bool: "true or false"}
+
+
 def from_body(body: Any) -> AIMessage:
     """The reply in the body of a chat completion. Raises `BadReply` for another shape, `ServerSaid` for an error."""
     if not isinstance(body, dict):
-        raise BadReply(f"the server sent {type(body).__name__} in place of a chat completion: {_short(body)}")
+        raise BadReply(
+            f"expected a chat completion from the server, but got {_KINDS.get(type(body), 'nothing')}: {_short(body)}"
+        )
     choices = body.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     error = body.get("error") or (choice.get("error") if isinstance(choice, dict) else None)

@@ -106,7 +106,7 @@ def _read(path: Path) -> bytes:
     if status.st_mode & 0o077 or status.st_uid != os.geteuid():
         raise UserError(f"your key {path} is open to others: chown it to you and chmod 600 it, or remove it")
     if len(key) != KEY_BYTES:
-        raise UserError(f"{path} is no key of Habilis; remove it, and say --trust once for each run that is yours")
+        raise UserError(f"{path} is not a key of Habilis; remove it, and use --trust once for each of your runs")
     return key
 
 

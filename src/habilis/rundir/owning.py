@@ -58,7 +58,7 @@ def _refusal(run: RunDir) -> str:
     none = f" (your mark cannot be told: {why})" if (why := marks.why_none()) else ""
     return (
         f"{run.path} was not made by you, or was changed since{none}{would}; look at it with 'habilis runs show', "
-        "then say --trust to go on with it as with a run of yours"
+        "then use --trust to continue it as your own"
     )
 
 

@@ -52,6 +52,7 @@ def said(draw: Any) -> str:
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(batches=st.lists(steps, min_size=1, max_size=3), replies=st.lists(said(), min_size=1, max_size=3))
 async def test_whatever_is_said_each_tool_is_accounted_for_once_and_what_is_kept_works(

@@ -270,6 +270,7 @@ def curate(folder: Path, base_url: str, point: str = "", when: str = "after") ->
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.sandbox
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_for_real_at_a_point_a_step_comes_to_the_same(

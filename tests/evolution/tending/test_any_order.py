@@ -144,4 +144,4 @@ def _calls(library: Library) -> set[str]:
 Tended.TestCase.settings = settings(
     max_examples=15, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck)
 )
-test_in_any_order_nothing_is_lost = pytest.mark.slow(Tended.TestCase)
+test_in_any_order_nothing_is_lost = pytest.mark.promise(pytest.mark.slow(Tended.TestCase))

@@ -80,7 +80,7 @@ async def test_a_person_may_say_which_one_goes_on(desk: Desk) -> None:
     report = await desk.tending().merge(["add_numbers", "plus"], into="plus")
     assert endings(report)["add_numbers"] == "merged"
     assert await desk.call("add_numbers", a=2, b=5) == {"total": 7, "error": None}
-    with pytest.raises(UserError, match="--into add_numbers: it is none of"):
+    with pytest.raises(UserError, match="--into add_numbers: name one of the tools to be merged"):
         await desk.tending().merge(["plus", "count_words"], into="add_numbers")
 
 

@@ -129,7 +129,7 @@ def attempts() -> Iterator[Any]:
     """Every attempt at every level, as every user, warm and cold, with what is known to get through as strict expected
     failures. All are tried warm but those whose call has a door; cold, which takes an interpreter each, in the slow run
     alone. The quick run tries each warm on bubblewrap as both users and on Landlock as root, what needs three calls as
-    one user of each back end."""
+    one user of each back end. What is slow and done as root is tried by continuous integration too."""
     for level, user, way in itertools.product(("bubblewrap", "landlock"), ("root", "ordinary"), ("warm", "cold")):
         other_half = (level == "bubblewrap") == (user == "root")
         for attack in ATTACKS:
@@ -141,6 +141,7 @@ def attempts() -> Iterator[Any]:
             rare &= not attack.granted or other_half
             rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
             marks = [pytest.mark.slow] if attack.slow or rare else []
+            marks += [pytest.mark.promise] if marks and user == "root" else []
             if reason := attack.reason_to_fail(level, user):
                 marks.append(pytest.mark.xfail(strict=level not in attack.by_chance, reason=reason))
             yield pytest.param(attack, level, user, way, marks=marks, id=f"{level}-{user}-{way}-{attack.name}")

@@ -63,7 +63,7 @@ def all_of(*, rare: Container[str] = ("bubblewrap-cold",), **known: str) -> Any:
     params = []
     for level, way in WAYS:
         name = f"{level}-{way}"
-        marks = [pytest.mark.slow] if name in rare else []
+        marks = [pytest.mark.slow, pytest.mark.promise] if name in rare else []
         marks += [pytest.mark.xfail(strict=True, reason=known[level])] if level in known else []
         params.append(pytest.param(Back(level, way), id=name, marks=marks))
     return pytest.mark.parametrize("back", params)
@@ -420,7 +420,7 @@ async def test_when_the_server_is_killed_calls_without_effects_are_made_again(
 
 
 @warm_alone
-@pytest.mark.parametrize("calls", [30, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("calls", [30, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.promise])])
 async def test_when_the_server_is_killed_nothing_is_done_twice(
     host: Callable[..., ToolHost], tool: MakeTool, workspace: Path, calls: int
 ) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 CODES = "exit codes: 0 done · 1 refused, or something is wrong · 2 usage or configuration · 130 interrupted"
-CHANGES = """The change is one new generation, made aside and put into force by one rename, with an account of every
-tool; 'habilis library rollback' goes back. Whoever reads the library keeps what he opened."""
+CHANGES = """The change is one new generation, prepared beside the library and put into force by one rename, with an
+account of every tool; 'habilis library rollback' goes back. Runs under way keep the generation that they opened."""
 LIST_HELP = "The tools of the library. At a terminal the first 50 unless --limit says otherwise; piped, all."
 SHOW_HELP = """Everything about one tool: code, schemas, recorded calls, what it was made from, which names lead to
 it and why, which tasks proved it, by which model."""
@@ -20,8 +20,8 @@ some are named. Calls that cannot be run as they were, or never give the same tw
 DEDUPE_HELP = """Proposes tools that may do the same: near in words, alike in signature, then run on each other's
 recorded calls and on generated ones. One output that differs ends a proposal; at least five equal ones make it.
 Nothing is merged: 'habilis library merge' does that, through its own gate."""
-MERGE_HELP = f"""Makes one tool of several, if the one that goes on repeats the recorded calls of all the others;
-their names keep working. {CHANGES}"""
+MERGE_HELP = f"""Merges several tools into one, if that one passes the recorded calls of all the others. Their
+names keep working. {CHANGES}"""
 PROMOTE_HELP = f"""Takes a tool into the library through the gate: a file, or one that a task made (RUN:TOOL, or
 RUN:TASK:TOOL). {CHANGES}"""
 REVIVE_HELP = f"""Puts a tool that is out of use back, if it passes the gate again: a retired or quarantined one, or
@@ -31,7 +31,7 @@ tools that came since are kept out of use, and the generation that is left stays
 
 
 PRUNE_HELP = """Packs all but the newest generations into one file each, beside them. The one in force stays, and so
-do those that a task began with and goes on with when resumed. Nothing is deleted: a rollback unpacks what it needs."""
+do those that an unfinished task began with. Nothing is deleted: a rollback unpacks what it needs."""
 
 
 def add_verbs(verbs: Any, common: Callable[[Any], None], count: Callable[[str], int]) -> None:
@@ -54,7 +54,7 @@ def _add_looking(verb: Callable[..., Any], count: Callable[[str], int]) -> None:
         "--sort", choices=("name", "calls", "success"), default="name", help="name, most called, worst"
     )
     listing.add_argument("--limit", type=count, metavar="N", help="the first N (0: all)")
-    listing.add_argument("--names", action="store_true", help="names alone, one on each line")
+    listing.add_argument("--names", action="store_true", help="only names, one on each line")
     show = verb("show", "all about one tool", SHOW_HELP)
     show.add_argument("tool", metavar="TOOL", help="name, old name, or NAME@VERSION")
     show.add_argument("--code", action="store_true", help="the code and nothing else")
@@ -62,23 +62,23 @@ def _add_looking(verb: Callable[..., Any], count: Callable[[str], int]) -> None:
     search.add_argument("query", metavar="QUERY", help="what the tool should do")
     search.add_argument("-k", type=count, default=10, metavar="N", help="at most N tools (default 10)")
     search.add_argument("--why", action="store_true", help="say why each was found")
-    search.add_argument("--unused", action="store_true", help="those that are out of use among them")
+    search.add_argument("--unused", action="store_true", help="also tools that are out of use")
     history = verb("history", "the generations of the library, or what became of one tool")
-    history.add_argument("tool", nargs="?", metavar="TOOL", help="one tool alone")
+    history.add_argument("tool", nargs="?", metavar="TOOL", help="history of one tool")
     history.add_argument("--limit", type=count, default=20, metavar="N", help="the newest N (0: all; default 20)")
-    diff = verb("diff", "what differs between two generations, in words")
+    diff = verb("diff", "say what differs between two generations")
     diff.add_argument("before", nargs="?", type=count, metavar="G1", help="a generation (default: the one before)")
     diff.add_argument("after", nargs="?", type=count, metavar="G2", help="another one (default: the one in force)")
-    diff.add_argument("--code", action="store_true", help="the lines of code that changed as well")
+    diff.add_argument("--code", action="store_true", help="also show the lines of code that changed")
     verb("stats", "the library in figures")
-    verb("doctor", "is the library whole, and what to do where it is not")
+    verb("doctor", "check whether the library is whole, and say how to fix it")
 
 
 def _add_proving(verb: Callable[..., Any], count: Callable[[str], int]) -> None:
-    check = verb("check", "are these sound tools", CHECK_HELP)
+    check = verb("check", "check whether tools are sound", CHECK_HELP)
     check.add_argument("tools", nargs="*", metavar="TOOL", help="tools to check (default: all)")
     check.add_argument("--no-load", action="store_true", help="look only, load nothing")
-    test = verb("test", "do tools still give what they gave", TEST_HELP)
+    test = verb("test", "check whether tools still give the same results", TEST_HELP)
     test.add_argument("tools", nargs="*", metavar="TOOL", help="tools to test (default: all)")
     dedupe = verb("dedupe", "propose tools that do the same", DEDUPE_HELP)
     dedupe.add_argument("tools", nargs="*", metavar="TOOL", help="only pairs with one of these")
@@ -97,10 +97,13 @@ def _add_changing(verb: Callable[..., Any], count: Callable[[str], int]) -> None
 
     merge = change("merge", "make one tool of several that do the same", MERGE_HELP)
     merge.add_argument(
-        "--into", default="", metavar="TOOL", help="which of them goes on (default: the one with the best record)"
+        "--into", default="", metavar="TOOL", help="the tool to keep (default: the one with the best record)"
     )
     merge.add_argument(
-        "--policy", choices=("best", "model"), default="best", help="choose one of them, or have one written"
+        "--policy",
+        choices=("best", "model"),
+        default="best",
+        help="best: keep one of them; model: have a new one written",
     )
     promote = change("promote", "take a tool into the library", PROMOTE_HELP, many=False)
     promote.add_argument("source", metavar="FILE_OR_RUN:TOOL", help="a .py file, or a tool that a task made")
@@ -112,7 +115,7 @@ def _add_changing(verb: Callable[..., Any], count: Callable[[str], int]) -> None
         found.add_argument("--as", dest="under", default="", metavar="NAME", help="another name for it")
     change("pin", "keep tools as they are: the curator neither merges nor retires them")
     change("unpin", "leave tools to the curator again")
-    prune = verb("prune", "pack old generations, to save room", PRUNE_HELP)
+    prune = verb("prune", "pack old generations, to save space", PRUNE_HELP)
     prune.add_argument("--keep", type=count, required=True, metavar="N", help="leave the newest N as they are")
     prune.add_argument("--dry-run", action="store_true", help="only say which would be packed")
     rollback = change("rollback", "make the library what it was", ROLLBACK_HELP, many=False)

@@ -82,7 +82,9 @@ def chosen(given: Mapping[str, str], rows: Sequence[Mapping[str, Any]], path: st
             found[meaning] = column
             taken.add(column)
     if "question" not in {**found, **given}:
-        raise UserError(f"{path}: no column looks like the question; say which: question=… (it has: {_listed(names)})")
+        raise UserError(
+            f"{path}: no column looks like the question; name it: --fields question=COLUMN (columns: {_listed(names)})"
+        )
     told = ", ".join(f"{meaning}={column}" for meaning, column in found.items() if meaning != column)
     return Fields({**found, **given}), told
 

@@ -74,7 +74,7 @@ def load(
         else:
             faults.append(f"{where}: {made}")
             if not skip_broken:
-                raise UserError(f"{faults[0]}; mend it, or pass over broken rows with --skip-broken")
+                raise UserError(f"{faults[0]}; correct it, or skip broken rows with --skip-broken")
             tell(f"passed over {faults[-1]}")
     if not rows:
         raise UserError(f"{path}: no row can be used" + (f"; the first: {faults[0]}" if faults else ""))

@@ -71,7 +71,7 @@ def read_records(path: Path, container: Container | None = None, *, leave_out: f
     form = container or ENDINGS.get(path.suffix.lower())
     if form is None:
         known = ", ".join(ENDINGS)
-        raise UserError(f"{path}: its ending tells no form of data ({known}); say which with --format")
+        raise UserError(f"{path}: its ending is none of {known}; name its format with --format")
     if form == "parquet":
         return _parquet(path, leave_out)
     if form == "jsonl":

@@ -55,7 +55,7 @@ class Change:
         """Take a tool out of use, its calls along. Raises `UserError` for one that is pinned, or not there."""
         tool = self.tool(name)
         if tool.manifest.pinned:
-            raise UserError(f"{name} is pinned; 'habilis library unpin {name}' lets go of it first")
+            raise UserError(f"{name} is pinned; 'habilis library unpin {name}' unpins it")
         self.draft.take_out(name, place, reason)
         self.end(name, ending, None, reason)
 

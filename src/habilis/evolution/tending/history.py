@@ -144,7 +144,9 @@ def _asked(report: dict[str, Any]) -> str:
         return f"copied from {report['forked_from']}"
     if "step" in report:
         return f"step {report['step']} of a run"
-    return "nothing tells" if not report else "a writer of its own"
+    if isinstance(sources := report.get("import"), list):
+        return f"imported from {', '.join(map(str, sources))}"
+    return "unknown"
 
 
 def _told_of(generations: Generations, number: int, name: str) -> dict[str, Any] | None:

@@ -61,7 +61,7 @@ async def merged(
     if len(group) < 2:
         raise UserError("merge takes at least two tools")
     if into and into not in group:
-        raise UserError(f"--into {into}: it is none of {', '.join(group)}, and one of these goes on")
+        raise UserError(f"--into {into}: name one of the tools to be merged: {', '.join(group)}")
     merger = Merger(collected, tried.gate, tried.replayer, trial_calls=settings.evolution.trial_calls)
     if policy == "model":
         decided = await _written(tried, collected, merger, group, settings, clients, emit)

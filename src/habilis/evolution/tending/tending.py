@@ -60,7 +60,7 @@ class Tending:
         if not self._generations.library.is_dir():
             raise UserError(f"no library at {library}")
         if (self._generations.library.parent / "task.json").exists():
-            raise UserError(f"{library} holds the tools of one task, which stay as they are; promote them instead")
+            raise UserError(f"{library} holds the tools of one task, which do not change; promote the tools instead")
         self._settings = settings if settings is not None else load_settings()
         self._host, self._clients, self._emit = host, clients, emit
         self._told, self._wait_s = told, wait_s

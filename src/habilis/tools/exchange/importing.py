@@ -66,7 +66,9 @@ class Importer:
         secret_env: str = "",
     ) -> None:
         if (library.parent / "task.json").exists():
-            raise UserError(f"{library} holds the tools of one task, which stay as they are; copy it to build on it")
+            raise UserError(
+                f"{library} holds the tools of one task, which do not change; copy the folder to build on it"
+            )
         self._generations, self._host, self._told, self._wait_s = Generations(library), host, told, wait_s
         self._settings, self._secret_env = settings, secret_env
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)

@@ -59,7 +59,7 @@ class Generations:
         settle(library)
         library = followed(library)
         if is_generation(library):
-            raise UserError(f"{library} is one generation of a library and does not change; name the library itself")
+            raise UserError(f"{library} is one generation of a library, which does not change; name the library itself")
         self.library = library
         self.folder = generations_folder(library)
         self._lock: int | None = None

@@ -1,0 +1,303 @@
+"""Mutation testing: changes one thing in the code, runs the tests of its room, and names each change that none noticed.
+
+    make mutants ARGS="--place gate --sample 40"
+
+A check that guards a promise and never fires looks like one that does. Here each condition of six such places is
+turned round, each step left out, each limit moved by one, one change at a time, in a copy of the project; the project
+itself is never touched. Annotations, texts, assertions and what stands in a format string are left alone. A change that
+lets the tests run into the time limit counts as noticed.
+
+The general tools were not taken: one changes files in place, another wants its own import scheme around every function,
+and both come to thousands of changes of texts and type annotations here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+HOUSE = Path("src/habilis")
+PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "gate": (
+        "tools/gate.py",
+        (
+            "tests/tools/test_smith.py",
+            "tests/tools/test_old_names.py",
+            "tests/tools/capabilities",
+            "tests/evolution/curator/test_steps.py",
+            "tests/tools/test_shop.py",
+        ),
+    ),
+    "replay": (
+        "tools/replay.py",
+        (
+            "tests/tools/test_replay.py",
+            "tests/tools/test_smith.py",
+            "tests/evolution/curator/test_network_tools.py",
+        ),
+    ),
+    "publish": (
+        "evolution/curator/publish.py",
+        (
+            "tests/evolution/curator/test_account.py",
+            "tests/evolution/curator/test_steps.py",
+            "tests/evolution/tending/test_changes.py",
+            "tests/evolution/curator/test_crashes.py",
+        ),
+    ),
+    "tape": (
+        "models/tape.py",
+        ("tests/models/test_tape.py", "tests/models/test_structured.py", "tests/models/test_chat.py"),
+    ),
+    "grants": ("tools/capabilities/grants.py", ("tests/tools/capabilities", "tests/agents/test_grants.py")),
+    "proxy": ("tools/network/proxy.py", ("tests/tools/network",)),
+}
+"""By name: the file, and the tests that are asked, the quickest first. A folder leaves out its slow ones."""
+SWAPPED: dict[type[ast.AST], Any] = {
+    ast.Lt: ast.LtE,
+    ast.LtE: ast.Lt,
+    ast.Gt: ast.GtE,
+    ast.GtE: ast.Gt,
+    ast.And: ast.Or,
+    ast.Or: ast.And,
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+}
+LEFT_ALONE = (ast.JoinedStr, ast.Assert, ast.arguments)
+Placed = ast.expr | ast.stmt
+Change = tuple[Placed, str, str]
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: what it is, the line that it is on, and the whole source with it."""
+
+    line: int
+    what: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.what}"
+
+
+def mutants(source: str) -> list[Mutant]:
+    """Every change of `source`, in the order of its lines."""
+    found = []
+    for node in _nodes(ast.parse(source)):
+        for place, what, text in _changes(node):
+            changed = _replaced(source, place, text)
+            if changed != source and _compiles(changed):
+                found.append(Mutant(place.lineno, what, changed))
+    return sorted(found, key=lambda mutant: (mutant.line, mutant.what))
+
+
+def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
+    """All nodes whose change somebody should notice."""
+    for name, value in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list"):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if not isinstance(child, ast.AST) or isinstance(child, LEFT_ALONE) or _only_types(child):
+                continue
+            yield child
+            yield from _nodes(child)
+
+
+def _only_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _changes(node: ast.AST) -> Iterator[Change]:
+    """What may be changed at `node`: where, in words, and what stands there then."""
+    if isinstance(node, ast.stmt):
+        yield from _of_step(node)
+    for test in _conditions(node):
+        yield test, f"condition turned round: {_short(test)}", f"(not ({ast.unparse(test)}))"
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in SWAPPED:
+        other: ast.expr = ast.Compare(node.left, [SWAPPED[type(node.ops[0])]()], node.comparators)
+        yield node, f"border moved: {_short(node)}", f"({ast.unparse(other)})"
+    elif isinstance(node, ast.BoolOp):
+        word = "and" if isinstance(node.op, ast.Or) else "or"
+        yield node, f"{word} in place of its opposite: {_short(node)}", _joined(node, word)
+    elif isinstance(node, ast.BinOp) and type(node.op) in SWAPPED and not _of_text(node):
+        other = ast.BinOp(node.left, SWAPPED[type(node.op)](), node.right)
+        yield node, f"sign turned round: {_short(node)}", f"({ast.unparse(other)})"
+    elif isinstance(node, ast.Constant) and type(node.value) in (bool, int):
+        value = (not node.value) if isinstance(node.value, bool) else node.value + 1
+        yield node, f"{value} in place of {node.value}", repr(value)
+
+
+def _conditions(node: ast.AST) -> Sequence[ast.expr]:
+    if isinstance(node, ast.If | ast.While | ast.IfExp):
+        return [node.test]
+    return node.ifs if isinstance(node, ast.comprehension) else []
+
+
+def _of_step(node: ast.stmt) -> Iterator[Change]:
+    """`node` left out, or its result."""
+    if isinstance(node, ast.Return):
+        if node.value is not None and ast.unparse(node.value) != "None":
+            yield node, f"None in place of {_short(node.value)}", "return None"
+    elif _does_something(node):
+        yield node, f"left out: {_short(node)}", "pass"
+
+
+def _does_something(node: ast.stmt) -> bool:
+    if isinstance(node, ast.Expr):
+        return not isinstance(node.value, ast.Constant | ast.Yield)
+    if isinstance(node, ast.Assign):
+        return all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets)
+    return isinstance(node, ast.Raise | ast.AugAssign | ast.Delete | ast.Continue | ast.Break)
+
+
+def _joined(node: ast.BoolOp, word: str) -> str:
+    return "(" + f" {word} ".join(f"({ast.unparse(value)})" for value in node.values) + ")"
+
+
+def _of_text(node: ast.BinOp) -> bool:
+    """Whether texts or lists are put together: the other sign would be an error, noticed by any test that comes by."""
+    return any(
+        isinstance(part, ast.JoinedStr | ast.List | ast.Tuple) or _is_text(part) for part in (node.left, node.right)
+    )
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _replaced(source: str, node: Placed, text: str) -> str:
+    """`source` with `text` in the place of `node`. Its columns count bytes."""
+    lines = source.encode("utf-8").splitlines(keepends=True)
+    begin = sum(map(len, lines[: node.lineno - 1])) + node.col_offset
+    end = sum(map(len, lines[: (node.end_lineno or 0) - 1])) + (node.end_col_offset or 0)
+    whole = b"".join(lines)
+    return (whole[:begin] + text.encode("utf-8") + whole[end:]).decode("utf-8")
+
+
+def _compiles(source: str) -> bool:
+    try:
+        compile(source, "mutant", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _short(node: ast.AST, width: int = 90) -> str:
+    text = ast.unparse(node)
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+# ---- running the tests
+
+
+class Copy:
+    """A copy of the project in which one file is changed at a time."""
+
+    def __init__(self, folder: Path, file: Path) -> None:
+        self.folder, self._file = folder, folder / HOUSE / file
+        listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
+        for name in filter(None, listed.decode("utf-8").split("\0")):
+            place = folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, place, follow_symlinks=False)
+        (ROOT / ".test_cache").mkdir(exist_ok=True)
+        (folder / ".test_cache").symlink_to(ROOT / ".test_cache")
+
+    def notices(self, source: str | None, tests: Sequence[str], limit_s: float) -> bool:
+        """Whether the tests fail with `source` as the file, or with the file as it is."""
+        before = self._file.read_text(encoding="utf-8")
+        self._file.write_text(before if source is None else source, encoding="utf-8")
+        env = os.environ | {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *tests]
+        process = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=env,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        try:
+            return process.wait(limit_s) != 0
+        except subprocess.TimeoutExpired:
+            return True
+        finally:
+            _end(process)
+            self._file.write_text(before, encoding="utf-8")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End what is left of a run of the tests, its own session of processes and no other."""
+    if process.poll() is None:
+        os.killpg(process.pid, 9)
+    process.wait()
+
+
+def survivors(place: str, chosen: Sequence[Mutant], jobs: int) -> list[Mutant]:
+    """Those of `chosen` that no test of the place notices. Ends the program when the tests fail without any change."""
+    file, tests = PLACES[place]
+    with tempfile.TemporaryDirectory(prefix="mutants-") as name:
+        copies: Queue[Copy] = Queue()
+        for number in range(jobs):
+            copies.put(Copy(Path(name) / f"{number}", Path(file)))
+        started = time.monotonic()
+        copy = copies.get()
+        if copy.notices(None, tests, 1800):
+            raise SystemExit(f"{place}: its tests fail without any change")
+        copies.put(copy)
+        limit_s = 30 + 4 * (time.monotonic() - started)
+        print(f"{place}: {len(chosen)} changes, {limit_s:.0f} s at most for each", file=sys.stderr)
+
+        def tried(mutant: Mutant) -> bool:
+            copy = copies.get()
+            try:
+                return copy.notices(mutant.source, tests, limit_s)
+            finally:
+                copies.put(copy)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            noticed = list(pool.map(tried, chosen))
+    return [mutant for mutant, found in zip(chosen, noticed, strict=True) if not found]
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Print what survived, place by place, and the score; exit code 1 below `--least` percent."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--place", action="append", choices=PLACES, help="one place (repeatable; default: all)")
+    parser.add_argument("--sample", type=int, metavar="N", help="N changes of each place, the same each time")
+    parser.add_argument("--seed", type=int, default=0, help="another sample (default 0)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="runs at once (default: one per core)")
+    parser.add_argument("--least", type=float, default=0, metavar="PERCENT", help="exit code 1 below this score")
+    args = parser.parse_args(words)
+    total = left = 0
+    for place in args.place or PLACES:
+        chosen = mutants((ROOT / HOUSE / PLACES[place][0]).read_text(encoding="utf-8"))
+        if args.sample and args.sample < len(chosen):
+            picked = random.Random(args.seed).sample(range(len(chosen)), args.sample)
+            chosen = [chosen[number] for number in sorted(picked)]
+        survived = survivors(place, chosen, args.jobs)
+        total, left = total + len(chosen), left + len(survived)
+        print(f"{place}: {len(chosen) - len(survived)} of {len(chosen)} changes noticed")
+        for mutant in survived:
+            print(f"  {PLACES[place][0]}, {mutant}")
+    score = 100 * (total - left) / total if total else 100.0
+    print(f"score: {score:.1f} % of {total} changes")
+    return int(score < args.least)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
