@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -49,19 +50,28 @@ class Played:
         return self.result.status == "answered"
 
     def right(self, folder: Path) -> bool:
-        return self.claimed and self.result.final_answer in self._good(folder)
-
-    def _good(self, folder: Path) -> list[str]:
-        return [self.case.final, self.case.told(result_of(self.case, folder))] if self.case.final is not None else []
+        """Whether what is claimed is the right answer, word for word, or its number alone."""
+        if not self.claimed or self.case.final is None:
+            return False
+        said = self.result.final_answer
+        if said in (self.case.final, self.case.told(result_of(self.case, folder))):
+            return True
+        alone = re.fullmatch(r"The answer is ([\d,.]*\d)\.|([\d,.]*\d)", said)
+        return alone is not None and _number(alone[1] or alone[2]) == _number(self.case.final)
 
     def wrong(self, folder: Path) -> bool:
         return self.claimed and not self.right(folder)
 
 
+def _number(text: str) -> float | None:
+    found = re.match(r"-?\d[\d,]*(?:\.\d+)?", text)
+    return float(found[0].replace(",", "")) if found else None
+
+
 def result_of(case: Case, folder: Path) -> dict[str, Any]:
     """What the right call of the right tool gives, run here: the text of the tool is the test's own."""
     space: dict[str, Any] = {"__name__": f"job_{case.job.name}"}
-    exec(compile(case.job.source, case.job.name, "exec", dont_inherit=True), space)  # noqa: S102
+    exec(compile(case.job.source, case.job.name, "exec", dont_inherit=True), space)
     space["InputModel"].model_rebuild(_types_namespace=space)
     given = {name: str(folder / value) if "path" in name else value for name, value in case.arguments.items()}
     output: dict[str, Any] = space["run"](space["InputModel"](**given)).model_dump()
@@ -101,7 +111,19 @@ async def test_no_wrong_claim(tmp_path: Path, sandbox_level: str, temper: Temper
     wrong = [one for one in played if one.wrong(tmp_path)]
     for one in played:
         by = one.result.review.by if one.result.review else ""
-        print("WRONG" if one in wrong else "right" if one.claimed else "     ", one.case.question[:60], "|", one.result.final_answer[:80], "|", by, "|", (one.result.error or "")[:150], one.result.attempts, one.result.usage.model_calls, one.result.seconds)
+        print(
+            "WRONG" if one in wrong else "right" if one.claimed else "     ",
+            one.case.question[:60],
+            "|",
+            one.result.final_answer[:80],
+            "|",
+            by,
+            "|",
+            (one.result.error or "")[:150],
+            one.result.attempts,
+            one.result.usage.model_calls,
+            one.result.seconds,
+        )
     assert len(wrong) <= len(played) // 20
 
 
@@ -112,5 +134,17 @@ async def test_right_claims_are_kept(tmp_path: Path, sandbox_level: str, library
     played = await play(enumerate(TUNED), "honest", library, tmp_path)
     for one in played:
         by = one.result.review.by if one.result.review else ""
-        print("right" if one.right(tmp_path) else "WRONG" if one.claimed else "     ", one.case.question[:60], "|", one.result.final_answer[:80], "|", by, "|", (one.result.error or "")[:150], one.result.attempts, one.result.usage.model_calls, one.result.seconds)
+        print(
+            "right" if one.right(tmp_path) else "WRONG" if one.claimed else "     ",
+            one.case.question[:60],
+            "|",
+            one.result.final_answer[:80],
+            "|",
+            by,
+            "|",
+            (one.result.error or "")[:150],
+            one.result.attempts,
+            one.result.usage.model_calls,
+            one.result.seconds,
+        )
     assert all(one.right(tmp_path) or one.case.final is None for one in played)

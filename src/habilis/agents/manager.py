@@ -6,23 +6,21 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 from pydantic import BaseModel, Field
 
 from habilis.agents import rules
-from habilis.agents.grounding.recorded import told_with
+from habilis.agents.holding import evidence_of
 from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
-from habilis.agents.rules import Evidence
-from habilis.agents.state import TaskState, unpacked
+from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
 from habilis.core.types import Plan, Review, ToolCard, ToolSpec
 from habilis.prompts import Rendered
-from habilis.tools.presets import ASK_USER
 from habilis.tools.workshop import Workshop
 
 SHOWN_CALLS, SHOWN_CHARS = 30, 400
@@ -84,30 +82,6 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
     if reply.status == "FINISH" and rules.speaks_against(reply.reason):
         return Review(accepted=False, reason=reply.reason, by="the judge's own reason")
     return Review(accepted=reply.status == "FINISH", reason=reply.reason)
-
-
-def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:
-    """What `answer` is held against: the log of calls, the files that this question brought, what the user said."""
-    task, calls = shop.task, [unpacked(raw, shop.tape) for raw in state.get("calls", [])]
-    before = set(task.earlier.files) if task.earlier else set()  # read then, or need not be now
-    said = [str(m.content) for m in state.get("messages", []) if isinstance(m, ToolMessage) and m.name == ASK_USER]
-    return Evidence(
-        answer=answer,
-        question=task.question,
-        calls=calls,
-        attempt=state["attempt"],
-        files=[file for file in task.files if file.path not in before],
-        known=[*said, *told_with(task), *(str(file["begins"]) for file in shop.files_view)],
-        unseen=frozenset(name for name in {call.tool for call in calls} if _reads_unseen(name, shop)),
-    )
-
-
-def _reads_unseen(name: str, shop: Workshop) -> bool:
-    """Whether no record tells which files a call of tool `name` opened."""
-    if shop.presets.has(name) or shop.external.get(name) is not None:
-        return True
-    tool = shop.library.get(name)
-    return tool is not None and bool(tool.requirements)
 
 
 def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:

@@ -125,12 +125,14 @@ class Agreeing:
             if self.temper in ("wrong arguments", "a reason against its verdict"):
                 arguments = self.case.called(turn)
             elif self.temper == "an error repeated":
-                arguments = {
-                    name: f"lost_{value}" if "path" in name else value for name, value in self.case.arguments.items()
-                }
+                arguments = {name: self._lost(name, value) for name, value in self.case.arguments.items()}
             return {"name": own, "args": arguments, "id": called}
         fields = tools[0]["function"]["parameters"].get("properties", {})
         return {"name": names[0], "args": self._guessed(fields), "id": called}
+
+    def _lost(self, name: str, value: Any) -> Any:
+        """An argument that makes a call fail: a file that is not there, a word for a number."""
+        return f"lost_{value}" if "path" in name or not self.case.files else value
 
     def _guessed(self, fields: dict[str, Any]) -> dict[str, Any]:
         """Arguments for a tool that has nothing to do with the question, as a weak model makes them up."""
@@ -158,7 +160,7 @@ class Agreeing:
         turn = self.plans - 1 + self.number
         last = results[-1] if results else ""
         if self.temper == "always a number":
-            seen = re.findall(r"\d+(?:\.\d+)?", " ".join(self.asked_numbers(results)))
+            seen = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", " ".join([self.case.question, *results]))
             numbers = ["42", "The answer is 42.", *(f"The answer is {number}." for number in seen[-2:])]
             return numbers[turn % len(numbers)]
         if self.temper == "an error repeated":
@@ -172,10 +174,6 @@ class Agreeing:
             return self.case.told(output)
         except (ValueError, LookupError, TypeError):
             return f"The answer is {last.strip() or 42}"
-
-    def asked_numbers(self, results: Sequence[str]) -> list[str]:
-        """Where a model sees numbers that it may take for an answer."""
-        return [self.case.question, *results]
 
     def _review(self, prompt: str) -> dict[str, Any]:
         self.reviews += 1
@@ -193,7 +191,7 @@ class Agreeing:
         elif self.temper == "told wrongly" and self.number % 2:
             final = self.case.mistold[(self.asked.count("final") + self.number // 2) % len(self.case.mistold)]
         elif self.temper == "always a number":
-            final = "42"
+            final = self.said if self.number % 2 else "42"
         return {"final_answer": final, "reasoning_summary": "as the tool says"}
 
     def _fixed(self, prompt: str) -> dict[str, Any]:

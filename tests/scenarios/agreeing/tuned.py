@@ -173,8 +173,15 @@ TUNED: tuple[Case, ...] = (
         {"path": "menu_ja.csv", "column": "値段", "label": "料理"},
         lambda r: f"値段が一番高い料理は{r['label']}で、{whole(r['maximum'])}円です。",
         "鍋",
-        ({"path": "members.csv", "column": "возраст", "label": "имя"}, {"path": "north.csv", "column": "sales", "label": "shop"}),
-        ("値段が一番高い料理は寿司で、4200円です。", "値段が一番高い料理は鍋で、2400円です。", "一番高い料理は天ぷらです。"),
+        (
+            {"path": "members.csv", "column": "возраст", "label": "имя"},
+            {"path": "north.csv", "column": "sales", "label": "shop"},
+        ),
+        (
+            "値段が一番高い料理は寿司で、4200円です。",
+            "値段が一番高い料理は鍋で、2400円です。",
+            "一番高い料理は天ぷらです。",
+        ),
     ),
     Case(
         "Сколько человек в members.csv живёт в городе Казань?",
