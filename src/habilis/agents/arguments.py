@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -130,6 +130,8 @@ class _Aim:
             for name, leaf in call.arguments.items():
                 if not isinstance(leaf, str) or leaf in files or self._is_said(leaf):
                     continue
+                if any(self._holds_what_is_asked(column) for column in self.headed(leaf)):
+                    continue
                 if self.headed(leaf) or self.holding(leaf) or stands_in(plain(leaf), shown):
                     found.append((call, name, leaf))
         return found
@@ -149,15 +151,26 @@ class _Aim:
         words = _PART.findall(self.evidence.asked)
         return any(are_kin(part, word) for part in _PART.findall(plain(text)) if len(part) >= KIN for word in words)
 
+    def _holds_what_is_asked(self, column: Column) -> bool:
+        """Whether the question names a cell of `column`, and so means it."""
+        cells = set() if column.is_numeric else set(column.cells)
+        return any(len(cell) > 1 and stands_in(plain(cell), self.evidence.asked) for cell in cells)
+
     @cached_property
-    def columns_left(self) -> list[str]:
+    def _columns_left(self) -> list[Column]:
         """Columns that the question names and that no call was given. Numbers of rows are not meant as such: "the
         latest order" asks for a date."""
         return [
-            column.name
+            column
             for column in self.evidence.columns
             if self._is_named(column.name) and not column.is_numbering and not self._is_used(column.name)
         ]
+
+    def left_for(self, strange: Sequence[Column]) -> list[str]:
+        """Columns that were meant in place of `strange` ones. Names of rows take no place of a column of numbers:
+        "how many rivers are longer" asks for no river."""
+        counted = all(column.is_numeric for column in strange)
+        return [column.name for column in self._columns_left if not (counted and column.is_naming)]
 
     def _is_named(self, name: str) -> bool:
         forms = (plain(name), f"{plain(name)}s", " ".join(_PART.findall(plain(name))))
@@ -197,7 +210,7 @@ def _other_text(aim: _Aim) -> str | None:
     for call, name, leaf in aim.strange:
         left: list[str] = [*aim.quoted_left]
         if aim.headed(leaf):
-            left += aim.columns_left
+            left += aim.left_for(aim.headed(leaf))
         else:
             held = [column.name for column in aim.holding(leaf)]
             left += [cell for cell, column in aim.cells_left if column.name in held]

@@ -35,6 +35,11 @@ class Column:
         return all(_as_number(b) - _as_number(a) == 1 for a, b in pairwise(self.cells))
 
     @property
+    def is_naming(self) -> bool:
+        """Whether each row has a name of its own in it."""
+        return not self.is_numeric and len(set(self.cells)) == len(self.cells)
+
+    @property
     def is_dated(self) -> bool:
         return all(re.match(r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}|\d{1,2}:\d\d", cell) for cell in self.cells if cell)
 

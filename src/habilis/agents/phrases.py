@@ -53,12 +53,13 @@ UNDONE = _any(
 _FAILING = r"(?:does not|doesn['’]t|did not|didn['’]t|fails? to|failed to|without) (?:\w+ly )?"
 _GIVING = r"(?:answer|address|provide|give|contain|include|have|hold|state|match|find|use|support|reach)(?:ing)?"
 _ASKED = r"(?:to )?(?:the |an? |any |what )?(?:question|answer|result|conclusion|value|information|asked|number|name)"
+_OTHER = r"(?:something else|another (?:one|row|value|question|column|operation))"
 AGAINST = _any(
     rf"\b{_FAILING}{_GIVING} {_ASKED}",
     r"\b(?:is|was|are)(?: not|n['’]t) (?:what was asked|the answer|correct|right|borne out|supported|answered)\b",
     r"\b(?:answer|result|number|value) (?:is|was|seems|appears) (?:to be )?(?:wrong|incorrect|invented|missing)\b",
-    r"\b(?:something else|another (?:one|row|value|question|column|operation)|anything) than (?:\w+ ){0,4}(?:asked|meant)\b",
-    r"\b(?:something else|another (?:one|row|value|question|column|operation)) (?:was|is) (?:taken|given|used|answered)\b",
+    rf"\b(?:{_OTHER}|anything) than (?:\w+ ){{0,4}}(?:asked|meant)\b",
+    rf"\b{_OTHER} (?:was|is) (?:taken|given|used|answered)\b",
     r"\b(?:is|are|was|were) (?:not|n['’]t|missing) (?:\w+ )?(?:from|in) the answer\b",
     r"\bnot what (?:was|the question|is) (?:asked|meant|wanted)\b",
     r"\b(?:answers|gives|addresses|returns) (?:something else|another|a different|the wrong|an unrelated)\b",

@@ -83,25 +83,29 @@ def _longest(names: set[str]) -> set[str]:
 
 
 def other_choice(evidence: Evidence) -> str | None:
-    """Of what the question offers, the results name one, and the answer names another."""
+    """Of what the question offers, the results name one, and the answer names another, or none."""
     if not _WHICH.search(evidence.question):
         return None
     asked, answer = plain(evidence.question), plain(evidence.answer)
-    leaves = Results(evidence).leaves
-    chosen = {leaf.name for leaf in leaves if leaf.name and leaf.value is not None and stands_in(leaf.name, asked)}
-    others = {leaf.name for leaf in Results(evidence).all if leaf.name and stands_in(leaf.name, asked)} - chosen
-    said = {name for name in others if stands_in(name, answer)}
-    if chosen and said and not any(stands_in(name, answer) for name in chosen):
+    results = Results(evidence)
+    offered = {leaf.name for leaf in results.all if leaf.name and stands_in(leaf.name, asked)}
+    offered -= grammar() | ordinary() | verdicts()
+    chosen = offered & {leaf.name for leaf in results.leaves if leaf.value is not None}
+    said = {name for name in offered if stands_in(name, answer)}
+    if not chosen or said & chosen:
+        return None
+    if said:
         return f'the answer names "{min(said)}", but the results name "{min(chosen)}"'
-    offered = any(
-        re.search(rf"{re.escape(a)}\W+(?:and|or|und|oder)\W+{re.escape(b)}", asked) for a, b in product(others, chosen)
-    )
-    offered |= any(
-        re.search(rf"{re.escape(a)}\W+(?:and|or|und|oder)\W+{re.escape(b)}", asked) for a, b in product(chosen, others)
-    )
-    if chosen and offered and not any(stands_in(name, answer) for name in chosen | others):
+    if _are_offered(chosen, offered - chosen, asked):
         return f'the answer names nothing of what the question offers; the results name "{min(chosen)}"'
     return None
+
+
+def _are_offered(some: set[str], others: set[str], asked: str) -> bool:
+    """Whether the question offers one of `some` and one of `others` side by side: `a or b`."""
+    pairs = [*product(some, others), *product(others, some)]
+    joined = (rf"{re.escape(one)}\W+(?:and|or|und|oder)\W+{re.escape(other)}" for one, other in pairs)
+    return any(re.search(pattern, asked) for pattern in joined)
 
 
 def turned_round(evidence: Evidence) -> str | None:
@@ -153,6 +157,8 @@ def nothing_of_the_results(evidence: Evidence) -> str | None:
         return None
     answer = plain(evidence.answer)
     if any(leaf.name and stands_in(leaf.name, answer) for leaf in leaves):
+        return None
+    if _numbers(evidence.answer) & {leaf.number for leaf in leaves}:
         return None
     own = [value for value in founded_by(evidence.answer, evidence.found) if value.rule]
     if own or _YES.search(answer) or _NO.search(answer):
