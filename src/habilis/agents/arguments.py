@@ -54,7 +54,8 @@ def invented_arguments(call: Invocation, evidence: Evidence) -> bool:
         if 2 * sum(bool(unfounded(_written(number), known)) for number in numbers) > len(numbers):
             return True
     telling = [leaf for leaf in leaves if _tells(leaf)]
-    return bool(telling) and not any(_stands(leaf, known, text) for leaf in leaves)
+    asked = _values_in(evidence.question)
+    return bool(telling) and not any(_stands(leaf, known, text) or _neighbours(leaf, asked) for leaf in leaves)
 
 
 def _leaves(value: Any) -> Iterator[Any]:
@@ -219,6 +220,9 @@ def _other_text(aim: _Aim) -> str | None:
             return _told(call, name, leaf, left[0])
         if not aim.evidence.columns and not _has_common_word(aim):
             return f'{call.tool} was called with {name}="{leaf[:60]}", and neither that nor its result is asked for'
+    names = [cell for cell, _ in aim.cells_left if aim.is_name(cell)]
+    if aim.calls and len(aim.calls) == len(aim.evidence.behind) and names:
+        return f'the question says "{names[0][:60]}", but no call was given that, nor gave it'
     return None
 
 
@@ -243,7 +247,7 @@ def _other_number(aim: _Aim) -> str | None:
             written = leaf if isinstance(leaf, str) else _written(leaf)
             if not _is_value(written) or not unfounded(written, known):
                 continue
-            if not any(_next_to(written, other) for other in _values_in(evidence.question)):
+            if not _neighbours(leaf, _values_in(evidence.question)):
                 return _told(call, name, written, left[0])
     return None
 
@@ -271,6 +275,11 @@ def _is_value(text: str) -> bool:
     """Whether a text is one number or date and nothing else."""
     values = scan(plain_form(text).text)
     return len(values.numbers) + len(values.moments) == 1 and not _PART.search(text)
+
+
+def _neighbours(leaf: str | int | float, asked: Sequence[Decimal | date]) -> bool:
+    written = leaf if isinstance(leaf, str) else _written(leaf)
+    return _is_value(written) and any(_next_to(written, other) for other in asked)
 
 
 def _next_to(written: str, other: Decimal | date) -> bool:

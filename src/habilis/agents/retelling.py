@@ -18,7 +18,7 @@ from habilis.values.scanning import scan
 
 MOST_CLAUSES = 200
 _CLAUSE = re.compile(
-    r"[.;:!?](?:\s|$)|[\n()|。；、，]|,\s|\s[-–—]\s|\b(?:and|while|but|whereas|than|und|während|aber|et|mais|y|pero|и|а|но)\b"
+    r"[.;!?](?:\s|$)|[\n()|。；、，]|,\s|\s[-–—]\s|\b(?:and|while|but|whereas|than|und|während|aber|et|mais|y|pero|и|а|но)\b"
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b|\bjeweils\b|\brespectivement\b|\brespectivamente\b", re.IGNORECASE)
 _WHICH = re.compile(
@@ -37,7 +37,8 @@ _NOT = re.compile(
     r"\b(?:not|no|never|without|none|neither|nor|un\w+|nicht|kein\w*|ne|pas|sin|не)\b|n['’]t\b", re.IGNORECASE
 )
 _BOUND = re.compile(
-    r"\b(?:less|fewer|more|greater|higher|lower|larger|smaller|longer|shorter) than|\bat (?:least|most)|\bup to|\b(?:mehr|weniger) als|\bplus de|\bmoins de|\bmás de|\bmenos de",
+    r"\b(?:less|fewer|more|greater|higher|lower|larger|smaller|longer|shorter) than|\bat (?:least|most)|\bup to"
+    r"|\b(?:mehr|weniger) als|\bplus de|\bmoins de|\bmás de|\bmenos de",
     re.IGNORECASE,
 )
 _BETWEEN = re.compile(r"\s(?:the\s)?[$€£]?$")
@@ -210,7 +211,8 @@ def other_field(evidence: Evidence) -> str | None:
     leaves = [leaf for leaf in Results(evidence).leaves if leaf.number is not None]
     said, asked = _numbers(evidence.answer), set(_WORD.findall(evidence.asked))
     told = [leaf for leaf in leaves if leaf.number in said]
-    meant = [leaf for leaf in leaves if _names_field(leaf, asked)]
+    calls = {leaf.call for leaf in told}
+    meant = [leaf for leaf in leaves if leaf.call in calls and _names_field(leaf, asked)]
     if told and not meant and (stray := _stray(evidence, told)):
         return stray
     if not told or not meant or any(_names_field(leaf, asked) for leaf in told):

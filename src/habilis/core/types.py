@@ -284,8 +284,9 @@ class TaskResult(Frozen):
 
     For any other status the best text there is stands in `final_answer` and the reason in `error`. `question_asked`
     is set when status is `waiting`. `review` is the last word on an execution, with who gave it. `answer_data` is the
-    answer as data, where a schema asked for it. `model` says what answered; the offline demonstration model is named
-    as such.
+    answer as data, where a schema asked for it. A task that gave up says what was `found`, by which calls, what is
+    `missing`, and what a person can try (`suggestions`). `model` says what answered; the offline demonstration model is
+    named as such.
     """
 
     format: int = FORMAT
@@ -296,6 +297,9 @@ class TaskResult(Frozen):
     reasoning_summary: str = ""
     answer_data: Any = None
     error: str | None = None
+    found: tuple[str, ...] = ()
+    missing: str = ""
+    suggestions: tuple[str, ...] = ()
     question_asked: str | None = None
     review: Review | None = None
     files: tuple[str, ...] = ()
