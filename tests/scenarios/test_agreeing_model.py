@@ -1,12 +1,15 @@
-"""What a user would lose: the first promise. A model that agrees with everything must not get a wrong answer through."""
+"""What a user would lose: the first promise. Of a model that agrees with everything no wrong answer gets through.
+
+Every task runs in a team of its own, with real tools in the real sandbox. The model judges itself and is always
+content, so that the rules alone decide. A claim is right where it is the right answer word for word, or its number.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import importlib.util
 import re
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,50 +20,53 @@ from habilis import Team, load_settings
 from habilis.core.types import TaskResult
 from habilis.testing import ScriptedModel
 
-from .agreeing.cases import Case, lay_out
+from .agreeing.cases import FILES, Case, lay_out
+from .agreeing.held import HELD, HELD_FILES
 from .agreeing.model import SPOILT, Agreeing, Temperament
 from .agreeing.tuned import TUNED
 
 ROOT = Path(__file__).resolve().parents[2]
+LIBRARIES = ("empty", "one unrelated", "30 unrelated", "30 look-alikes")
+CASES: tuple[Case, ...] = (*TUNED, *HELD)
+SAMPLE = CASES[3::10]
 AT_ONCE = 4
-
-
-def libraries() -> Any:
-    """The four libraries that `benchmarks/claims.py` asks with."""
-    place = ROOT / "benchmarks" / "claim_cases" / "libraries.py"
-    spec = importlib.util.spec_from_file_location("claim_libraries", place)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+MOST_WRONG = 0.05
+MOST_LOST = 0.02
+_ALONE = re.compile(r"The answer is ([\d,.]*\d)\.|([\d,.]*\d)")
 
 
 @dataclass(frozen=True)
 class Played:
-    """One task: what was asked, how the model was, and what came of it."""
+    """One task: what was asked, and what came of it. `good` are the texts that are right."""
 
     case: Case
-    temper: Temperament
-    library: str
     result: TaskResult
+    good: tuple[str, ...]
 
     @property
     def claimed(self) -> bool:
         return self.result.status == "answered"
 
-    def right(self, folder: Path) -> bool:
-        """Whether what is claimed is the right answer, word for word, or its number alone."""
-        if not self.claimed or self.case.final is None:
-            return False
+    @property
+    def right(self) -> bool:
         said = self.result.final_answer
-        if said in (self.case.final, self.case.told(result_of(self.case, folder))):
-            return True
-        alone = re.fullmatch(r"The answer is ([\d,.]*\d)\.|([\d,.]*\d)", said)
-        return alone is not None and _number(alone[1] or alone[2]) == _number(self.case.final)
+        if not self.claimed or said in self.good:
+            return self.claimed
+        alone = _ALONE.fullmatch(said)
+        return bool(alone and self.good and _number(alone[1] or alone[2]) == _number(self.good[0]))
 
-    def wrong(self, folder: Path) -> bool:
-        return self.claimed and not self.right(folder)
+    @property
+    def wrong(self) -> bool:
+        return self.claimed and not self.right
+
+    @property
+    def rests_on_nothing(self) -> bool:
+        calls = self.result.invocations
+        return bool(calls) and not any(call.outcome.error is None and call.verdict == "success" for call in calls)
+
+    def __str__(self) -> str:
+        half = "held" if self.case in HELD else "tuned"
+        return f"{half}: {self.case.question} -> {self.result.final_answer} ({self.result.error})"
 
 
 def _number(text: str) -> float | None:
@@ -68,83 +74,86 @@ def _number(text: str) -> float | None:
     return float(found[0].replace(",", "")) if found else None
 
 
-def result_of(case: Case, folder: Path) -> dict[str, Any]:
-    """What the right call of the right tool gives, run here: the text of the tool is the test's own."""
+def make_library(kind: str, folder: Path) -> None:
+    """One of the four libraries that `benchmarks/claims.py` asks with."""
+    place = ROOT / "benchmarks" / "claim_cases" / "libraries.py"
+    spec = importlib.util.spec_from_file_location("claim_libraries", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.make(kind, folder)
+
+
+def good_texts(case: Case, folder: Path) -> tuple[str, ...]:
+    """The right answer, and the findings that the right call leads to: it is made here, the tool is the test's own."""
+    if case.final is None:
+        return ()
     space: dict[str, Any] = {"__name__": f"job_{case.job.name}"}
     exec(compile(case.job.source, case.job.name, "exec", dont_inherit=True), space)
     space["InputModel"].model_rebuild(_types_namespace=space)
     given = {name: str(folder / value) if "path" in name else value for name, value in case.arguments.items()}
-    output: dict[str, Any] = space["run"](space["InputModel"](**given)).model_dump()
-    return output
+    return case.final, case.told(space["run"](space["InputModel"](**given)).model_dump())
 
 
-async def play(
-    cases: Iterable[tuple[int, Case]], temper: Temperament, library: str, folder: Path, *settings: str
-) -> list[Played]:
+async def play(cases: Sequence[Case], temper: Temperament, library: str, folder: Path) -> list[Played]:
     """Each question in a team of its own over `library`, a few side by side."""
-    gate = asyncio.Semaphore(AT_ONCE)
-    public = folder / library.replace(" ", "-")
-    if not public.exists():
-        libraries().make(library, public)
-    loaded = load_settings(overrides=[f"runs_dir={folder}", "evolution.absorb=false", *settings])
+    lay_out(folder, FILES | HELD_FILES)
+    gate, public = asyncio.Semaphore(AT_ONCE), folder / "library"
+    make_library(library, public)
+    settings = load_settings(overrides=[f"runs_dir={folder}", "evolution.absorb=false"])
 
-    async def one(number: int, case: Case) -> Played:
+    async def one(case: Case) -> Played:
+        number = CASES.index(case)
         model = ScriptedModel(script=Agreeing(case, temper, number))
         async with gate:
-            run = folder / "runs" / f"{temper}-{library}-{number}".replace(" ", "-")
-            team = Team(loaded, library=public, clients=lambda *_: model)
+            team = Team(settings, library=public, clients=lambda *_: model)
+            run = folder / "runs" / f"{temper}-{number}".replace(" ", "-")
             result = await team.run(case.question, files=case.files, run_dir=run, base=folder)
-        return Played(case, temper, library, result)
+        return Played(case, result, good_texts(case, folder))
 
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(number, case)) for number, case in cases]
+        tasks = [group.create_task(one(case)) for case in cases]
     return [task.result() for task in tasks]
 
 
+def listed(played: Sequence[Played]) -> str:
+    return "\n".join(str(one) for one in played)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("library", ["empty", "one unrelated", "30 unrelated", "30 look-alikes"])
+@pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("temper", SPOILT)
-async def test_no_wrong_claim(tmp_path: Path, sandbox_level: str, temper: Temperament, library: str) -> None:
-    lay_out(tmp_path)
-    played = await play(enumerate(TUNED), temper, library, tmp_path)
-    print(Counter(one.result.status for one in played))
-    wrong = [one for one in played if one.wrong(tmp_path)]
-    for one in played:
-        by = one.result.review.by if one.result.review else ""
-        print(
-            "WRONG" if one in wrong else "right" if one.claimed else "     ",
-            one.case.question[:60],
-            "|",
-            one.result.final_answer[:80],
-            "|",
-            by,
-            "|",
-            (one.result.error or "")[:150],
-            one.result.attempts,
-            one.result.usage.model_calls,
-            one.result.seconds,
-        )
-    assert len(wrong) <= len(played) // 20
+async def test_a_model_that_agrees_with_everything_gets_no_wrong_answer_through(
+    tmp_path: Path, sandbox_level: str, temper: Temperament, library: str
+) -> None:
+    played = await play(CASES, temper, library, tmp_path)
+    wrong = [one for one in played if one.wrong]
+    assert len(wrong) <= MOST_WRONG * len(played), listed(wrong)
+    assert not [one for one in wrong if one.rests_on_nothing], listed(wrong)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("library", ["empty", "one unrelated", "30 unrelated", "30 look-alikes"])
-async def test_right_claims_are_kept(tmp_path: Path, sandbox_level: str, library: str) -> None:
-    lay_out(tmp_path)
-    played = await play(enumerate(TUNED), "honest", library, tmp_path)
-    for one in played:
-        by = one.result.review.by if one.result.review else ""
-        print(
-            "right" if one.right(tmp_path) else "WRONG" if one.claimed else "     ",
-            one.case.question[:60],
-            "|",
-            one.result.final_answer[:80],
-            "|",
-            by,
-            "|",
-            (one.result.error or "")[:150],
-            one.result.attempts,
-            one.result.usage.model_calls,
-            one.result.seconds,
-        )
-    assert all(one.right(tmp_path) or one.case.final is None for one in played)
+@pytest.mark.parametrize("library", LIBRARIES)
+async def test_an_honest_model_loses_none_of_its_right_answers(
+    tmp_path: Path, sandbox_level: str, library: str
+) -> None:
+    played = await play(CASES, "honest", library, tmp_path)
+    assert not [one for one in played if one.wrong]
+    lost = [one for one in played if one.good and not one.right]
+    assert len(lost) <= MOST_LOST * len(played), listed(lost)
+    calls = [one.result.usage.model_calls for one in played if one.right]
+    assert max(calls) <= 6 + 1, "no more than one call more than a plan, a tool, a step, findings, a review, an answer"
+
+
+@pytest.mark.parametrize("temper", SPOILT)
+async def test_some_wrong_answers_of_each_temperament_are_refused(
+    tmp_path: Path, sandbox_level: str, temper: Temperament
+) -> None:
+    played = await play(SAMPLE, temper, "30 look-alikes", tmp_path)
+    assert not [one for one in played if one.wrong], listed(played)
+
+
+async def test_some_right_answers_of_an_honest_model_are_kept(tmp_path: Path, sandbox_level: str) -> None:
+    played = await play(SAMPLE, "honest", "30 look-alikes", tmp_path)
+    assert all(one.right for one in played), listed(played)

@@ -116,9 +116,9 @@ class Case:
         return {**self.arguments, **self.wrongly_called[number % len(self.wrongly_called)]}
 
 
-def lay_out(folder: Path) -> None:
+def lay_out(folder: Path, files: dict[str, str]) -> None:
     """Write the files of the questions into `folder`."""
-    for name, content in FILES.items():
+    for name, content in files.items():
         (folder / name).write_text(content, encoding="utf-8")
 
 

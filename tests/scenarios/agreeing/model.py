@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -67,13 +67,18 @@ _MARKS = {
 
 @dataclass
 class Agreeing:
-    """Answers for `ScriptedModel`. `number` sets tasks apart: which of its ways to go wrong a model begins with."""
+    """Answers for `ScriptedModel`. `number` sets tasks apart: which of its ways to go wrong a model begins with.
+
+    `judge` gives its word on an answer; without one it agrees. One that can tell right from wrong passes where judges
+    are tried, one that agrees does not.
+    """
 
     case: Case
     temper: Temperament
     number: int
     plans: int = 0
     reviews: int = 0
+    judge: Callable[[str], dict[str, Any]] | None = None
     said: str = ""
     asked: list[str] = field(default_factory=list)
 
@@ -177,6 +182,8 @@ class Agreeing:
 
     def _review(self, prompt: str) -> dict[str, Any]:
         self.reviews += 1
+        if self.judge is not None:
+            return self.judge(prompt)
         against = self.temper == "a reason against its verdict"
         reason = AGAINST[(self.number + self.reviews - 1) % len(AGAINST)] if against else AGREES
         return {"reason": reason, "status": "FINISH"}
