@@ -139,6 +139,15 @@ def test_an_answer_states_something_that_a_call_gave() -> None:
     assert rule_of("It is 926, over 2 rows.", question, summed) == ""
 
 
+def test_how_many_is_answered_by_a_number() -> None:
+    row = called({"row": {"name": "Luca", "dogs": 3}}, value="Luca")
+    assert rule_of("Luca has no dogs.", "How many dogs does Luca have?", row) == "nothing of the results"
+    assert rule_of("Luca has three dogs.", "How many dogs does Luca have?", row) == ""
+    assert rule_of("Luca has no dogs.", "How many dogs does Luca have?", called({"dogs": 0})) == ""
+    assert rule_of("It occurs once.", "How often does it occur?", called({"count": 2})) == "nothing of the results"
+    assert rule_of("It occurs twice.", "How often does it occur?", called({"count": 2})) == ""
+
+
 def test_which_and_who_are_answered_by_a_name(stations: TaskFile) -> None:
     top = called({"label": "Dune", "maximum": 61.3}, path="stations.csv", column="wind", label="station")
     question = "Which station in stations.csv has the highest wind?"
@@ -172,6 +181,7 @@ SUM = "What is the total rain of the stations of Peru in stations.csv?"
         ({"column": "rain", "where": "country", "equals": "Peru"}, ""),
         ({"column": "rain", "where": "country", "equals": "Norway"}, "another target"),
         ({"column": "wind", "where": "country", "equals": "Peru"}, "another target"),
+        ({"column": "height_m", "where": "country", "equals": "Peru"}, "another target"),
     ],
 )
 def test_a_call_is_made_with_the_column_and_the_cell_that_the_question_names(

@@ -129,9 +129,10 @@ class _Aim:
         found = []
         for call in self.calls:
             for name, leaf in call.arguments.items():
-                if not isinstance(leaf, str) or leaf in files or self._is_said(leaf):
+                if not isinstance(leaf, str) or leaf in files:
                     continue
-                if any(self._holds_what_is_asked(column) for column in self.headed(leaf)):
+                headed = self.headed(leaf)
+                if any(self._is_meant(column) for column in headed) or (not headed and self._is_said(leaf)):
                     continue
                 if self.headed(leaf) or self.holding(leaf) or stands_in(plain(leaf), shown):
                     found.append((call, name, leaf))
@@ -151,6 +152,11 @@ class _Aim:
             return True
         words = _PART.findall(self.evidence.asked)
         return any(are_kin(part, word) for part in _PART.findall(plain(text)) if len(part) >= KIN for word in words)
+
+    def _is_meant(self, column: Column) -> bool:
+        """Whether the question names `column` or a cell of it. What only numbers the rows is nothing to work on."""
+        named = self._is_named(column.name) and not (column.is_numbering and column.is_numeric)
+        return named or self._holds_what_is_asked(column)
 
     def _holds_what_is_asked(self, column: Column) -> bool:
         """Whether the question names a cell of `column`, and so means it."""
@@ -174,7 +180,15 @@ class _Aim:
         return [column.name for column in self._columns_left if not (counted and column.is_naming)]
 
     def _is_named(self, name: str) -> bool:
-        forms = (plain(name), f"{plain(name)}s", " ".join(_PART.findall(plain(name))))
+        """Whether the question says the name of a column, or the one word of it that no other column has."""
+        whole = plain(name)
+        forms = [whole, f"{whole}s", " ".join(_PART.findall(whole))]
+        if not whole.isascii() and len(whole) >= KIN:  # inflected: городе
+            forms += [word for word in _PART.findall(self.evidence.asked) if word[:-2] in (whole, whole[:-1])]
+            forms += [word for word in _PART.findall(self.evidence.asked) if word[:-1] in (whole, whole[:-1])]
+        parts = [part for part in _PART.findall(whole.replace("_", " ")) if len(part) >= KIN]
+        others = [plain(column.name) for column in self.evidence.columns if column.name != name]
+        forms += [part for part in parts if not any(part in other for other in others)]
         return any(len(form) > 1 and stands_in(form, self.evidence.asked) for form in forms)
 
     def _is_used(self, text: str) -> bool:

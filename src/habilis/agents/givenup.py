@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from habilis.agents.state import TaskState
 from habilis.config import OFFLINE_NOTICE, Settings
@@ -55,8 +56,14 @@ def given_up(
 def _found(calls: Sequence[Invocation]) -> list[str]:
     """The newest results, each once."""
     good = [call for call in calls if call.outcome.error is None and call.verdict in ("success", None)]
-    told = {f"{_call(call)} gave {_short(as_text(call.outcome.output), SHOWN_RESULT)}": None for call in reversed(good)}
+    told = {f"{_call(call)} gave {_short(as_text(_result(call)), SHOWN_RESULT)}": None for call in reversed(good)}
     return list(reversed(list(told)[:MOST_FOUND]))
+
+
+def _result(call: Invocation) -> Any:
+    """What a call gave, without the field that says that there was no error."""
+    output = call.outcome.output
+    return {k: v for k, v in output.items() if (k, v) != ("error", None)} if isinstance(output, dict) else output
 
 
 def _call(call: Invocation) -> str:
@@ -107,12 +114,11 @@ def _suggestions(
         yield f"Allow more rounds: --set limits.max_rounds={2 * max(settings.limits.max_rounds, 1)}."
     if review is not None and review.by in _ADVICE:
         yield _ADVICE[review.by]
-    if not task.files and not task.missing and not _found(calls):
+    if not task.files and not task.missing and not calls:
         yield "If the answer stands in a file, give it with --file."
     if any("could not be built" in text for text in state.get("build_failures", [])):
         yield "Have tools written by a stronger model: --set models.builder.model=…."
-    yield "Ask in other words, or one question at a time."
-    if OFFLINE_NOTICE not in model:
-        yield "Set a stronger model: --set models.basic.model=…."
+    stronger = "" if OFFLINE_NOTICE in model else ", or with a stronger model: --set models.basic.model=…"
+    yield f"Ask in other words{stronger}."
     if state.get("attempt", 0) >= settings.limits.max_attempts:
         yield f"Allow more attempts: --set limits.max_attempts={2 * settings.limits.max_attempts}."

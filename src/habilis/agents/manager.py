@@ -37,8 +37,11 @@ class ReviewReply(BaseModel):
 
 
 @step
-async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["tool_developer", "integrator"]]:
-    """Review the last execution, if there was one; then hand over to the integrator, or plan (again)."""
+async def manager(
+    state: TaskState, runtime: Runtime[Workshop]
+) -> Command[Literal["tool_developer", "executor", "integrator"]]:
+    """Review the last execution, if there was one; then hand over to the integrator, have the answer told again, or
+    plan (again)."""
     shop = runtime.context
     if state["attempt"] == 0:
         return await _plan(state, shop, report="")
@@ -52,7 +55,17 @@ async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Liter
         shop.emit(Notice(level="warning", text=f"Giving up: {STUCK}."))
     if stuck or state["attempt"] >= shop.settings.limits.max_attempts:
         return Command(update={**update, "report": review.reason}, goto="integrator")
+    if _only_told_wrongly(review, state):
+        return Command(update={**update, "report": review.reason}, goto="executor")
     return await _plan(state, shop, report=review.reason)
+
+
+def _only_told_wrongly(review: Review, state: TaskState) -> bool:
+    """Whether calls of this execution gave results, and the answer did not say what they say: it is asked for again
+    with the same tools, told why. The second time in a row another plan is made."""
+    before = Review.model_validate(state["review"]).by if state.get("review") else ""
+    gave = any(raw["attempt"] == state["attempt"] and raw["verdict"] == "success" for raw in state["calls"])
+    return gave and review.by in rules.TELLING and before not in rules.TELLING
 
 
 async def _review(state: TaskState, shop: Workshop) -> Review:

@@ -28,6 +28,7 @@ _WHEN = re.compile(
     r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
 )
 _HOW = re.compile(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
+_COUNTED = re.compile(r"\bhow (?:many|often)\b|\bwie\s?(?:viele|oft)\b|\bcombien\b|\bcuánt[oa]s\b", re.IGNORECASE)
 _IS = re.compile(
     r"^\W*(?:is|are|was|were|does|do|did|has|have|had|can|could|will|ist|sind|hat|est-ce)\b", re.IGNORECASE
 )
@@ -151,6 +152,8 @@ def nothing_of_the_results(evidence: Evidence) -> str | None:
         return "the answer gives a number where yes or no was asked for"
     leaves = Results(evidence).leaves
     said = scan(plain_form(evidence.answer).text)
+    if _COUNTED.search(evidence.question) and not said.numbers and not said.marks and not said.moments:
+        return _left_out(evidence, leaves)
     if not evidence.behind or not said.numbers or said.moments:
         return None
     gave = [leaf for leaf in leaves if (leaf.number is not None or leaf.name) and leaf.value is not None]
@@ -165,6 +168,19 @@ def nothing_of_the_results(evidence: Evidence) -> str | None:
     if own or _YES.search(answer) or _NO.search(answer):
         return None
     return "the answer states nothing that a call gave"
+
+
+def _left_out(evidence: Evidence, leaves: list[Leaf]) -> str | None:
+    """How many was asked for, the results say a number, and the answer says none: neither it nor a name of theirs."""
+    numbers = {leaf.number for leaf in leaves if leaf.number is not None}
+    answer = plain(evidence.answer)
+    words = {Decimal(n) for word, n in (("once", 1), ("twice", 2), ("thrice", 3)) if stands_in(word, answer)}
+    if not numbers or 0 in numbers or words & numbers or _YES.search(answer):
+        return None
+    names = (leaf.name for leaf in leaves if leaf.name and leaf.value is not None)
+    if any(stands_in(name, answer) and not stands_in(name, evidence.asked) for name in names):
+        return None
+    return "the answer states no number that a call gave, and the question asks how many"
 
 
 def _says_number_alone(evidence: Evidence) -> bool:

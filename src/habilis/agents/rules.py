@@ -146,14 +146,21 @@ RULES: dict[str, Rule] = {
     "another row": retelling.other_row,
 }
 """By their names, in the order in which they are tried."""
-RETELLING = (
-    "an error's text",
-    "another record",
-    "another choice",
-    "turned round",
-    "a bound for a value",
-    "another row",
+TELLING = frozenset(
+    (
+        "values from nowhere",
+        "another record",
+        "another choice",
+        "turned round",
+        "a bound for a value",
+        "nothing of the results",
+        "a number for a name",
+        "another field",
+        "another row",
+    )
 )
+"""Rules that refuse what is said of results, where the results may be good."""
+RETELLING = ("an error's text", *sorted(TELLING - {"values from nowhere"}))
 """Rules that an answer is held against once more when it is made of findings that were accepted."""
 
-__all__ = ["RULES", "Evidence", "Refusal", "invented_arguments", "mistelling", "refusal", "speaks_against"]
+__all__ = ["RULES", "TELLING", "Evidence", "Refusal", "invented_arguments", "mistelling", "refusal", "speaks_against"]

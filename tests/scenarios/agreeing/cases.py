@@ -26,7 +26,8 @@ FILES: dict[str, str] = {
     "letter.txt": "Dear Clara,\nthe piano has arrived at last. It cost 480 florins, more than I had thought.\n"
     "The carrier asked for 12 florins besides. Old Becker tuned the piano on Friday.\nYours, Johanna\n",
     "menu_ja.csv": "料理,値段,人数\n寿司,1800,1\n天ぷら,2150,1\nうどん,780,1\n鍋,4200,3\n",
-    "members.csv": "имя,город,возраст\nАнна,Казань,34\nБорис,Тверь,51\nВера,Казань,27\nГлеб,Пермь,45\nДарья,Казань,39\n",
+    "members.csv": "имя,город,возраст\nАнна,Казань,34\nБорис,Тверь,51\nВера,Казань,27\nГлеб,Пермь,45\n"
+    "Дарья,Казань,39\n",
     "north.csv": "shop,sales\nElm,310\nOak,275\nYew,120\n",
     "south.csv": "shop,sales\nFig,402\nBay,198\n",
 }
@@ -160,7 +161,8 @@ MEAN_WHERE = Job(
     {"path": "str", "column": "str", "where": "str", "equals": "str"},
     {"mean": "float", "rows": "int"},
     "kept = [float(row[input.column]) for row in rows(input.path) if str(row[input.where]) == input.equals]\n"
-    "return OutputModel(mean=round(sum(kept) / len(kept), 6), rows=len(kept)) if kept else OutputModel(error='no rows')",
+    "mean = round(sum(kept) / len(kept), 6) if kept else None\n"
+    "return OutputModel(mean=mean, rows=len(kept), error=None if kept else 'no rows')",
 )
 TOP_WHERE = Job(
     "row_with_maximum_where",

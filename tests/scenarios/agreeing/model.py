@@ -77,6 +77,7 @@ class Agreeing:
     temper: Temperament
     number: int
     plans: int = 0
+    tries: int = 0
     reviews: int = 0
     judge: Callable[[str], dict[str, Any]] | None = None
     said: str = ""
@@ -117,13 +118,14 @@ class Agreeing:
         results = _of_this_attempt(messages)
         names = [tool["function"]["name"] for tool in tools]
         if not results and tools:
+            self.tries += 1
             return AIMessage("", tool_calls=[self._call(names, tools)])
         self.said = self._finding(results)
         return self.said
 
     def _call(self, names: Sequence[str], tools: Sequence[Any]) -> Any:
         own = self.case.job.name
-        turn = self.plans - 1 + self.number
+        turn = self.tries - 1 + self.number
         called = f"c{len(self.asked)}"
         if own in names:
             arguments = self.case.arguments
@@ -162,7 +164,7 @@ class Agreeing:
 
     def _finding(self, results: Sequence[str]) -> str:
         """What the model says that it found."""
-        turn = self.plans - 1 + self.number
+        turn = self.tries - 1 + self.number
         last = results[-1] if results else ""
         if self.temper == "always a number":
             seen = re.findall(r"\d+(?:,\d{3})*(?:\.\d+)?", " ".join([self.case.question, *results]))
@@ -173,7 +175,7 @@ class Agreeing:
         if self.temper == "a refusal dressed as an answer":
             return REFUSALS[turn % len(REFUSALS)]
         if self.temper == "told wrongly" and self.number % 2 == 0:
-            return self.case.mistold[(self.plans - 1 + self.number // 2) % len(self.case.mistold)]
+            return self.case.mistold[(self.tries - 1 + self.number // 2) % len(self.case.mistold)]
         try:
             output = json.loads(last)
             return self.case.told(output)
