@@ -172,6 +172,37 @@ def test_a_name_of_the_question_is_given_to_a_call_or_comes_of_one(stations: Tas
     assert rule_of("It is 18.5.", question, listing, files=(stations,)) == ""
 
 
+def test_a_column_is_not_worked_on_twice_in_place_of_another(tmp_path: Path) -> None:
+    (tmp_path / "o.csv").write_text("buyer,units,unit_price\nMira,4,2.5\nNoor,1,99\n", encoding="utf-8")
+    orders = TaskFile(named="o.csv", path=str(tmp_path / "o.csv"))
+    question = "What are all rows of o.csv worth, units times unit_price?"
+    right = called({"total": 109}, path="o.csv", first="units", second="unit_price")
+    wrong = called({"total": 9807.25}, path="o.csv", first="unit_price", second="unit_price")
+    assert rule_of("It is 109.", question, right, files=(orders,)) == ""
+    assert rule_of("It is 9807.25.", question, wrong, files=(orders,)) == "another target"
+    counted = called({"total": 4, "rows": 1}, path="o.csv", column="units", where="buyer", equals="Mira")
+    asked = "How many units did Mira order in o.csv?"
+    assert rule_of("Mira ordered 1.", asked, counted, files=(orders,)) == "another field"
+    assert rule_of("Mira ordered 4.", asked, counted, files=(orders,)) == ""
+
+
+def test_the_most_of_a_column_is_found_in_that_column(stations: TaskFile) -> None:
+    row = {"row": {"station": "Birk", "height_m": 1530, "wind": 44.1}}
+    question = "Which station in stations.csv has the highest wind?"
+    by_height = called(row, path="stations.csv", column="height_m")
+    assert rule_of("Birk, with 44.1.", question, by_height, files=(stations,)) == "another target"
+    by_wind = called(row, path="stations.csv", column="wind")
+    assert rule_of("Birk, with 44.1.", question, by_wind, files=(stations,)) == ""
+
+
+def test_what_is_quoted_is_handed_on_as_it_is() -> None:
+    question = "What is the SHA-256 digest of the text 'marzipan'?"
+    digest = {"digest": "5c5dd4a0b1"}
+    assert rule_of("5c5dd4a0b1", question, called(digest, text="marzipan")) == ""
+    assert rule_of("5c5dd4a0b1", question, called(digest, text="marzipan bread")) == "another target"
+    assert rule_of("It is marzipan.", question, called(digest, text="marzipan")) == "nothing of the results"
+
+
 SUM = "What is the total rain of the stations of Peru in stations.csv?"
 
 

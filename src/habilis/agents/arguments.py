@@ -32,6 +32,8 @@ _QUOTED = re.compile(
 )
 _CHOICE = re.compile(r"\d\W{0,3}(?:or|oder|ou|o|или)\s\W{0,2}\d", re.IGNORECASE)
 """Numbers to choose from, which need not be worked on."""
+_MOST = r"\b(?:\w+est|most|least|total|sum|average|mean|median|maximum|minimum)"
+_PLAIN_TEXT = re.compile(r"[^\W\d]+(?:\s[^\W\d]+)+")
 _PART = re.compile(r"[^\W\d_]+")
 
 
@@ -125,13 +127,16 @@ class _Aim:
     def strange(self) -> list[tuple[Invocation, str, str]]:
         """Texts of the files that calls were given as arguments, and that the question does not name."""
         files = {name for file in self.evidence.files for name in (file.named, file.path, Path(file.named).name)}
-        shown = plain("\n".join(self.evidence.begins))
+        shown = plain("\n".join([*self.evidence.begins, *(call.text for call in self.calls)]))
         found = []
         for call in self.calls:
             for name, leaf in call.arguments.items():
                 if not isinstance(leaf, str) or leaf in files:
                     continue
                 headed = self.headed(leaf)
+                if headed and list(call.arguments.values()).count(leaf) > 1:
+                    found.append((call, name, leaf))
+                    continue
                 if any(self._is_meant(column) for column in headed) or (not headed and self._is_said(leaf)):
                     continue
                 if self.headed(leaf) or self.holding(leaf) or stands_in(plain(leaf), shown):
@@ -170,7 +175,7 @@ class _Aim:
         return [
             column
             for column in self.evidence.columns
-            if self._is_named(column.name) and not column.is_numbering and not self._is_used(column.name)
+            if self._is_named(column.name) and not column.is_numbering and not self._is_worked_on(column.name)
         ]
 
     def left_for(self, strange: Sequence[Column]) -> list[str]:
@@ -190,6 +195,15 @@ class _Aim:
         others = [plain(column.name) for column in self.evidence.columns if column.name != name]
         forms += [part for part in parts if not any(part in other for other in others)]
         return any(len(form) > 1 and stands_in(form, self.evidence.asked) for form in forms)
+
+    def _is_worked_on(self, name: str) -> bool:
+        """Whether a call was given a column. Where the question asks for the most, the least or the sum of it, a
+        result that holds it as well is not enough."""
+        word = next((part for part in _PART.findall(plain(name)) if stands_in(part, self.evidence.asked)), plain(name))
+        if not re.search(rf"{_MOST}\s+(?:of\s+)?{re.escape(word)}(?![^\W_])", self.evidence.asked):
+            return self._is_used(name)
+        given = plain(" ".join(f"{call.tool.replace('_', ' ')} {call.arguments}" for call in self.evidence.behind))
+        return stands_in(plain(name), given) or stands_in(word, given)
 
     def _is_used(self, text: str) -> bool:
         return stands_in(plain(text), self.used)
@@ -218,7 +232,7 @@ class _Aim:
 def other_target(evidence: Evidence) -> str | None:
     """Calls with another column, row or word of the files than the question names, or with another number."""
     aim = _Aim(evidence)
-    return _other_text(aim) or _other_number(aim)
+    return _other_text(aim) or _more_than_quoted(aim) or _other_number(aim)
 
 
 def _other_text(aim: _Aim) -> str | None:
@@ -237,6 +251,21 @@ def _other_text(aim: _Aim) -> str | None:
     names = [cell for cell, _ in aim.cells_left if aim.is_name(cell)]
     if aim.calls and len(aim.calls) == len(aim.evidence.behind) and names:
         return f'the question says "{names[0][:60]}", but no call was given that, nor gave it'
+    return None
+
+
+def _more_than_quoted(aim: _Aim) -> str | None:
+    """What the question quotes, with words beside it that nobody gave."""
+    quoted = [next(filter(None, found.groups())) for found in _QUOTED.finditer(aim.evidence.question)]
+    known = plain("\n".join([aim.evidence.question, *aim.evidence.known, *aim.evidence.begins]))
+    for call in aim.calls:
+        for name, leaf in call.arguments.items():
+            if not isinstance(leaf, str) or not _PLAIN_TEXT.fullmatch(leaf):
+                continue
+            for text in quoted:
+                more = plain(leaf).replace(plain(text), " ").split()
+                if stands_in(plain(text), plain(leaf)) and any(not stands_in(word, known) for word in more):
+                    return _told(call, name, leaf, text)
     return None
 
 

@@ -28,6 +28,9 @@ _WHEN = re.compile(
     r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
 )
 _HOW = re.compile(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
+_OF_ROWS = frozenset(("rows", "row_count", "n", "n_rows", "number_of_rows", "count"))
+_MARK_LENGTH = 8
+"""Characters of an identifier that no answer gives in other words."""
 _COUNTED = re.compile(r"\bhow (?:many|often)\b|\bwie\s?(?:viele|oft)\b|\bcombien\b|\bcuánt[oa]s\b", re.IGNORECASE)
 _IS = re.compile(
     r"^\W*(?:is|are|was|were|does|do|did|has|have|had|can|could|will|ist|sind|hat|est-ce)\b", re.IGNORECASE
@@ -154,6 +157,8 @@ def nothing_of_the_results(evidence: Evidence) -> str | None:
     said = scan(plain_form(evidence.answer).text)
     if _COUNTED.search(evidence.question) and not said.numbers and not said.marks and not said.moments:
         return _left_out(evidence, leaves)
+    if (mark := _only_mark(leaves)) and mark not in plain(evidence.answer):
+        return f"the result is {mark}, and the answer does not give it"
     if not evidence.behind or not said.numbers or said.moments:
         return None
     gave = [leaf for leaf in leaves if (leaf.number is not None or leaf.name) and leaf.value is not None]
@@ -168,6 +173,14 @@ def nothing_of_the_results(evidence: Evidence) -> str | None:
     if own or _YES.search(answer) or _NO.search(answer):
         return None
     return "the answer states nothing that a call gave"
+
+
+def _only_mark(leaves: list[Leaf]) -> str:
+    """The one value of the results where that is an identifier, letters and digits in one piece; else empty."""
+    values = [leaf.value for leaf in leaves if leaf.value is not None]
+    text = plain(values[0]) if len(values) == 1 and isinstance(values[0], str) else ""
+    mixed = re.search(r"\d", text) and re.search(r"[a-z]", text)
+    return text if mixed and len(text) >= _MARK_LENGTH and text.isalnum() else ""
 
 
 def _left_out(evidence: Evidence, leaves: list[Leaf]) -> str | None:
@@ -229,7 +242,7 @@ def other_field(evidence: Evidence) -> str | None:
     told = [leaf for leaf in leaves if leaf.number in said]
     calls = {leaf.call for leaf in told}
     meant = [leaf for leaf in leaves if leaf.call in calls and _names_field(leaf, asked)]
-    if told and not meant and (stray := _stray(evidence, told)):
+    if told and not meant and (stray := _stray(evidence, told) or _counted_instead(evidence, told, leaves)):
         return stray
     if not told or not meant or any(_names_field(leaf, asked) for leaf in told):
         return None
@@ -254,6 +267,16 @@ def _stray(evidence: Evidence, told: list[Leaf]) -> str | None:
         if any(are_kin(word, other) for word in words for other in said) or near & set(terms(" ".join(words))):
             return None
     return f"the answer gives {told[0].number}, which is the {told[0].key} of a row; that is not asked for"
+
+
+def _counted_instead(evidence: Evidence, told: list[Leaf], leaves: list[Leaf]) -> str | None:
+    """How many rows went into a result, told for the result that came of a column that the question names."""
+    numeric = {plain(c.name) for c in evidence.columns if c.is_numeric and stands_in(plain(c.name), evidence.asked)}
+    given = {plain(str(value)) for call in evidence.behind for value in call.arguments.values()}
+    rest = [leaf for leaf in leaves if leaf.call == told[0].call and leaf.key not in _OF_ROWS]
+    if not rest or not numeric & given or any(leaf.key not in _OF_ROWS for leaf in told):
+        return None
+    return f"the answer gives {told[0].number}, which is how many rows were read; the result is {rest[0].value}"
 
 
 def other_row(evidence: Evidence) -> str | None:
