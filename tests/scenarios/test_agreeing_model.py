@@ -28,7 +28,7 @@ from .agreeing.tuned import TUNED
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ("empty", "one unrelated", "30 unrelated", "30 look-alikes")
 CASES: tuple[Case, ...] = (*TUNED, *HELD)
-SAMPLE = CASES[3::14]
+SAMPLE = CASES[3::18]
 QUICK = "limits.max_attempts=1"
 AT_ONCE = 4
 MOST_WRONG = 0.05
@@ -157,4 +157,5 @@ async def test_some_wrong_answers_of_each_temperament_are_refused(
 
 async def test_some_right_answers_of_an_honest_model_are_kept(tmp_path: Path, sandbox_level: str) -> None:
     played = await play(SAMPLE, "honest", "30 look-alikes", tmp_path, QUICK)
-    assert all(one.right for one in played), listed(played)
+    assert all(one.right for one in played if one.good), listed(played)
+    assert any(one.right for one in played)

@@ -63,8 +63,8 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
     if isinstance(reply, Doubted):
         shop.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
         reply = AnswerReply(final_answer=findings[:8_000])
-    elif state["accepted"] and (told := mistelling(evidence_of(reply.final_answer, state, shop))):
-        shop.emit(Notice(level="warning", text=f"{MISTOLD} {told.reason}."))
+    elif state["accepted"] and (wrong := mistelling(evidence_of(reply.final_answer, state, shop))):
+        shop.emit(Notice(level="warning", text=f"{MISTOLD} {wrong.reason}."))
         reply = AnswerReply(final_answer=findings[:8_000])
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")

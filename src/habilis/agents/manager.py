@@ -23,6 +23,7 @@ from habilis.core.types import Plan, Review, ToolCard, ToolSpec
 from habilis.prompts import Rendered
 from habilis.tools.workshop import Workshop
 
+Next = Literal["tool_developer", "executor", "integrator"]
 SHOWN_CALLS, SHOWN_CHARS = 30, 400
 USED_BEFORE = 5
 """Tools of earlier turns that a plan is shown in any case, the last used."""
@@ -121,7 +122,7 @@ def _stuck(state: TaskState) -> bool:
     return not called and state.get("pending", "").strip() in [text.strip() for text in state.get("earlier", [])]
 
 
-async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Literal["tool_developer", "integrator"]]:
+async def _plan(state: TaskState, shop: Workshop, *, report: str) -> Command[Next]:
     """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
     tried = _tried(state, shop) if report else []
     candidates = [card for card in _candidates(state, shop) if card.name not in tried]
