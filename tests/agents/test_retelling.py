@@ -152,6 +152,8 @@ def test_which_and_who_are_answered_by_a_name(stations: TaskFile) -> None:
     top = called({"label": "Dune", "maximum": 61.3}, path="stations.csv", column="wind", label="station")
     question = "Which station in stations.csv has the highest wind?"
     assert rule_of("The answer is 61.3.", question, top, files=(stations,)) == "a number for a name"
+    town = called({"label": "Омск", "maximum": 94.0})
+    assert rule_of("94", "В каком городе выпало больше всего?", town) == "a number for a name"
     numbered = called({"year": 1998, "rain": 81.5})
     assert rule_of("1998", "Which year had the most rain?", numbered) == ""
 

@@ -71,8 +71,10 @@ class Played:
 
 
 def _number(text: str) -> float | None:
-    found = re.match(r"-?\d[\d,]*(?:\.\d+)?", text)
-    return float(found[0].replace(",", "")) if found else None
+    """The number that a text begins with; a comma without three digits behind it is a decimal one."""
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", text).replace(",", ".")
+    found = re.match(r"-?\d+(?:\.\d+)?", text)
+    return float(found[0]) if found else None
 
 
 def make_library(kind: str, folder: Path) -> None:

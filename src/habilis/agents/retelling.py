@@ -22,7 +22,8 @@ _CLAUSE = re.compile(
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b|\bjeweils\b|\brespectivement\b|\brespectivamente\b", re.IGNORECASE)
 _WHICH = re.compile(
-    r"\b(?:which|who|whose|whom|where|welche[rsnm]?|wer|wo|quel(?:le)?s?|qui|où|quién|cuál|dónde)\b", re.IGNORECASE
+    r"\b(?:which|who|whose|whom|where|welche[rsnm]?|wer|wo|quel(?:le)?s?|qui|où|quién|cuál|dónde|кто|где|куда|в каком|в какой|в каких)\b|誰|どこ|どの|どれ|どちら",
+    re.IGNORECASE,
 )
 _WHEN = re.compile(
     r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
