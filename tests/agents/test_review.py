@@ -178,3 +178,15 @@ async def test_a_resumed_task_keeps_the_library_it_was_started_with(stage: Stage
     team = Team(stage.team(script).settings, sinks=[stage.sink], clients=stage.clients(script))
     result = await team.resume(stage.root / "run")
     assert result.tools_used == ("double",)
+
+
+async def test_an_answer_that_tells_its_results_wrongly_is_asked_for_again_without_another_plan(stage: Stage) -> None:
+    stage.add("double", tool_source("double", "return OutputModel(result=2 * input.x)", effects="pure"))
+    plan = {"required_tool_names": [{"name": "double", "serves": "which it is"}]}
+    script = Script([calling(call("double", {"x": 21}, "a")), "It is 4711.", "It is 42."], [plan])
+    result = await stage.play(script)
+    assert (result.status, result.attempts) == ("answered", 2)
+    assert len(script.of("plans")) == 1
+    told = str(script.of("steps")[2][0][-1].content)
+    assert "4711" in told
+    assert "stands in no result of a call" in told

@@ -189,6 +189,16 @@ def test_the_answer_is_on_standard_output_unless_the_panel_shows_it(
     assert ("The average price is 12.5" in screen.getvalue()) == err_tty
 
 
+def test_a_task_that_gave_up_says_what_is_missing_and_what_to_try(capsys: pytest.CaptureFixture[str]) -> None:
+    told = {"missing": "No tool read the file.", "suggestions": ("Name the file.",), "found": ("f() gave 1",)}
+    result = RESULT.model_copy(update={"status": "gave_up", "error": "x", "final_answer": "", "attempts": 1, **told})
+    assert report(result, None, as_json=False, quiet=True, out=Screen(False)) == 1
+    assert capsys.readouterr().err == "habilis: no answer: No tool read the file. Try: Name the file.\n"
+    screen = Screen(False)
+    report(result, make_console(screen), as_json=False, quiet=False, out=Screen(False))
+    assert "no answer: No tool read the file. / Found: f() gave 1 / Try: Name the file." in screen.getvalue()
+
+
 def test_what_was_not_verified_is_never_printed_as_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     result = RESULT.model_copy(
         update={"status": "gave_up", "error": "no conclusion", "final_answer": "maybe 7", "attempts": 1}
@@ -197,9 +207,9 @@ def test_what_was_not_verified_is_never_printed_as_the_answer(capsys: pytest.Cap
         out = Screen(False)
         assert report(result, None, as_json=False, quiet=quiet, out=out) == 1
         assert out.getvalue() == ""
-    assert capsys.readouterr().err == "habilis: no answer: gave up: no conclusion\n"
+    assert capsys.readouterr().err == "habilis: no answer: no conclusion\n"
     text = shown([], result, width=100, tty=True)
-    assert "gave up" in text
+    assert "No answer" in text
     assert "not verified: maybe 7" in text
 
 

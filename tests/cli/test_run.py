@@ -113,7 +113,7 @@ def test_quiet_is_the_answer_and_nothing_else(team: type[DoubleTeam], capsys: py
     assert capsys.readouterr() == ("fourteen\n", "")
     team.status = "gave_up"
     assert main(["run", "q", "--quiet"], team_factory=team) == 1
-    assert capsys.readouterr() == ("", "habilis: no answer: gave up: because\n")
+    assert capsys.readouterr() == ("", "habilis: no answer: because\n")
 
 
 def test_json_and_quiet_together_are_one_document_and_nothing_else(

@@ -29,8 +29,18 @@ async def tool_developer(state: TaskState, runtime: Runtime[Workshop]) -> Comman
     failures = [f"{r.name} could not be built: {r.reason}" for r in results if isinstance(r, BuildFailure)]
     built = [r.name for r in results if not isinstance(r, BuildFailure)]
     # The newest first: what the plan names now must be among the tools that fit under the limit.
-    bound = list(dict.fromkeys([*built, *plan.reuse, *state.get("bound", [])]))
+    bound = list(dict.fromkeys([*built, *plan.reuse, *_kept(state, plan, shop)]))
     update: TaskState = {"bound": bound, "build_failures": [*state.get("build_failures", []), *failures]}
     if failures and shop.settings.tools.on_build_failure == "stop":
         return Command(update={**update, "report": failures[0]}, goto="integrator")
     return Command(update=update, goto="executor")
+
+
+def _kept(state: TaskState, plan: Plan, shop: Workshop) -> list[str]:
+    """Tools that stay bound without a word of the plan. After a refusal these are the task's own: of the others only
+    those that the plan names, lest the same ones lead to the same answer."""
+    bound = state.get("bound", [])
+    if not state.get("report") or not (plan.reuse or plan.build):
+        return bound
+    own = set(shop.library.private.names())
+    return [name for name in bound if name in own]

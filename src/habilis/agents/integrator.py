@@ -14,7 +14,9 @@ from pydantic import BaseModel, Field
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.grounding import Known, Unfounded, unfounded, unfounded_data
 from habilis.agents.grounding.recorded import results_of, told_with
+from habilis.agents.holding import evidence_of
 from habilis.agents.remembering import exchanges
+from habilis.agents.rules import mistelling
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
@@ -26,6 +28,7 @@ from habilis.tools.workshop import Workshop
 
 NO_RESULT = "No result was found."
 INVENTED = "The findings are given as they are, for the answer was invented:"
+MISTOLD = "The findings are given as they are, for the answer told them wrongly:"
 CITED = ("knowledge", "web")
 """Sources of tools whose results name what to cite."""
 MOST_SOURCES = 40
@@ -59,6 +62,9 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
     if isinstance(reply, Doubted):
         shop.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
+        reply = AnswerReply(final_answer=findings[:8_000])
+    elif state["accepted"] and (wrong := mistelling(evidence_of(reply.final_answer, state, shop))):
+        shop.emit(Notice(level="warning", text=f"{MISTOLD} {wrong.reason}."))
         reply = AnswerReply(final_answer=findings[:8_000])
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")

@@ -6,25 +6,24 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from habilis.agents import rules
-from habilis.agents.grounding.recorded import told_with
+from habilis.agents.holding import evidence_of
 from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
 from habilis.agents.reviewing import NOT_VERIFIED, reviewed
-from habilis.agents.rules import Evidence
-from habilis.agents.state import TaskState, unpacked
+from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
 from habilis.core.types import Plan, Review, ToolCard, ToolSpec
 from habilis.prompts import Rendered
-from habilis.tools.presets import ASK_USER
 from habilis.tools.workshop import Workshop
 
+Next = Literal["tool_developer", "executor", "integrator"]
 SHOWN_CALLS, SHOWN_CHARS = 30, 400
 USED_BEFORE = 5
 """Tools of earlier turns that a plan is shown in any case, the last used."""
@@ -33,8 +32,11 @@ UNVERIFIED_AGAIN = "a second answer could not be verified either"
 
 
 @step
-async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["tool_developer", "integrator"]]:
-    """Review the last execution, if there was one; then hand over to the integrator, or plan (again)."""
+async def manager(
+    state: TaskState, runtime: Runtime[Workshop]
+) -> Command[Literal["tool_developer", "executor", "integrator"]]:
+    """Review the last execution, if there was one; then hand over to the integrator, have the answer told again, or
+    plan (again)."""
     shop = runtime.context
     if state["attempt"] == 0:
         return await _plan(state, shop, None)
@@ -48,7 +50,17 @@ async def manager(state: TaskState, runtime: Runtime[Workshop]) -> Command[Liter
         shop.emit(Notice(level="warning", text=f"Giving up: {stuck}."))
     if stuck or state["attempt"] >= shop.settings.limits.max_attempts:
         return Command(update={**update, "report": review.reason}, goto="integrator")
+    if _only_told_wrongly(review, state):
+        return Command(update={**update, "report": review.reason}, goto="executor")
     return await _plan(state, shop, review)
+
+
+def _only_told_wrongly(review: Review, state: TaskState) -> bool:
+    """Whether calls of this execution gave results, and the answer did not say what they say: it is asked for again
+    with the same tools, told why. The second time in a row another plan is made."""
+    before = Review.model_validate(state["review"]).by if state.get("review") else ""
+    gave = any(raw["attempt"] == state["attempt"] and raw["verdict"] == "success" for raw in state["calls"])
+    return gave and review.by in rules.TELLING and before not in rules.TELLING
 
 
 async def _review(state: TaskState, shop: Workshop) -> Review:
@@ -74,30 +86,6 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
         invocations=_digest(state.get("calls", [])),
     )
     return await reviewed(prompt, evidence, shop)
-
-
-def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:
-    """What `answer` is held against: the log of calls, the files that this question brought, what the user said."""
-    task, calls = shop.task, [unpacked(raw, shop.tape) for raw in state.get("calls", [])]
-    before = set(task.earlier.files) if task.earlier else set()  # read then, or need not be now
-    said = [str(m.content) for m in state.get("messages", []) if isinstance(m, ToolMessage) and m.name == ASK_USER]
-    return Evidence(
-        answer=answer,
-        question=task.question,
-        calls=calls,
-        attempt=state["attempt"],
-        files=[file for file in task.files if file.path not in before],
-        known=[*said, *told_with(task), *(str(file["begins"]) for file in shop.files_view)],
-        unseen=frozenset(name for name in {call.tool for call in calls} if _reads_unseen(name, shop)),
-    )
-
-
-def _reads_unseen(name: str, shop: Workshop) -> bool:
-    """Whether no record tells which files a call of tool `name` opened."""
-    if shop.presets.has(name) or shop.external.get(name) is not None:
-        return True
-    tool = shop.library.get(name)
-    return tool is not None and bool(tool.requirements)
 
 
 def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
@@ -129,9 +117,7 @@ def _unverified_again(state: TaskState, review: Review) -> bool:
     return review.by == NOT_VERIFIED and (state.get("review") or {}).get("by") == NOT_VERIFIED
 
 
-async def _plan(
-    state: TaskState, shop: Workshop, review: Review | None
-) -> Command[Literal["tool_developer", "integrator"]]:
+async def _plan(state: TaskState, shop: Workshop, review: Review | None) -> Command[Next]:
     """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
     report = review.reason if review else ""
     tried = _tried(state, shop) if report else []

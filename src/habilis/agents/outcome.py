@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from habilis.agents.drive import End
+from habilis.agents.givenup import given_up
 from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
 from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable, ReplayMismatch
@@ -55,6 +56,8 @@ def make_result(end: End, shop: Workshop, *, seconds: float, run_dir: Path) -> T
         best = best_text(state)
         answer = Answer(final_answer=best or ("" if status == "waiting" else NO_RESULT))
     calls = [unpacked(raw, shop.tape) for raw in state.get("calls", [])]
+    model = shop.models.name("basic")
+    ending = given_up(reason or "", state, calls, shop.task, shop.settings, model) if status == "gave_up" else None
     return TaskResult(
         task_id=shop.task.id,
         status=status,
@@ -63,12 +66,15 @@ def make_result(end: End, shop: Workshop, *, seconds: float, run_dir: Path) -> T
         reasoning_summary=answer.reasoning_summary,
         answer_data=answer.data,
         error=reason,
+        found=ending.found if ending else (),
+        missing=ending.missing if ending else "",
+        suggestions=ending.suggestions if ending else (),
         question_asked=end.question,
         review=Review.model_validate(state["review"]) if state.get("review") else None,
         judges=standings_on(shop.models.tape),
         files=tuple(_files_made(calls, shop.workspace)),
         sandbox_level=end.level,
-        model=shop.models.name("basic"),
+        model=model,
         attempts=state.get("attempt", 0),
         rounds=state.get("rounds", 0),
         round_limit_reached=state.get("round_limit_reached", False),

@@ -11,6 +11,7 @@ def _any(*ways: str, flags: int = 0) -> re.Pattern[str]:
 
 EXCEPTION = _any(
     r"\b[A-Z]\w*(?:Error|Exception)\b\s*[:(]",
+    r"\bTool call '[^'\n]+' was not run\b",
     r"Traceback \(most recent call last\)",
     r"\[Errno \d+\]",
     r"\bNo such file or directory\b",
@@ -19,6 +20,7 @@ EXCEPTION = _any(
 """The text of an error as Python and the system write it."""
 
 _THING = r"\b(?:file|tool|column|path|document|folder|data)\b[^\n]{0,60}?"
+_ASKED_FOR = r"\b(?:information|data|answer|value|result|what was asked(?: for)?)s?\b"
 UNDONE = _any(
     r"\b(?:i|we) (?:am|are|was|were) (?:not able|unable)\b",
     r"\b(?:i|we) (?:can ?not|can['’]t|could not|couldn['’]t|do not know|don['’]t know|do not have|don['’]t have)\b",
@@ -31,6 +33,12 @@ UNDONE = _any(
     rf"{_THING}\b(?:is|are) (?:missing|not (?:available|accessible))\b",
     r"\b(?:tool|call|function|request|attempt|execution)s? (?:has |have )?(?:failed|crashed|timed out)\b",
     r"\b(?:an error|a failure) (?:has )?(?:occurred|happened)\b",
+    rf"{_ASKED_FOR}[^.\n]{{0,40}}\b(?:is|are|was|were|remains?) (?:not |un)(?:available|known|given|provided|found)\b",
+    rf"\bno (?:such |relevant |further )?{_ASKED_FOR}[^.\n]{{0,40}}\b(?:was|were|is|are|could be|has been) "
+    r"(?:found|given|available|provided|determined|computed)\b",
+    r"\b(?:there is|there was|i have|i found|we have) (?:no|not enough|insufficient) "
+    r"(?:such |relevant )?(?:information|data|answer|result|evidence)\b",
+    r"\b(?:remains?|is|are) unknown\b",
     r"\b(?:ich|wir) (?:kann|können|konnte|konnten)\b[^.\n]{0,60}\bnicht\b",
     r"\b(?:konnten?|kann|können) nicht [^.\n]{0,40}\bwerden\b",
     r"\b(?:je|nous) n(?:e |['’])[^.\n]{0,30}\bpas\b",
@@ -45,12 +53,20 @@ UNDONE = _any(
 _FAILING = r"(?:does not|doesn['’]t|did not|didn['’]t|fails? to|failed to|without) (?:\w+ly )?"
 _GIVING = r"(?:answer|address|provide|give|contain|include|have|hold|state|match|find|use|support|reach)(?:ing)?"
 _ASKED = r"(?:to )?(?:the |an? |any |what )?(?:question|answer|result|conclusion|value|information|asked|number|name)"
+_OTHER = r"(?:something else|another (?:one|row|value|question|column|operation))"
 AGAINST = _any(
     rf"\b{_FAILING}{_GIVING} {_ASKED}",
     r"\b(?:is|was|are)(?: not|n['’]t) (?:what was asked|the answer|correct|right|borne out|supported|answered)\b",
     r"\b(?:answer|result|number|value) (?:is|was|seems|appears) (?:to be )?(?:wrong|incorrect|invented|missing)\b",
+    rf"\b(?:{_OTHER}|anything) than (?:\w+ ){{0,4}}(?:asked|meant)\b",
+    rf"\b{_OTHER} (?:was|is) (?:taken|given|used|answered)\b",
+    r"\b(?:is|are|was|were) (?:not|n['’]t|missing) (?:\w+ )?(?:from|in) the answer\b",
+    r"\bnot what (?:was|the question|is) (?:asked|meant|wanted)\b",
+    r"\b(?:answers|gives|addresses|returns) (?:something else|another|a different|the wrong|an unrelated)\b",
+    r"\bcontradicts?\b(?! (?:nothing|none|no\b))",
+    r"\b(?:do|does|did) not (?:support|bear out|back|match|agree|correspond)\b",
     r"\bnothing (?:was |is )?(?:found|answered|computed|calculated)\b",
-    r"\bno (?:conclusion|answer|result) (?:is|was|can|has)\b",
+    r"\bno (?:conclusion|answer|result)s? (?:is|was|can|could|has)\b",
     r"\b(?:but|however|though|although)\b[^.]{0,80}\b(?:failed|error|not found|could not|cannot|something else)\b",
     flags=re.IGNORECASE,
 )

@@ -8,72 +8,24 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from habilis.agents.grounding import Known, founded_by, unfounded
+from habilis.agents import arguments, retelling
+from habilis.agents.arguments import invented_arguments
+from habilis.agents.evidence import Evidence, Refusal, plain, stands_in
+from habilis.agents.grounding import Known, unfounded
 from habilis.agents.grounding.telling import listed
 from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
 from habilis.core.types import Invocation, TaskFile
-from habilis.tools.results import as_text
 
 MAX_TEXT = 20_000
 """Characters of an answer that are looked through."""
-MAX_LEAVES = 1_000
-"""Values of one list of arguments that are looked at."""
-SHORT_TEXT, SMALL_NUMBER = 3, 10
-"""A text of so many characters, a whole number up to that, may be an option's default: nobody need have given it."""
 COMPUTED = frozenset(("number", "date"))
 STATED = COMPUTED | {"quotation", "name"}
 """Kinds of values that must stand somewhere: without any result of a call, and with one."""
 SHORTEST_ERROR = 16
 """Characters of an error's text that must stand in an answer for it to be that error's."""
-
-
-@dataclass(frozen=True)
-class Evidence:
-    """What an answer is held against. `calls` are all of the task, `attempt` says which execution gave the answer.
-
-    `files` are those that the question brought, `known` texts that need no call: earlier turns, names and beginnings
-    of files, what the user said.
-    `unseen` are names of tools of which no record tells what they read: they run elsewhere, or have packages of their
-    own, which may open files without Python's knowledge.
-    """
-
-    answer: str
-    question: str
-    calls: Sequence[Invocation]
-    attempt: int
-    files: Sequence[TaskFile] = ()
-    known: Sequence[str] = ()
-    unseen: frozenset[str] = frozenset()
-
-    @property
-    def succeeded(self) -> list[Invocation]:
-        """Calls that gave a result, in any execution."""
-        return [call for call in self.calls if call.outcome.error is None and call.verdict in ("success", None)]
-
-    @cached_property
-    def results(self) -> str:
-        """All that is known without the answer, as one text."""
-        return "\n".join([self.question, *self.known, *(call.text for call in self.succeeded)])
-
-    @property
-    def behind(self) -> list[Invocation]:
-        """The calls that the answer rests on: those of its execution that gave a result, else of the task."""
-        own = [call for call in self.succeeded if call.attempt == self.attempt]
-        return own or self.succeeded
-
-
-@dataclass(frozen=True)
-class Refusal:
-    """Why an answer is refused: the rule's name, and a sentence that the next plan is told."""
-
-    rule: str
-    reason: str
 
 
 def refusal(evidence: Evidence) -> Refusal | None:
@@ -93,7 +45,7 @@ def _no_call_succeeded(evidence: Evidence) -> str | None:
 
 
 def _states_an_error(evidence: Evidence) -> str | None:
-    answer, results = _plain(evidence.answer), _plain(evidence.results)
+    answer, results = plain(evidence.answer), plain(evidence.results)
     for call in evidence.calls:
         if call in evidence.succeeded:
             continue
@@ -101,7 +53,7 @@ def _states_an_error(evidence: Evidence) -> str | None:
             if line in answer and line not in results:
                 return f"the answer gives the text of an error of {call.tool} as its result"
     found = EXCEPTION.search(evidence.answer[:MAX_TEXT])
-    if found and _plain(found[0]) not in results:
+    if found and plain(found[0]) not in results:
         return f"the answer gives the text of an error as its result ({found[0].strip(' :(')})"
     return None
 
@@ -111,14 +63,14 @@ def _error_lines(call: Invocation) -> list[str]:
     error = call.outcome.error
     output = call.outcome.output
     said = error.message if error else str(output.get("error") or "") if isinstance(output, dict) else ""
-    parts = [_plain(part) for part in re.split(r"\n|; |: (?=\S+ )", said[:2_000])]
-    return [part for part in [_plain(said[:2_000]), *parts] if len(part) >= SHORTEST_ERROR]
+    parts = [plain(part) for part in re.split(r"\n|; |: (?=\S+ )", said[:2_000])]
+    return [part for part in [plain(said[:2_000]), *parts] if len(part) >= SHORTEST_ERROR]
 
 
 def _says_undone(evidence: Evidence) -> str | None:
-    results = _plain(evidence.results)
+    results = plain(evidence.results)
     for found in UNDONE.finditer(evidence.answer[:MAX_TEXT]):
-        if _plain(found[0]) not in results:  # what a file or a page says is no word of the answer's own
+        if plain(found[0]) not in results:  # what a file or a page says is no word of the answer's own
             return (
                 f'the answer says that something is missing, or could not be answered ("{" ".join(found[0].split())}")'
             )
@@ -126,20 +78,35 @@ def _says_undone(evidence: Evidence) -> str | None:
 
 
 def _opened_no_file(evidence: Evidence) -> str | None:
-    if not evidence.files or any(opened_a_file(call, evidence) for call in evidence.succeeded):
+    reading = [call for call in evidence.behind if any(_read(call, file, evidence) for file in evidence.files)]
+    reading = reading or evidence.succeeded  # what this execution did may rest on what an earlier one read
+    left = [file for file in evidence.files if not any(_read(call, file, evidence) for call in reading)]
+    if left and len(left) < len(evidence.files):
+        left = [file for file in left if _is_named(file, evidence)]
+    if not left:
         return None
-    names = ", ".join(file.named for file in evidence.files[:3])
-    return f"no call that succeeded opened a file of the question ({names}); read it with a tool, or have one built"
+    names = ", ".join(file.named for file in left[:3])
+    which = "a file of the question" if len(left) == len(evidence.files) else "each file that the question names"
+    return f"no call that succeeded opened {which} ({names}); read it with a tool, or have one built"
 
 
 def opened_a_file(call: Invocation, evidence: Evidence) -> bool:
+    """Whether `call` opened one of the files that the question brought."""
+    return any(_read(call, file, evidence) for file in evidence.files)
+
+
+def _is_named(file: TaskFile, evidence: Evidence) -> bool:
+    return stands_in(plain(Path(file.named).name), plain(evidence.question))
+
+
+def _read(call: Invocation, file: TaskFile, evidence: Evidence) -> bool:
     """Whether `call` opened a file of the question: as recorded, or where nothing records it, as its arguments say."""
-    if any(Path(name).is_relative_to(file.path) for name in call.outcome.opened for file in evidence.files):
+    if any(Path(name).is_relative_to(file.path) for name in call.outcome.opened):
         return True
     if call.tool not in evidence.unseen:
         return False
     said = json.dumps(call.arguments, ensure_ascii=False)
-    return any(name in said for file in evidence.files for name in (file.path, Path(file.named).name))
+    return file.path in said or Path(file.named).name in said
 
 
 def speaks_against(reason: str) -> bool:
@@ -147,76 +114,11 @@ def speaks_against(reason: str) -> bool:
     return AGAINST.search(reason) is not None
 
 
-def _arguments_from_nowhere(evidence: Evidence) -> str | None:
-    invented = [c for c in evidence.behind if c.tool not in evidence.unseen and invented_arguments(c, evidence)]
-    if not invented or len(invented) < len(evidence.behind):
-        return None  # which call an answer rests on cannot be told: one good one is enough
-    call = invented[-1]
-    given = json.dumps(call.arguments, ensure_ascii=False)[:200]
-    return f"the arguments of {call.tool} stand in no question, file or earlier result: {given}"
-
-
-def invented_arguments(call: Invocation, evidence: Evidence) -> bool:
-    """Whether the values that `call` worked on come from nowhere: most numbers of a list, or every single value."""
-    before = [one.text for one in evidence.succeeded if one.ordinal < call.ordinal]
-    known = Known([*before, *evidence.known], evidence.question)
-    text = _plain("\n".join([evidence.question, *evidence.known, *before]))
-    leaves = list(_leaves(call.arguments))
-    for numbers in _lists(call.arguments):
-        if 2 * sum(bool(unfounded(_written(number), known)) for number in numbers) > len(numbers):
-            return True
-    telling = [leaf for leaf in leaves if _tells(leaf)]
-    return bool(telling) and not any(_stands(leaf, known, text) for leaf in leaves)
-
-
-def _leaves(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, list):
-        for item in value[:MAX_LEAVES]:
-            yield from _leaves(item)
-    elif isinstance(value, (str, int, float)) and not isinstance(value, bool):
-        yield value
-
-
-def _lists(value: Any) -> Iterator[list[int | float]]:
-    """Lists of at least two numbers in `value`: data that someone must have given."""
-    if isinstance(value, dict):
-        for item in value.values():
-            yield from _lists(item)
-    elif isinstance(value, list):
-        numbers = [item for item in value[:MAX_LEAVES] if isinstance(item, (int, float)) and not isinstance(item, bool)]
-        if len(numbers) > 1 and len(numbers) == len(value[:MAX_LEAVES]):
-            yield numbers
-        else:
-            for item in value[:MAX_LEAVES]:
-                yield from _lists(item)
-
-
-def _tells(leaf: str | int | float) -> bool:
-    """Whether a value is one that an option would hardly have: small numbers and short words are defaults."""
-    return len(leaf) > SHORT_TEXT if isinstance(leaf, str) else abs(leaf) > SMALL_NUMBER or leaf != int(leaf)
-
-
-def _stands(leaf: str | int | float, known: Known, text: str) -> bool:
-    if not isinstance(leaf, str):
-        return not unfounded(_written(leaf), known)
-    words = [_plain(word) for word in re.findall(r"[^\W\d_]{3,}|[^\W\d_a-zA-Z]", leaf)]
-    if _plain(leaf) in text or any(word in text for word in words):
-        return True
-    numbers = [value for value in founded_by(leaf, known) if value.kind in ("number", "date")]
-    return bool(numbers) and all(value.rule for value in numbers)
-
-
-def _written(number: int | float) -> str:
-    return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
-
-
 def _values_from_nowhere(evidence: Evidence) -> str | None:
-    given = {text: None for call in evidence.succeeded for text in (call.text, as_text(call.outcome.output)) if text}
-    results = sorted(given, key=len)  # what is read of very long ones is bounded: short ones first
-    called = [f"{call.tool} {json.dumps(call.arguments, ensure_ascii=False)}" for call in evidence.calls]
-    known = Known([*results, *called, *evidence.known], evidence.question)
+    results = evidence.given
+    # What stands in the beginning of a file alone was found by no call: it may be of any row.
+    begins = [" ".join(column.name for column in evidence.columns)] if results else evidence.begins
+    known = Known([*results, *evidence.called, *evidence.known, *begins], evidence.question)
     # What a model knows or words by itself is for the judge; what it computes needs a call.
     kinds = STATED if results else COMPUTED
     found = tuple(value for value in unfounded(evidence.answer[:MAX_TEXT], known) if value.kind in kinds)
@@ -225,8 +127,9 @@ def _values_from_nowhere(evidence: Evidence) -> str | None:
     return f"{listed(found)} in no result of a call, nor in the question"
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())
+def mistelling(evidence: Evidence) -> Refusal | None:
+    """The same of an answer that is made of accepted findings: whether it says of the results what they say."""
+    return next((Refusal(name, said) for name in RETELLING if (said := RULES[name](evidence))), None)
 
 
 Rule = Callable[[Evidence], str | None]
@@ -235,7 +138,34 @@ RULES: dict[str, Rule] = {
     "an error's text": _states_an_error,
     "something missing": _says_undone,
     "no file opened": _opened_no_file,
-    "arguments from nowhere": _arguments_from_nowhere,
+    "arguments from nowhere": arguments.from_nowhere,
+    "another target": arguments.other_target,
     "values from nowhere": _values_from_nowhere,
+    "another record": retelling.other_record,
+    "another choice": retelling.other_choice,
+    "turned round": retelling.turned_round,
+    "a bound for a value": retelling.bound_for_value,
+    "nothing of the results": retelling.nothing_of_the_results,
+    "a number for a name": retelling.number_for_name,
+    "another field": retelling.other_field,
+    "another row": retelling.other_row,
 }
 """By their names, in the order in which they are tried."""
+TELLING = frozenset(
+    (
+        "values from nowhere",
+        "another record",
+        "another choice",
+        "turned round",
+        "a bound for a value",
+        "nothing of the results",
+        "a number for a name",
+        "another field",
+        "another row",
+    )
+)
+"""Rules that refuse what is said of results, where the results may be good."""
+RETELLING = ("an error's text", *sorted(TELLING - {"values from nowhere"}))
+"""Rules that an answer is held against once more when it is made of findings that were accepted."""
+
+__all__ = ["RULES", "TELLING", "Evidence", "Refusal", "invented_arguments", "mistelling", "refusal", "speaks_against"]

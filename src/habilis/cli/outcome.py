@@ -28,7 +28,7 @@ EXIT_CODES: dict[Status, int] = {
 _TITLES: dict[Status, tuple[str, str]] = {
     "answered": ("Answer", "green"),
     "waiting": ("Waiting for you", "magenta"),
-    "gave_up": ("No answer: gave up", "yellow"),
+    "gave_up": ("No answer", "yellow"),
     "timed_out": ("No answer: out of time", "yellow"),
     "crashed": ("No answer: crashed", "red"),
     "unreachable": ("No answer: model unreachable", "red"),
@@ -55,7 +55,8 @@ def report(
     if console is not None:
         _panel(result, console) if console.is_terminal else _lines(result, console)
     elif quiet and result.status != "answered":
-        text = result.question_asked if result.status == "waiting" else result.error
+        tried = " ".join([result.missing, *(["Try:", *result.suggestions] if result.suggestions else [])])
+        text = result.question_asked if result.status == "waiting" else tried.strip() or result.error
         print(f"habilis: {_TITLES[result.status][0].lower()}: {plain(' '.join((text or '').split()))}", file=sys.stderr)
     return EXIT_CODES[result.status]
 
@@ -70,9 +71,12 @@ def body(result: TaskResult) -> list[tuple[str, str]]:
     elif result.status == "answered":
         parts.append((result.final_answer, ""))
     else:
-        parts.append((result.error or "no reason was given", ""))
+        parts.append((result.missing or result.error or "no reason was given", ""))
+        parts += [(f"Found: {found}", "") for found in result.found]
         if result.attempts and result.final_answer.strip():
             parts.append((f"The best there is, not verified: {result.final_answer}", ""))
+        if result.suggestions:
+            parts.append((f"Try: {' '.join(result.suggestions)}", ""))
     because = result.reasoning_summary.strip()
     if result.status == "answered" and because and because != result.final_answer.strip():
         parts.append((result.reasoning_summary, "dim"))

@@ -326,7 +326,8 @@ class TaskResult(Frozen):
     For any other status the best text there is stands in `final_answer` and the reason in `error`. `question_asked`
     is set when status is `waiting`. `review` is the last word on an execution, with who gave it; `judges` says of each
     judge that was to be asked, by its prompt, whether its word tells anything. `answer_data` is the answer as data,
-    where a schema asked for it. `model` says what answered; the offline demonstration model is named as such.
+    where a schema asked for it. A task that gave up says what was `found`, by which calls, what is `missing`, and what
+    a person can try (`suggestions`). `model` says what answered; the offline demonstration model is named as such.
     """
 
     format: int = FORMAT
@@ -337,6 +338,9 @@ class TaskResult(Frozen):
     reasoning_summary: str = ""
     answer_data: Any = None
     error: str | None = None
+    found: tuple[str, ...] = ()
+    missing: str = ""
+    suggestions: tuple[str, ...] = ()
     question_asked: str | None = None
     review: Review | None = None
     judges: dict[str, Standing] = Field(default_factory=dict)

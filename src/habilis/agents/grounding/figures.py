@@ -131,11 +131,17 @@ class Figures:
                 return "percent"
             return self._as_asked(reading, slack) or self._scaled(reading, slack) or self._in_own_scale(reading, slack)
         bare = replace(reading, unit=None)
-        if rule := _rounded(self.known.bare, bare, slack):
+        if (rule := _rounded(self.known.bare, bare, slack)) and not self._is_in_another_unit(reading):
             return rule
         if reading.kind == "percent" and _rounded(self.known.bare, reading, slack):
             return "percent"
         return self._other_unit(reading, slack) or self._scaled(bare, slack)
+
+    def _is_in_another_unit(self, reading: Reading) -> bool:
+        """Whether the sources name units of that kind, and the one that is said is none of them: `length_km = 1233`
+        is not 1233 m."""
+        named = self.known.units(reading.kind)
+        return bool(named) and reading.unit not in named
 
     def _as_asked(self, reading: Reading, slack: Decimal) -> str:
         """A number alone, in a unit that the question asks for, where a quantity of that kind is known."""

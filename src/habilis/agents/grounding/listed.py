@@ -25,9 +25,11 @@ def counts(text: str) -> set[int]:
 def _of_json(text: str) -> set[int]:
     found = {match[1].count(",") + 1 for match in _FLAT.finditer(text)}
     try:
-        todo: list[Any] = [json.loads(text)]
+        whole = json.loads(text)
     except (ValueError, RecursionError):
         return found
+    # The fields of one result are no list of things.
+    todo: list[Any] = list(whole.values()) if isinstance(whole, dict) and "error" in whole else [whole]
     seen = 0
     while todo and (seen := seen + 1) < MOST_NODES:
         node = todo.pop()

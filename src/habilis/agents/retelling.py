@@ -1,0 +1,315 @@
+"""Whether an answer says of the results what they say: rules over values that stand there, and are told of another."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from itertools import product
+
+from habilis.agents.arguments import are_kin
+from habilis.agents.evidence import Evidence, plain, stands_in
+from habilis.agents.grounding import founded_by
+from habilis.agents.grounding.wording import grammar, ordinary, verdicts
+from habilis.agents.leaves import Leaf, Results
+from habilis.tools.retrieval.thesaurus import neighbours
+from habilis.tools.retrieval.words import terms
+from habilis.values.plain import plain as plain_form
+from habilis.values.scanning import scan
+
+MOST_CLAUSES = 200
+_CLAUSE = re.compile(
+    r"[.;!?](?:\s|$)|[\n()|。；、，]|,\s|\s[-–—]\s|\b(?:and|while|but|whereas|than|und|während|aber|et|mais|y|pero|и|а|но)\b"
+)
+_RESPECTIVELY = re.compile(r"\brespectively\b|\bjeweils\b|\brespectivement\b|\brespectivamente\b", re.IGNORECASE)
+_WHICH = re.compile(
+    r"\b(?:which|who|whose|whom|where|welche[rsnm]?|wer|wo|quel(?:le)?s?|qui|où|quién|cuál|dónde|кто|где|куда|в каком|в какой|в каких)\b|誰|どこ|どの|どれ|どちら",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
+)
+_HOW = re.compile(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
+_OF_ROWS = frozenset(("rows", "row_count", "n", "n_rows", "number_of_rows", "count"))
+_MARK_LENGTH = 8
+"""Characters of an identifier that no answer gives in other words."""
+_COUNTED = re.compile(r"\bhow (?:many|often)\b|\bwie\s?(?:viele|oft)\b|\bcombien\b|\bcuánt[oa]s\b", re.IGNORECASE)
+_IS = re.compile(
+    r"^\W*(?:is|are|was|were|does|do|did|has|have|had|can|could|will|ist|sind|hat|est-ce)\b", re.IGNORECASE
+)
+_YES = re.compile(r"^\W*(?:yes|ja|oui|sí|да|はい|是)\b", re.IGNORECASE)
+_NO = re.compile(r"^\W*(?:no|nein|non|нет|いいえ|否|不)\b", re.IGNORECASE)
+_NOT = re.compile(
+    r"\b(?:not|no|never|without|none|neither|nor|un\w+|nicht|kein\w*|ne|pas|sin|не)\b|n['’]t\b", re.IGNORECASE
+)
+_BOUND = re.compile(
+    r"\b(?:less|fewer|more|greater|higher|lower|larger|smaller|longer|shorter) than|\bat (?:least|most)|\bup to"
+    r"|\b(?:mehr|weniger) als|\bplus de|\bmoins de|\bmás de|\bmenos de",
+    re.IGNORECASE,
+)
+_BETWEEN = re.compile(r"\s(?:the\s)?[$€£]?$")
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def _numbers(text: str) -> set[Decimal]:
+    """Each number of `text`, in each way that it can be read."""
+    values = scan(plain_form(text).text)
+    read = {reading.value for number in values.numbers for reading in number.readings}
+    return read | {Decimal(digits) for mark in values.marks for digits in re.findall(r"\d+", mark.text)}
+
+
+def other_record(evidence: Evidence) -> str | None:
+    """A name and a number in one clause, which the results hold, but never in one record."""
+    results = Results(evidence)
+    if _RESPECTIVELY.search(evidence.answer):
+        return None
+    names, numbers = (
+        [leaf for leaf in results.all if leaf.name],
+        [leaf for leaf in results.all if leaf.number is not None],
+    )
+    asked = _numbers(evidence.question)
+    for clause in _CLAUSE.split(evidence.answer)[:MOST_CLAUSES]:
+        text, said = plain(clause), _numbers(clause) - asked
+        if not said:
+            continue
+        named = _longest({leaf.name for leaf in names if leaf.name in text and stands_in(leaf.name, text)})
+        told = {leaf.number for leaf in numbers} & said
+        if len(named) != 1 or len(told) != 1:
+            continue
+        name, number = named.pop(), told.pop()
+        here = [leaf for leaf in names if leaf.name == name]
+        there = [leaf for leaf in numbers if leaf.number == number]
+        if not any(results.together(one, other) for one in here for other in there):
+            return f'the answer says {number} of "{name}", but no record of the results holds both'
+    return None
+
+
+def _longest(names: set[str]) -> set[str]:
+    """Names that are no part of another one."""
+    return {name for name in names if not any(name != other and name in other for other in names)}
+
+
+def other_choice(evidence: Evidence) -> str | None:
+    """Of what the question offers, the results name one, and the answer names another, or none."""
+    if not _WHICH.search(evidence.question):
+        return None
+    asked, answer = plain(evidence.question), plain(evidence.answer)
+    results = Results(evidence)
+    offered = {leaf.name for leaf in results.all if leaf.name and stands_in(leaf.name, asked)}
+    offered -= grammar() | ordinary() | verdicts()
+    chosen = offered & {leaf.name for leaf in results.leaves if leaf.value is not None}
+    said = {name for name in offered if stands_in(name, answer)}
+    if not chosen or said & chosen:
+        return None
+    if said:
+        return f'the answer names "{min(said)}", but the results name "{min(chosen)}"'
+    if _are_offered(chosen, offered - chosen, asked):
+        return f'the answer names nothing of what the question offers; the results name "{min(chosen)}"'
+    return None
+
+
+def _are_offered(some: set[str], others: set[str], asked: str) -> bool:
+    """Whether the question offers one of `some` and one of `others` side by side: `a or b`."""
+    pairs = [*product(some, others), *product(others, some)]
+    joined = (rf"{re.escape(one)}\W+(?:and|or|und|oder)\W+{re.escape(other)}" for one, other in pairs)
+    return any(re.search(pattern, asked) for pattern in joined)
+
+
+def turned_round(evidence: Evidence) -> str | None:
+    """Yes where the one truth value of the results says no, or no where it says yes."""
+    if not _IS.search(evidence.question) or _NOT.search(evidence.question):
+        return None
+    yes, no = _YES.search(evidence.answer), _NO.search(evidence.answer)
+    if not yes and not no:
+        return None
+    truths = [leaf for leaf in Results(evidence).leaves if isinstance(leaf.value, bool)]
+    asked = set(_WORD.findall(evidence.asked))
+    if len({leaf.value for leaf in truths}) != 1 or not all(_is_asked(leaf.key, asked) for leaf in truths):
+        return None
+    if truths[0].value is bool(yes):
+        return None
+    word = "yes" if yes else "no"
+    return f"the answer says {word}, but the result says {truths[0].key} = {str(truths[0].value).lower()}"
+
+
+def _is_asked(key: str, asked: set[str]) -> bool:
+    words = [word for word in _WORD.findall(key.lower().replace("_", " ")) if word not in ("is", "are", "has", "was")]
+    return not words or key in ("result", "answer", "found", "value", "holds") or all(word in asked for word in words)
+
+
+def bound_for_value(evidence: Evidence) -> str | None:
+    """`Less than 42` where the results say 42, and no other number is told."""
+    known = {reading.value for reading in evidence.found.readings}
+    text = plain_form(evidence.answer).text
+    asked = _numbers(evidence.question)
+    told = [n for n in scan(text).numbers if n.sure and not any(r.value in asked for r in n.readings)]
+    if len(told) != 1 or not any(reading.value in known for reading in told[0].readings):
+        return None
+    for found in _BOUND.finditer(text):
+        if _BETWEEN.fullmatch(text[found.end() : told[0].start]) and found[0].lower() not in evidence.asked:
+            return f"the answer gives a bound ({text[found.start() : told[0].end].strip()}) where the result is a value"
+    return None
+
+
+def nothing_of_the_results(evidence: Evidence) -> str | None:
+    """Numbers, none of which a call gave, where calls gave numbers or names; a number where yes or no was asked for."""
+    if evidence.behind and _IS.search(evidence.question) and _says_number_alone(evidence):
+        return "the answer gives a number where yes or no was asked for"
+    leaves = Results(evidence).leaves
+    said = scan(plain_form(evidence.answer).text)
+    if _COUNTED.search(evidence.question) and not said.numbers and not said.marks and not said.moments:
+        return _left_out(evidence, leaves)
+    if (mark := _only_mark(leaves)) and mark not in plain(evidence.answer):
+        return f"the result is {mark}, and the answer does not give it"
+    if not evidence.behind or not said.numbers or said.moments:
+        return None
+    gave = [leaf for leaf in leaves if (leaf.number is not None or leaf.name) and leaf.value is not None]
+    if not gave or len(gave) < len([leaf for leaf in leaves if leaf.value is not None]):
+        return None
+    answer = plain(evidence.answer)
+    if any(leaf.name and stands_in(leaf.name, answer) for leaf in leaves):
+        return None
+    if _numbers(evidence.answer) & {leaf.number for leaf in leaves}:
+        return None
+    own = [value for value in founded_by(evidence.answer, evidence.found) if value.rule]
+    if own or _YES.search(answer) or _NO.search(answer):
+        return None
+    return "the answer states nothing that a call gave"
+
+
+def _only_mark(leaves: list[Leaf]) -> str:
+    """The one value of the results where that is an identifier, letters and digits in one piece; else empty."""
+    values = [leaf.value for leaf in leaves if leaf.value is not None]
+    text = plain(values[0]) if len(values) == 1 and isinstance(values[0], str) else ""
+    mixed = re.search(r"\d", text) and re.search(r"[a-z]", text)
+    return text if mixed and len(text) >= _MARK_LENGTH and text.isalnum() else ""
+
+
+def _left_out(evidence: Evidence, leaves: list[Leaf]) -> str | None:
+    """How many was asked for, the results say a number, and the answer says none: neither it nor a name of theirs."""
+    numbers = {leaf.number for leaf in leaves if leaf.number is not None}
+    answer = plain(evidence.answer)
+    words = {Decimal(n) for word, n in (("once", 1), ("twice", 2), ("thrice", 3)) if stands_in(word, answer)}
+    if not numbers or 0 in numbers or words & numbers or _YES.search(answer):
+        return None
+    names = (leaf.name for leaf in leaves if leaf.name and leaf.value is not None)
+    if any(stands_in(name, answer) and not stands_in(name, evidence.asked) for name in names):
+        return None
+    return "the answer states no number that a call gave, and the question asks how many"
+
+
+def _says_number_alone(evidence: Evidence) -> bool:
+    """Whether an answer holds a number, and beside it no judgement and no word of the question."""
+    words = {word for word in _WORD.findall(plain(evidence.answer)) if word not in ("the", "answer", "is", "result")}
+    return bool(_numbers(evidence.answer)) and not words & (verdicts() | set(_WORD.findall(evidence.asked)))
+
+
+def number_for_name(evidence: Evidence) -> str | None:
+    """A number alone, where the question asks which or who, and the results hold the name."""
+    text = plain(evidence.answer)
+    asks = _WHICH.search(evidence.question) or _WHEN.search(evidence.question)
+    headed = _name_columns(evidence)
+    if (not asks and not headed) or _HOW.search(evidence.question):
+        return None
+    said = scan(plain_form(evidence.answer).text)
+    if not _numbers(evidence.answer) - _numbers(evidence.question) or said.moments or said.marks:
+        return None
+    leaves = Results(evidence).leaves
+    given = {plain(str(leaf.value)) for leaf in Results(evidence).all if leaf.path[0] == "arguments"}
+    names = {plain(str(leaf.value)) for leaf in leaves if isinstance(leaf.value, str) and leaf.number is None}
+    names -= given
+    names = {name for name in names if 0 < len(name) <= 60 and not stands_in(name, evidence.asked)}
+    if not asks:
+        names = {name for name in names if name in headed}
+    if not names or any(name in text for name in names):
+        return None
+    words = [word for word in _WORD.findall(evidence.answer) if word[0].isupper() and not text.startswith(word.lower())]
+    return None if words else "the answer gives a number where a name, a place or a date was asked for"
+
+
+def _name_columns(evidence: Evidence) -> set[str]:
+    """Cells of the columns of names that the question asks after, where it names no column of numbers."""
+    named = [c for c in evidence.columns if stands_in(plain(c.name), evidence.asked)]
+    if any(column.is_numeric for column in named):
+        return set()
+    return {plain(cell) for column in named for cell in column.cells}
+
+
+def other_field(evidence: Evidence) -> str | None:
+    """A number that stands in a field that the question does not name, where one that it names is not told."""
+    if re.search(r"\bhow (?!many\b|much\b)\w+", evidence.question, re.IGNORECASE):
+        return None
+    leaves = [leaf for leaf in Results(evidence).leaves if leaf.number is not None]
+    said, asked = _numbers(evidence.answer), set(_WORD.findall(evidence.asked))
+    told = [leaf for leaf in leaves if leaf.number in said]
+    calls = {leaf.call for leaf in told}
+    meant = [leaf for leaf in leaves if leaf.call in calls and _names_field(leaf, asked)]
+    if told and not meant and (stray := _stray(evidence, told) or _counted_instead(evidence, told, leaves)):
+        return stray
+    if not told or not meant or any(_names_field(leaf, asked) for leaf in told):
+        return None
+    if {leaf.number for leaf in told} - {leaf.number for leaf in meant} != {leaf.number for leaf in told}:
+        return None
+    if any(_is_rounded(leaf.number, said) for leaf in meant) or _names_in(evidence, leaves):
+        return None
+    meant_value = f"{meant[0].key} = {meant[0].value}"
+    return f"the answer gives {told[0].number}, which is the {told[0].key} of the result, where that says {meant_value}"
+
+
+def _stray(evidence: Evidence, told: list[Leaf]) -> str | None:
+    """A number out of a row of the table, from a column that neither the question nor the answer names."""
+    said = _WORD.findall(f"{evidence.asked} {plain(evidence.answer)}")
+    given = plain(" ".join(str(call.arguments) for call in evidence.behind))
+    headed = {plain(column.name) for column in evidence.columns}
+    near = {kin for word in terms(" ".join(said)) for kin in neighbours().get(word, ())}
+    for leaf in told:
+        if plain(leaf.key) not in headed or stands_in(plain(leaf.key), given):
+            return None
+        words = [word for word in _WORD.findall(plain(leaf.key).replace("_", " ")) if len(word) > 1]
+        if any(are_kin(word, other) for word in words for other in said) or near & set(terms(" ".join(words))):
+            return None
+    return f"the answer gives {told[0].number}, which is the {told[0].key} of a row; that is not asked for"
+
+
+def _counted_instead(evidence: Evidence, told: list[Leaf], leaves: list[Leaf]) -> str | None:
+    """How many rows went into a result, told for the result that came of a column that the question names."""
+    numeric = {plain(c.name) for c in evidence.columns if c.is_numeric and stands_in(plain(c.name), evidence.asked)}
+    given = {plain(str(value)) for call in evidence.behind for value in call.arguments.values()}
+    rest = [leaf for leaf in leaves if leaf.call == told[0].call and leaf.key not in _OF_ROWS]
+    if not rest or not numeric & given or any(leaf.key not in _OF_ROWS for leaf in told):
+        return None
+    return f"the answer gives {told[0].number}, which is how many rows were read; the result is {rest[0].value}"
+
+
+def other_row(evidence: Evidence) -> str | None:
+    """A cell of the question's table that is in no result: a row was told that no call gave."""
+    if not evidence.behind:
+        return None
+    answer, known = plain(evidence.answer), plain("\n".join([evidence.question, *evidence.given, *evidence.known]))
+    given = plain("\n".join(evidence.called))
+    common = grammar() | ordinary()
+    for column in evidence.columns:
+        for cell in dict.fromkeys(column.cells):
+            bare = plain(cell)
+            if len(bare) < 2 or bare in common or not _WORD.search(bare) or not stands_in(bare, answer):
+                continue
+            if bare not in known and bare not in given:
+                return f'the answer names "{cell}", which stands in the file, but in no result of a call'
+    return None
+
+
+def _names_in(evidence: Evidence, leaves: list[Leaf]) -> bool:
+    """Whether the answer states a name of the results: then it may answer without the number."""
+    answer = plain(evidence.answer)
+    names = (leaf.name for leaf in Results(evidence).leaves if leaf.name and isinstance(leaf.value, str))
+    return any(stands_in(name, answer) and not stands_in(name, evidence.asked) for name in names)
+
+
+def _names_field(leaf: Leaf, asked: set[str]) -> bool:
+    words = _WORD.findall(leaf.key.lower().replace("_", " "))
+    return any(
+        word in asked or f"{word}s" in asked or word.removesuffix("s") in asked for word in words if len(word) > 2
+    )
+
+
+def _is_rounded(number: Decimal | None, said: set[Decimal]) -> bool:
+    return number is not None and any(abs(number - other) <= abs(number) / 100 for other in said)
