@@ -22,7 +22,8 @@ _CLAUSE = re.compile(
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b|\bjeweils\b|\brespectivement\b|\brespectivamente\b", re.IGNORECASE)
 _WHICH = re.compile(
-    r"\b(?:which|who|whose|whom|where|welche[rsnm]?|wer|wo|quel(?:le)?s?|qui|où|quién|cuál|dónde|кто|где|куда|в каком|в какой|в каких)\b|誰|どこ|どの|どれ|どちら",
+    r"\b(?:which|who|whose|whom|where|welche[rsnm]?|wer|wo|quel(?:le)?s?|qui|où|quién|cuál|dónde)\b"
+    r"|\b(?:кто|где|куда|в как(?:ом|ой|их))\b|誰|どこ|どの|どれ|どちら",
     re.IGNORECASE,
 )
 _WHEN = re.compile(
