@@ -14,7 +14,7 @@ python := .venv/bin/python
 jobs ?= $(shell expr 1 + `getconf _NPROCESSORS_ONLN`)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run evolve doctor check format test test-promises test-all docs hooks golden bench mutants lock wheel clean
+.PHONY: help setup run evolve doctor check format test test-promises test-all docs hooks rooms golden bench mutants lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done
@@ -40,6 +40,9 @@ check: setup ## formatting, lint, types, layers
 	@$(python) -m ruff check --quiet .
 	@$(python) -m mypy --no-error-summary
 	@$(python) -m pytest -q -p no:cacheprovider tests/test_architecture.py
+
+rooms: setup ## print every room of the source, with its rank, lines and imports
+	@$(python) tests/house.py
 
 format: setup ## bring the source into form
 	@$(python) -m ruff check --quiet --fix .

@@ -16,9 +16,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from habilis.core.types import ToolSpec
 from habilis.models.calls import check_calls, with_unique_ids
 from habilis.models.history import repair_history
-from habilis.models.react import as_message, parse_react
-from habilis.models.textcalls import read_text
 from habilis.models.tokens import TokenCounter
+from habilis.tool_calling.react import as_message, parse_react
+from habilis.tool_calling.textcalls import read_text
 from measure import Figure
 
 SPECS = [

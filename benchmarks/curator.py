@@ -18,15 +18,15 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from habilis.config import load_settings
+from habilis.contract.contract import read_contract
+from habilis.contract.runnable import Description, Runnable
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskResult
-from habilis.evolution.curator import Curator
-from habilis.evolution.words import Finished
+from habilis.curation.curator import Curator
+from habilis.curation.ledger.reports import Finished
+from habilis.library import Library, Manifest, Origin
+from habilis.library.folder import dump
+from habilis.library.generations import Generations
 from habilis.testing import ScriptedModel
-from habilis.tools.contract import read_contract
-from habilis.tools.library import Library, Manifest, Origin
-from habilis.tools.library.folder import dump
-from habilis.tools.library.generations import Generations
-from habilis.tools.runnable import Description, Runnable
 from measure import Figure
 
 TOOLS, NEW = 10_000, 16

@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from habilis.evolution.outcome import read_training
 from habilis.models.tokens import TokenCounter
 from habilis.rundir import read_jsonl
 from habilis.testing import ScriptedServer, SeenRequest
+from habilis.training.outcome import read_training
 from measure import PYTHON, ROOT, Figure
 from memory import peak_mb
 from tasks import bare_task

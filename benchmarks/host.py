@@ -21,13 +21,13 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from habilis.config import SandboxSettings
-from habilis.tools.contract import read_contract
-from habilis.tools.host import ToolHost
-from habilis.tools.library import Library
-from habilis.tools.library.folder import INDEX
-from habilis.tools.library.tool import digest_of
-from habilis.tools.packages.environments import Environments
-from habilis.tools.runnable import Description, Runnable
+from habilis.contract.contract import read_contract
+from habilis.contract.runnable import Description, Runnable
+from habilis.library import Library
+from habilis.library.folder import INDEX
+from habilis.library.tool import digest_of
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
 from measure import PYTHON, Figure, table
 from memory import pss_bytes
 

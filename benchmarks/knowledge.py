@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from habilis.config import SandboxSettings
-from habilis.tools.documents import Extractor
-from habilis.tools.knowledge.collection import Collection
-from habilis.tools.knowledge.store import Store
+from habilis.sources.documents import Extractor
+from habilis.sources.knowledge.collection import Collection
+from habilis.sources.knowledge.store import Store
 from measure import Figure, machine, table
 
 FILES, SECTIONS = 1_000, 10

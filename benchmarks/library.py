@@ -19,10 +19,10 @@ from pathlib import Path
 
 from curator import described, large_library, schemas, source
 from habilis.core.types import ToolCard
+from habilis.library import Library
+from habilis.library.catalogue import Catalogue
 from habilis.models.tokens import TokenCounter
 from habilis.prompts import Prompts
-from habilis.tools.library import Library
-from habilis.tools.library.catalogue import Catalogue
 from measure import Figure, machine, table
 
 QUESTION = "How many rows of the price table in data.csv are of the month with the largest net sum?"
@@ -107,7 +107,7 @@ def prompts(cards: list[ToolCard]) -> list[Figure]:
 
 def plan_tokens(cards: list[ToolCard]) -> int:
     """Tokens of the prompt that asks for a plan, with the candidates that the retriever gives."""
-    from habilis.tools.retrieval import BM25Retriever
+    from habilis.library.retrieval import BM25Retriever
 
     shown = BM25Retriever(cards).search(QUESTION, CANDIDATES)
     if len(cards) <= CANDIDATES:  # as `Workshop.candidates` does: a library that fits is shown whole

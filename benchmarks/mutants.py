@@ -33,38 +33,38 @@ ROOT = Path(__file__).resolve().parents[1]
 HOUSE = Path("src/habilis")
 PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
     "gate": (
-        "tools/gate.py",
+        "synthesis/gate.py",
         (
-            "tests/tools/test_smith.py",
-            "tests/tools/test_old_names.py",
+            "tests/synthesis/test_smith.py",
+            "tests/contract/test_old_names.py",
             "tests/tools/capabilities",
-            "tests/evolution/curator/test_steps.py",
-            "tests/tools/test_shop.py",
+            "tests/curation/merging/test_steps.py",
+            "tests/context/test_shop.py",
         ),
     ),
     "replay": (
-        "tools/replay.py",
+        "synthesis/replay.py",
         (
-            "tests/tools/test_replay.py",
-            "tests/tools/test_smith.py",
-            "tests/evolution/curator/test_network_tools.py",
+            "tests/synthesis/test_replay.py",
+            "tests/synthesis/test_smith.py",
+            "tests/curation/merging/test_network_tools.py",
         ),
     ),
     "publish": (
-        "evolution/curator/publish.py",
+        "curation/merging/publish.py",
         (
-            "tests/evolution/curator/test_account.py",
-            "tests/evolution/curator/test_steps.py",
-            "tests/evolution/tending/test_changes.py",
-            "tests/evolution/curator/test_crashes.py",
+            "tests/curation/merging/test_account.py",
+            "tests/curation/merging/test_steps.py",
+            "tests/curation/manual/test_changes.py",
+            "tests/curation/merging/test_crashes.py",
         ),
     ),
     "tape": (
         "models/tape.py",
         ("tests/models/test_tape.py", "tests/models/test_structured.py", "tests/models/test_chat.py"),
     ),
-    "grants": ("tools/capabilities/grants.py", ("tests/tools/capabilities", "tests/agents/test_grants.py")),
-    "proxy": ("tools/network/proxy.py", ("tests/tools/network",)),
+    "grants": ("runtime/grants.py", ("tests/tools/capabilities", "tests/agents/test_grants.py")),
+    "proxy": ("runtime/egress/proxy.py", ("tests/runtime/egress",)),
 }
 """By name: the file, and the tests that are asked, the quickest first. A folder leaves out its slow ones."""
 SWAPPED: dict[type[ast.AST], Any] = {

@@ -22,8 +22,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from habilis.tools.host import ToolHost
-from habilis.tools.runnable import Runnable
+from habilis.contract.runnable import Runnable
+from habilis.runtime.host import ToolHost
 from host import PAUSE_S, SMALL, host_at_work, interpreter_ms, one
 from measure import PYTHON, ROOT, machine
 

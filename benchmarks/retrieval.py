@@ -30,9 +30,9 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.types import ToolCard
-from habilis.tools.retrieval import BM25Retriever
-from habilis.tools.retrieval.relevance import fitting
-from habilis.tools.retrieval.vectors import vectors_of
+from habilis.library.retrieval import BM25Retriever
+from habilis.library.retrieval.relevance import fitting
+from habilis.library.retrieval.vectors import vectors_of
 from measure import Figure, machine, table
 
 Search = Callable[[str, int], list[str]]

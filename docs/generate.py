@@ -19,8 +19,8 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from habilis.cli.outcome import EXIT_CODES as CODE_OF_STATUS
 from habilis.cli.parser import build
+from habilis.cli.terminal.outcome import EXIT_CODES as CODE_OF_STATUS
 from habilis.config import BASIC_DEFAULTS, ROLES, Settings, SourceSettings
 from habilis.core.events import Event
 

@@ -8,9 +8,9 @@ import tempfile
 from pathlib import Path
 
 from habilis import Library, load_settings
-from habilis.tools.exchange.exporting import Exporter
-from habilis.tools.exchange.importing import Importer
-from habilis.tools.host import ToolHost
+from habilis.exchange.exporting import Exporter
+from habilis.exchange.importing import Importer
+from habilis.runtime.host import ToolHost
 
 TOOL = """
 from pydantic import BaseModel, Field

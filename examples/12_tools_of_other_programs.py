@@ -11,8 +11,8 @@ from pathlib import Path
 from langchain_core.messages import AIMessage
 
 from habilis import Team, load_settings
+from habilis.sources.python.langchain import LangChainTools
 from habilis.testing import ScriptedModel, ScriptedService
-from habilis.tools.external.langchain import LangChainTools
 
 DOCUMENT = {
     "openapi": "3.1.0",

@@ -13,6 +13,10 @@ from typing import Any
 import hypothesis
 import pytest
 
+from .toolshop import in_process_host, layered_shop, other_shop, put_tool, said_models, shop, source_of
+
+__all__ = ["in_process_host", "layered_shop", "other_shop", "put_tool", "said_models", "shop", "source_of"]
+
 ROOT = Path(__file__).resolve().parents[1]
 FOREIGN = ("OPENAI_", "HABILIS_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
@@ -101,7 +105,7 @@ def sandbox_level() -> str:
     """The sandbox level of this machine; skips the test, with the reason, where no back end works."""
     from habilis.config import SandboxSettings
     from habilis.core.errors import SandboxUnavailable
-    from habilis.tools.host import ToolHost
+    from habilis.runtime.host import ToolHost
 
     async def probe() -> str:
         host = ToolHost(SandboxSettings())

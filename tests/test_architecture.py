@@ -9,71 +9,85 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
-from functools import cache
+from collections import Counter, defaultdict
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from .house import ROOT, arrows, circles, imports, modules, room, tree_of
 
 RANKS = {
     "core": 0,
-    "config": 1,
     "values": 1,
+    "schemas": 1,
+    "config": 1,
     "rundir": 2,
-    "prompts": 2,
     "demo": 2,
-    "models": 3,
-    "tools": 4,
-    "view": 4,
-    "agents": 5,
-    "evolution": 6,
-    "cli": 7,
+    "prompts": 2,
+    "sandbox": 3,
+    "models": 4,
+    "judging": 5,
+    "tool_calling": 5,
+    "contract": 5,
+    "library": 6,
+    "runtime": 7,
+    "synthesis": 8,
+    "sources": 8,
+    "context": 9,
+    "curation": 9,
+    "exchange": 9,
+    "evaluation": 10,
+    "agents": 10,
+    "training": 11,
+    "view": 11,
+    "cli": 12,
 }
 """A room may import itself and rooms of a lower rank; rooms of one rank do not know each other."""
 ONLY_SEES = {"view": {"core", "rundir"}}
 OUTSIDE_THE_HOUSE = {"testing"}
 """Rooms for tests and users: no other room may import them."""
 INSIDE_THE_SANDBOX: dict[str, set[str]] = {
-    "habilis.tools.sandbox.guest": {"pydantic", "pydantic_core"},
-    "habilis.tools.sandbox.server": set(),
-    "habilis.tools.sandbox.domains": set(),
-    "habilis.tools.sandbox.rooms": set(),
-    "habilis.tools.sandbox.sprouting": set(),
-    "habilis.tools.sandbox.rehearsal": {"pydantic"},
-    "habilis.tools.sandbox.confine": set(),
-    "habilis.tools.sandbox.attack": set(),
-    "habilis.tools.network.relay": set(),
-    "habilis.tools.exchange.standalone.calling": {"pydantic"},
-    "habilis.tools.exchange.standalone.recorded_calls": set(),
-    "habilis.tools.exchange.standalone.requesting": set(),
-    "habilis.tools.exchange.standalone.speaking": set(),
-    "habilis.tools.documents.guest": {"lxml", "pypdf", "trafilatura"},
+    "habilis.sandbox.inside.guest": {"pydantic", "pydantic_core"},
+    "habilis.sandbox.inside.server": set(),
+    "habilis.sandbox.inside.domains": set(),
+    "habilis.sandbox.inside.rooms": set(),
+    "habilis.sandbox.inside.sprouting": set(),
+    "habilis.sandbox.inside.rehearsal": {"pydantic"},
+    "habilis.sandbox.inside.confine": set(),
+    "habilis.sandbox.inside.attack": set(),
+    "habilis.sandbox.inside.relay": set(),
+    "habilis.exchange.standalone.calling": {"pydantic"},
+    "habilis.exchange.standalone.recorded_calls": set(),
+    "habilis.exchange.standalone.requesting": set(),
+    "habilis.exchange.standalone.speaking": set(),
+    "habilis.sources.documents.guest": {"lxml", "pypdf", "trafilatura"},
 }
 """Programs that run inside the sandbox or elsewhere, with what each may import besides the standard library."""
 
 MAX_LINES = 400
+MAX_ROOM_LINES = 7_000
+MOST_NAMESAKES = 4
+"""`source` is one of each kind of source, by habit."""
 LONG_FILES = {
-    "habilis.tools.sandbox.guest": "goes into the sandbox alone, as one file",
+    "habilis.sandbox.inside.guest": "goes into the sandbox alone, as one file",
 }
 """Files over MAX_LINES, each with the reason."""
 WRITES_BY_ITSELF = {
     "habilis.rundir.files": "masks all that it writes",
-    "habilis.tools.records": "masks each line",
-    "habilis.tools.exchange.exporting": "masks all of an export before it is put in place",
-    "habilis.tools.exchange.package": "part of an export",
-    "habilis.tools.exchange.parcels": "part of an export",
-    "habilis.tools.exchange.skills": "part of an export",
-    "habilis.tools.exchange.importing": "a trial that is thrown away",
-    "habilis.tools.gate": "a trial that is thrown away",
-    "habilis.tools.trial": "a trial that is thrown away",
-    "habilis.tools.replay": "a trial that is thrown away",
-    "habilis.evolution.curator.merge": "a trial that is thrown away",
-    "habilis.evolution.tending.merging": "a trial that is thrown away",
-    "habilis.tools.packages": "names of packages",
-    "habilis.tools.sandbox": "the sandbox's own programs and probes",
-    "habilis.tools.network.proxy": "a certificate",
+    "habilis.contract.records": "masks each line",
+    "habilis.exchange.exporting": "masks all of an export before it is put in place",
+    "habilis.exchange.package": "part of an export",
+    "habilis.exchange.parcels": "part of an export",
+    "habilis.exchange.skills": "part of an export",
+    "habilis.exchange.importing": "a trial that is thrown away",
+    "habilis.synthesis.gate": "a trial that is thrown away",
+    "habilis.synthesis.trial": "a trial that is thrown away",
+    "habilis.synthesis.replay": "a trial that is thrown away",
+    "habilis.curation.merging.merge": "a trial that is thrown away",
+    "habilis.curation.manual.merging": "a trial that is thrown away",
+    "habilis.runtime.packages": "names of packages",
+    "habilis.sandbox": "the sandbox's own programs and probes",
+    "habilis.runtime.egress.proxy": "a certificate",
     "habilis.models.local.serving": "the log of a program of its own",
     "habilis.testing": "doubles",
 }
@@ -83,60 +97,6 @@ SENTENCE_END = re.compile(r"[a-z\])`'\"][.!?](\s|$)")
 NO_PROMPTS_THERE = ("habilis.demo", "habilis.cli")
 """The offline model is a model itself, and what the command line says is for people."""
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}
-
-
-def modules(root: Path) -> dict[str, Path]:
-    """Dotted name -> file of every module under `root`/src."""
-    found = {}
-    for path in sorted((root / "src").rglob("*.py")):
-        parts = path.relative_to(root / "src").with_suffix("").parts
-        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
-    return found
-
-
-@cache
-def _parsed(text: str) -> ast.Module:
-    """The tree of a source, which most rules look at."""
-    return ast.parse(text)
-
-
-def tree_of(path: Path) -> ast.Module:
-    return _parsed(path.read_text(encoding="utf-8"))
-
-
-def room(module: str) -> str:
-    """'habilis.tools.host' -> 'tools'; '' for the package itself."""
-    return [*module.split("."), ""][1]
-
-
-def _under_type_checking(tree: ast.Module) -> set[ast.AST]:
-    guarded: set[ast.AST] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            guarded.update(inner for statement in node.body for inner in ast.walk(statement))
-    return guarded
-
-
-def imports(module: str, path: Path, known: dict[str, Path], *, for_types: bool = True) -> Iterator[tuple[int, str]]:
-    """Line and dotted name of each import anywhere in the file, functions included.
-
-    `from a import b` counts as `a.b` where that is a module. Without `for_types`, what stands under
-    `if TYPE_CHECKING` is left out.
-    """
-    tree = tree_of(path)
-    skipped = set() if for_types else _under_type_checking(tree)
-    package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if node in skipped:
-            continue
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            parents = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
-            base = ".".join([*parents, *([node.module] if node.module else [])])
-            for alias in node.names:
-                inner = f"{base}.{alias.name}"
-                yield node.lineno, inner if inner in known else base
 
 
 def imports_that_run_up(root: Path) -> list[str]:
@@ -205,6 +165,37 @@ def import_cycles(root: Path) -> list[str]:
     for module in graph:
         visit(module, ())
     return cycles
+
+
+def rooms_in_a_circle(root: Path) -> list[str]:
+    """Rooms and sub-rooms that know each other both ways, imports for types included."""
+    return circles(arrows(root))
+
+
+def twin_classes(root: Path) -> list[str]:
+    """Public classes that share a name. Programs that run behind the wall or elsewhere are worlds of their own."""
+    homes: dict[str, list[str]] = defaultdict(list)
+    for module, path in modules(root).items():
+        if module not in INSIDE_THE_SANDBOX:
+            for node in tree_of(path).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    homes[node.name].append(module)
+    return [f"{name} is a class of {', '.join(places)}" for name, places in homes.items() if len(places) > 1]
+
+
+def worn_names(root: Path) -> list[str]:
+    """Names that more than `MOST_NAMESAKES` modules bear."""
+    known = modules(root)
+    borne = Counter(m.rpartition(".")[2] for m, path in known.items() if path.name != "__init__.py")
+    return [f"{count} modules are called {name}" for name, count in borne.items() if count > MOST_NAMESAKES]
+
+
+def crowded_rooms(root: Path) -> list[str]:
+    """Rooms that hold more lines than anyone can keep in mind."""
+    lines: Counter[str] = Counter()
+    for module, path in modules(root).items():
+        lines[room(module)] += len(path.read_text(encoding="utf-8").splitlines())
+    return [f"{name}: {count} lines" for name, count in lines.items() if count > MAX_ROOM_LINES]
 
 
 def environment_readers(root: Path) -> list[str]:
@@ -296,6 +287,10 @@ RULES = [
     doors_that_know_more_than_the_cli,
     luggage_in_the_sandbox,
     import_cycles,
+    rooms_in_a_circle,
+    twin_classes,
+    worn_names,
+    crowded_rooms,
     environment_readers,
     parsers_of_python,
     prompts_in_code,
@@ -318,41 +313,58 @@ SAMPLES = {
     "an upward import inside a function": (
         imports_that_run_up,
         "models/x.py",
-        "def f():\n    import habilis.tools.host",
+        "def f():\n    import habilis.runtime.host",
     ),
     "an upward import for types alone": (
         imports_that_run_up,
-        "tools/x.py",
+        "runtime/x.py",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from habilis.agents import team",
     ),
     "a relative upward import": (imports_that_run_up, "core/x.py", "from ..agents import team"),
     "rooms of one rank": (imports_that_run_up, "rundir.py", "from habilis import prompts"),
     "a test double in a room": (imports_that_run_up, "cli/x.py", "from habilis.testing import ScriptedServer"),
+    "a room and its sub-room, both ways": (
+        rooms_in_a_circle,
+        "core/deep/x.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from habilis.core import y\n",
+    ),
+    "two classes of one name": (twin_classes, "models/x.py", "class Team: ..."),
+    "a name that everyone bears": (worn_names, "config/words.py", ""),
+    "a room without end": (crowded_rooms, "runtime/x.py", "x = 1\n" * (MAX_ROOM_LINES + 1)),
     "a room nobody placed": (imports_that_run_up, "extras/x.py", ""),
     "the dashboard looking into tools": (imports_that_run_up, "view/x.py", "import habilis.config"),
     "a door with knowledge": (doors_that_know_more_than_the_cli, "../../main.py", "from habilis.agents import team"),
-    "a guest with luggage": (luggage_in_the_sandbox, "tools/sandbox/guest.py", "import habilis.core"),
-    "a guest with a library": (luggage_in_the_sandbox, "tools/sandbox/guest.py", "import jsonschema"),
+    "a guest with luggage": (luggage_in_the_sandbox, "sandbox/inside/guest.py", "import habilis.core"),
+    "a guest with a library": (luggage_in_the_sandbox, "sandbox/inside/guest.py", "import jsonschema"),
     "the environment, read": (environment_readers, "cli/x.py", "import os\nprint(os.environ['HOME'])"),
     "the environment, imported": (environment_readers, "cli/x.py", "from os import getenv"),
-    "a parser of one's own": (parsers_of_python, "tools/x.py", "import ast\nast.parse('1')"),
+    "a parser of one's own": (parsers_of_python, "runtime/x.py", "import ast\nast.parse('1')"),
     "the environment, read beside its door": (environment_readers, "config/x.py", "import os\nos.environ"),
     "a prompt in code": (prompts_in_code, "agents/x.py", f"ask({PROSE!r})"),
     "a prompt in an f-string": (prompts_in_code, "agents/x.py", f"ask(f{PROSE + '{x}'!r})"),
     "a file past the masker": (writers_past_the_masker, "agents/x.py", "path.write_text('x')"),
     "a file past the masker, opened": (writers_past_the_masker, "cli/x.py", "open('x', mode='ab')"),
     "a file without end": (long_files, "agents/x.py", "x = 1\n" * (MAX_LINES + 1)),
-    "a drawer for everything": (shapeless_names, "tools/utils.py", ""),
+    "a drawer for everything": (shapeless_names, "runtime/utils.py", ""),
     "a room without a word": (undocumented_rooms, "cellar/x.py", ""),
 }
 
 
 def _house(root: Path, files: dict[str, str]) -> Path:
-    for name, text in {"agents/team.py": "", "tools/host.py": "", "prompts.py": "", "testing.py": "", **files}.items():
+    for name, text in {
+        "agents/team.py": "class Team: ...",
+        "core/y.py": "import habilis.core.deep.z",
+        "core/deep/z.py": "",
+        **{f"{one}/words.py": "" for one in ("core", "agents", "models", "cli")},
+        "runtime/host.py": "",
+        "prompts.py": "",
+        "testing.py": "",
+        **files,
+    }.items():
         path = (root / "src" / "habilis" / name).resolve()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    (root / "ARCHITECTURE.md").write_text("agents/ tools/ core/ cli/", encoding="utf-8")
+    (root / "ARCHITECTURE.md").write_text("agents/ runtime/ core/ core/deep/ models/ cli/", encoding="utf-8")
     return root
 
 
@@ -374,8 +386,8 @@ def test_what_is_allowed_stays_allowed(tmp_path: Path) -> None:
     _house(
         tmp_path,
         {
-            "agents/x.py": f'"""{PROSE}"""\nfrom habilis.tools import host\nfrom habilis import __version__',
-            "tools/sandbox/guest.py": "import os, json, pydantic\nos.environ.get('HABILIS_IN')",
+            "agents/x.py": f'"""{PROSE}"""\nfrom habilis.runtime import host\nfrom habilis import __version__',
+            "sandbox/inside/guest.py": "import os, json, pydantic\nos.environ.get('HABILIS_IN')",
             "config/variables.py": "import os\nos.environ",
             "demo/x.py": f"x = {PROSE!r}",
             "agents/y.py": f"words = {'one two three ' * 50!r}",

@@ -17,31 +17,31 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from habilis.agents.checkpoints import NewestCheckpoints
 from habilis.cli import main
-from habilis.cli.streams import masked_streams
+from habilis.cli.terminal.streams import masked_streams
 from habilis.config import SandboxSettings, Settings, key, load_settings
+from habilis.context.task import Events
+from habilis.contract.records import RecordedCall, RecordStore
+from habilis.contract.runnable import Runnable
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.events import Notice, ToolCallStarted
 from habilis.core.masker import MASKER
 from habilis.core.types import CallOutcome, Effects, ToolSpec, Usage
-from habilis.evolution.journal import Journal
-from habilis.evolution.runners.process import _death
+from habilis.curation.ledger.journal import Journal
+from habilis.exchange.exporting import mask_below
+from habilis.exchange.redaction import Redaction
+from habilis.exchange.stdio import Output
 from habilis.models.chat import Models
 from habilis.models.failures import ServerSaid, sort_out
 from habilis.models.providers import address
-from habilis.models.tape import Request, Tape
+from habilis.models.tape import ModelRequest, Tape
 from habilis.models.usage import Budget
 from habilis.rundir import JsonlSink, append_line, atomic_write
 from habilis.rundir.files import write_json
+from habilis.runtime.host import ToolHost
+from habilis.sources.bound import BoundTool, NamedSource
+from habilis.synthesis.writers import CommandWriter
 from habilis.testing import RecordingSink, ScriptedServer
-from habilis.tools.exchange.exporting import mask_below
-from habilis.tools.exchange.redaction import Redaction
-from habilis.tools.exchange.stdio import Output
-from habilis.tools.external.bound import BoundTool, NamedSource
-from habilis.tools.host import ToolHost
-from habilis.tools.records import RecordedCall, RecordStore
-from habilis.tools.runnable import Runnable
-from habilis.tools.workshop import Events
-from habilis.tools.writers import CommandWriter
+from habilis.training.runners.process import _death
 
 from .planted import forms, leaks, left_behind
 
@@ -95,8 +95,8 @@ def test_no_file_is_written_with_it(tmp_path: Path) -> None:
 
 
 def test_a_tape_holds_its_name_and_is_replayed_by_it(tmp_path: Path) -> None:
-    def request(said: str) -> Request:
-        return Request("basic", "p", ({"type": "human", "content": said},), ({"name": "t", "description": said},))
+    def request(said: str) -> ModelRequest:
+        return ModelRequest("basic", "p", ({"type": "human", "content": said},), ({"name": "t", "description": said},))
 
     tape = Tape(tmp_path / "tape.jsonl")
     slot = tape.slot(request(f"use {SECRET}"))

@@ -14,15 +14,15 @@ from typing import Any
 import pytest
 
 from habilis.cli import main
+from habilis.contract.records import RecordStore
 from habilis.core.errors import UserError
 from habilis.core.events import Notice
 from habilis.core.types import Task, TaskFile
-from habilis.evolution.journal import Journal
+from habilis.curation.ledger.journal import Journal
+from habilis.library import Library
+from habilis.library.generations import Generations
 from habilis.models.tape import Tape
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, ScoresDir, ThreadDir, append_line, read_jsonl
-from habilis.tools.library import Library
-from habilis.tools.library.generations import Generations
-from habilis.tools.records import RecordStore
 
 Captured = pytest.CaptureFixture[str]
 SECONDS = 30

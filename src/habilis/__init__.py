@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from habilis.core.types import Decision as Decision
     from habilis.core.types import Task as Task
     from habilis.core.types import TaskResult as TaskResult
-    from habilis.evolution.curator import Curator as Curator
-    from habilis.evolution.trainer import Evolution as Evolution
-    from habilis.tools.exchange.callable import CallableLibrary
-    from habilis.tools.library import Tool as Tool
+    from habilis.curation.curator import Curator as Curator
+    from habilis.exchange.callable import CallableLibrary
+    from habilis.library import Tool as Tool
+    from habilis.training.trainer import Evolution as Evolution
 
     Library = CallableLibrary
 
@@ -27,16 +27,16 @@ __version__ = "0.1.0"
 
 _DOOR = {
     "Team": "habilis.agents.team",
-    "Curator": "habilis.evolution.curator",
+    "Curator": "habilis.curation.curator",
     "Settings": "habilis.config",
     "load_settings": "habilis.config",
     "HabilisError": "habilis.core.errors",
     "Decision": "habilis.core.types",
     "Task": "habilis.core.types",
     "TaskResult": "habilis.core.types",
-    "Evolution": "habilis.evolution.trainer",
-    "Library": "habilis.tools.exchange.callable:CallableLibrary",
-    "Tool": "habilis.tools.library",
+    "Evolution": "habilis.training.trainer",
+    "Library": "habilis.exchange.callable:CallableLibrary",
+    "Tool": "habilis.library",
 }
 __all__ = [*_DOOR, "__version__"]
 

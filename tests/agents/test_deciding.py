@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage
 
 from habilis.core.errors import UserError
 from habilis.core.types import Decision
-from habilis.tools.external.langchain import LangChainTools
+from habilis.sources.python.langchain import LangChainTools
 
 from .conftest import Reply, Stage, call, calling, tool_source
 

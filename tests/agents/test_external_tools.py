@@ -14,10 +14,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 
 from habilis import Team, load_settings
 from habilis.agents.as_tool import TeamTool
+from habilis.sources.bound import NamedSource
+from habilis.sources.python.graphs import GraphTool
+from habilis.sources.python.langchain import LangChainTools
 from habilis.testing import ScriptedModel
-from habilis.tools.external.bound import NamedSource
-from habilis.tools.external.graphs import GraphTool
-from habilis.tools.external.langchain import LangChainTools
 
 from .conftest import Script, Stage, call, calling, tool_source
 

@@ -16,12 +16,12 @@ from habilis.agents.correcting import corrected_step
 from habilis.config import ModelsSettings, RoleSettings, Settings
 from habilis.models.chat import Models
 from habilis.models.history import is_empty_reply
-from habilis.models.strategies import Strategies
 from habilis.models.structured import Modes
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.prompts import Prompts
 from habilis.testing import RecordingSink, ScriptedServer
+from habilis.tool_calling.strategies import Strategies
 
 GOOD = {"text": "It is done.", "react": "Thought: Enough.\nFinal Answer: It is done."}
 STRATEGY = {"text": "function_call", "react": "react_text"}

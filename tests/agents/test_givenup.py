@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from habilis.agents.givenup import given_up
-from habilis.cli.outcome import body
+from habilis.cli.terminal.outcome import body
 from habilis.config import OFFLINE_NOTICE, load_settings
 from habilis.core.types import CallError, CallOutcome, Invocation, Review, Task, TaskFile
 

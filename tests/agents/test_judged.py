@@ -14,8 +14,8 @@ from habilis.agents.reviewing import REVIEW
 from habilis.core.types import TaskResult
 from habilis.prompts import Prompts
 from habilis.rundir import RunDir
+from habilis.synthesis.replay import FIXED
 from habilis.testing import ScriptedModel
-from habilis.tools.replay import FIXED
 
 from .conftest import Script, Stage, call, calling, tool_source
 

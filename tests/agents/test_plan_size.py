@@ -7,11 +7,11 @@ import random
 import pytest
 
 from habilis.config import load_settings
+from habilis.contract.contract import MAX_DESCRIPTION_CHARS
 from habilis.core.types import ToolCard
+from habilis.library.retrieval import BM25Retriever
 from habilis.models.tokens import TokenCounter
 from habilis.prompts import Prompts
-from habilis.tools.contract import MAX_DESCRIPTION_CHARS
-from habilis.tools.retrieval import BM25Retriever
 
 VERBS = ("count", "sum", "sort", "merge", "parse", "split", "filter", "compare", "convert", "average")
 THINGS = ("rows", "dates", "prices", "words", "columns", "tables", "lines", "fields", "texts", "units")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from habilis.cli.console import ConsoleSink, make_console
-from habilis.cli.outcome import EXIT_CODES, report
-from habilis.cli.words import bytes_of, call_text, one_line, plain, seconds_of
+from habilis.cli.terminal.console import ConsoleSink, make_console
+from habilis.cli.terminal.outcome import EXIT_CODES, report
+from habilis.cli.terminal.wording import bytes_of, call_text, one_line, plain, seconds_of
 from habilis.core import events as ev
 from habilis.core.errors import UserError
 from habilis.core.types import Plan, Review, TaskResult, ToolRequest, Usage

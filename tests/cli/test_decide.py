@@ -56,7 +56,7 @@ API = {
     "servers": [{"url": "http://127.0.0.1:9"}],
     "paths": {"/weather": {"get": {"operationId": "read_weather", "summary": "Reads the weather"}}},
 }
-MCP_SERVER = Path(__file__).parents[1] / "tools" / "external" / "mcp_server.py"
+MCP_SERVER = Path(__file__).parents[1] / "sources" / "mcp_server.py"
 
 
 def offering(home: Path) -> list[str]:

@@ -11,8 +11,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from habilis.cli import main
+from habilis.sandbox.backends.probing import missing
 from habilis.testing import ScriptedServer
-from habilis.tools.sandbox.probing import missing
 
 Captured = pytest.CaptureFixture[str]
 

@@ -12,9 +12,9 @@ import pytest
 from habilis.cli import main
 from habilis.cli.plot import terminal_plot
 from habilis.cli.training import lines, table
-from habilis.evolution.metrics import StepMetrics
-from habilis.evolution.outcome import Training
+from habilis.curation.ledger.metrics import StepMetrics
 from habilis.rundir import TrainingDir
+from habilis.training.outcome import Training
 
 Captured = pytest.CaptureFixture[str]
 ROWS = [

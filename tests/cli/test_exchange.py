@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from habilis.cli import main
-from habilis.tools.library import Library
+from habilis.library import Library
 
 Captured = pytest.CaptureFixture[str]
 

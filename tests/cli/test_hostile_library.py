@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from habilis.cli import main
-from habilis.tools.exchange.reading import Found, Unfit, look_through
-from habilis.tools.exchange.verifying import verified
+from habilis.exchange.surveying import ImportCandidate, Unfit, look_through
+from habilis.exchange.verifying import verified
 
 Captured = pytest.CaptureFixture[str]
 TOOL = """
@@ -96,7 +96,7 @@ def test_what_lies_in_the_way_is_a_line_and_is_not_read(theirs: Path) -> None:
     (theirs / "nested.json").write_text("[" * 500_000)
     (records / "nested.jsonl").write_text("[" * 500_000 + "\n" + json.dumps({"call_id": "../../x"}) + "\n")
     rows = {Path(row.label).name: row for row in look_through(theirs)}
-    assert {name for name, row in rows.items() if isinstance(row, Found)} == {"tool.py", "nested.py"}
+    assert {name for name, row in rows.items() if isinstance(row, ImportCandidate)} == {"tool.py", "nested.py"}
     refused = {name: row.reason for name, row in rows.items() if isinstance(row, Unfit)}
     assert refused["link.py"] == refused["away"] == "it is a symbolic link"
     assert "longer" in refused["big.py"]

@@ -17,11 +17,11 @@ import pytest
 
 from habilis.cli import main
 from habilis.cli.callargs import paired, read_arguments, read_grants
+from habilis.contract.contract import read_contract
+from habilis.contract.runnable import Description
 from habilis.core.errors import UserError
-from habilis.tools.contract import read_contract
-from habilis.tools.library import Library
-from habilis.tools.packages.cache import MARK, EnvironmentCache
-from habilis.tools.runnable import Description
+from habilis.library import Library
+from habilis.runtime.packages.cache import MARK, EnvironmentCache
 
 Captured = pytest.CaptureFixture[str]
 

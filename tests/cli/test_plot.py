@@ -8,8 +8,8 @@ import pytest
 
 from habilis.cli.plot import write_plot
 from habilis.core.errors import UserError
-from habilis.evolution.metrics import StepMetrics
-from habilis.evolution.outcome import Training
+from habilis.curation.ledger.metrics import StepMetrics
+from habilis.training.outcome import Training
 
 image = pytest.importorskip("matplotlib.image")
 FIRST_COLOURS = ((31, 119, 180), (255, 127, 14), (44, 160, 44))

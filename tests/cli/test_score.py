@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage
 
 from habilis.cli import main
 from habilis.cli.parser import SCORERS
-from habilis.evolution.words import Scorer
+from habilis.curation.ledger.reports import Scorer
 from habilis.rundir import RunDir
 from habilis.testing import ScriptedServer
 

@@ -13,14 +13,14 @@ import pytest
 
 from habilis.cli import main
 from habilis.cli.completion import bash, commands, fish, zsh
+from habilis.cli.curating import VERBS
 from habilis.cli.parser import build
-from habilis.cli.tables import columns_of, cut, table
-from habilis.cli.tending import VERBS
-from habilis.tools.library import Library
-from habilis.tools.library.generations import Generations
+from habilis.cli.terminal.tables import columns_of, cut, table
+from habilis.library import Library
+from habilis.library.generations import Generations
 
-from ..evolution.curator.conftest import adding
-from ..evolution.tending.conftest import Desk
+from ..curation.manual.conftest import Desk
+from ..curation.merging.conftest import adding
 
 Captured = pytest.CaptureFixture[str]
 Run = Callable[..., tuple[int, str, str]]
@@ -298,6 +298,6 @@ def test_figures_are_the_same_from_files_and_from_the_catalogue(desk: Desk, run:
 
 def test_a_shell_that_completes_names_does_not_wait_for_what_changes_tools(desk: Desk) -> None:
     look = f"['library', 'list', '--names', '--library', {str(desk.library)!r}]"
-    code = f"import sys; from habilis.cli import main; main({look}); print('habilis.evolution.curator' in sys.modules)"
+    code = f"import sys; from habilis.cli import main; main({look}); print('habilis.curation.curator' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [*sorted(desk.now().names()), "False"]

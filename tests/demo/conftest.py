@@ -16,7 +16,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from habilis.core.types import ToolRequest
 from habilis.demo import reply
 from habilis.prompts import Prompts, Rendered
-from habilis.tools.skeleton import skeleton
+from habilis.synthesis.skeleton import skeleton
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "data"
 _TYPES = {"array_of_strings": "string", "array_of_numbers": "number"}

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 from habilis import Team, load_settings
-from habilis.demo.operations import recognise
+from habilis.demo.questions.operations import recognise
 from habilis.demo.understanding import all_operations
 
 FOLDER = Path(__file__).parents[2] / "examples" / "benchmark"

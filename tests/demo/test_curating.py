@@ -9,11 +9,11 @@ import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
 
 from habilis.config import ModelsSettings, RoleSettings
+from habilis.contract.contract import read_contract
 from habilis.core.errors import UserError
 from habilis.demo import MODEL_NAME, OfflineModel, reply
 from habilis.demo.faults import FAULTS, OF_CLUSTERS, OF_MERGES, Faults
 from habilis.models.client import Clients
-from habilis.tools.contract import read_contract
 
 SALES = "sales.csv"
 TWINS = {

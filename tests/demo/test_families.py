@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from habilis.contract.runnable import Runnable
 from habilis.core.types import CallError
 from habilis.demo import MODEL_NAME
 from habilis.demo.families.units import MEASURES
-from habilis.demo.operations import fields_of, request_for
+from habilis.demo.questions.operations import fields_of, request_for
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
-from habilis.tools.host import ToolHost
-from habilis.tools.runnable import Runnable
+from habilis.runtime.host import ToolHost
 
 FILES = Path(__file__).parents[2] / "examples" / "benchmark" / "files"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from habilis.demo.reading import SeenFile
+from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.understanding import Understood, understand
 
 SALES, SEMI, NOTES, STOCK, EMPTY = "sales.csv", "sales_semicolon.csv", "notes.txt", "inventory.json", "empty.csv"

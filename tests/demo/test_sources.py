@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from habilis.demo.operations import (
-    Operation,
+from habilis.contract.contract import read_contract
+from habilis.demo.questions.operations import (
+    DemoOperation,
     Wording,
     assign,
     fields_of,
@@ -20,7 +21,6 @@ from habilis.demo.operations import (
 )
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
-from habilis.tools.contract import read_contract
 
 OPERATIONS = all_operations()
 SOURCES = Path(__file__).parents[2] / "src/habilis/demo/sources"
@@ -31,13 +31,13 @@ EACH_WORDING = pytest.mark.parametrize(
 )
 
 
-def worded_request(operation: Operation, wording: Wording) -> dict:
+def worded_request(operation: DemoOperation, wording: Wording) -> dict:
     """The request that a question of this wording leads to."""
-    only = Operation(**{**vars(operation), "wordings": (Wording("", wording.name, wording.word, wording.fields),)})
+    only = DemoOperation(**{**vars(operation), "wordings": (Wording("", wording.name, wording.word, wording.fields),)})
     return request_for(only, "")
 
 
-def written(operation: Operation, wording: Wording, robust: bool) -> str:
+def written(operation: DemoOperation, wording: Wording, robust: bool) -> str:
     request = worded_request(operation, wording)
     names = [one["name"] for one in request["parameters"]]
     fields = fields_of(operation, names, [request["returns"][0]["name"]])
@@ -45,7 +45,7 @@ def written(operation: Operation, wording: Wording, robust: bool) -> str:
     return source_for(operation, request["name"], request["description"], fields, robust=robust)
 
 
-def call(loaded, operation: Operation, robust: bool, values: dict, folder):
+def call(loaded, operation: DemoOperation, robust: bool, values: dict, folder):
     """The result of a tool of `operation`, with values by role. What it raises is raised."""
     wording = operation.wordings[-1]
     tool = loaded(written(operation, wording, robust))
@@ -54,7 +54,7 @@ def call(loaded, operation: Operation, robust: bool, values: dict, folder):
     return tool.call({names[role]: value for role, value in values.items()}, folder)
 
 
-def operation(key: str) -> Operation:
+def operation(key: str) -> DemoOperation:
     return next(one for one in OPERATIONS if one.key == key)
 
 

@@ -17,10 +17,10 @@ from habilis.core.errors import ModelReplyUnusable, ModelUnreachable, UserError
 from habilis.core.types import ToolSpec
 from habilis.models.chat import Models
 from habilis.models.replies import THINKING_BLOCKS
-from habilis.models.strategies import Strategies
 from habilis.prompts import Prompts
 from habilis.testing import Fault, FaultKind, SeenRequest
 from habilis.testing.messages_api import events_of
+from habilis.tool_calling.strategies import Strategies
 
 pytest.importorskip("langchain_anthropic", reason="the extra anthropic is not installed")
 from habilis.models.anthropic import StreamedMessage, read_message

@@ -23,13 +23,13 @@ from habilis.models.bounds import Bound, cut_of, last_whole_sentence, whole_part
 from habilis.models.calls import check_calls
 from habilis.models.chat import Models
 from habilis.models.continuing import joined
-from habilis.models.strategies import Strategies
 from habilis.models.structured import Modes
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.prompts import Prompts
+from habilis.synthesis.writers import ModelWriter
 from habilis.testing import FakeClock, RecordingSink
-from habilis.tools.writers import ModelWriter
+from habilis.tool_calling.strategies import Strategies
 
 from .providers import Answer, StandIn, call, delta, in_turn, refused, said, stream
 

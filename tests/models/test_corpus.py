@@ -13,9 +13,9 @@ from langchain_core.messages import AIMessage
 
 from habilis.core.types import ToolSpec
 from habilis.models.calls import check_calls, with_unique_ids
-from habilis.models.narrator import Narrator
-from habilis.models.react import as_message, parse_react
-from habilis.models.textcalls import read_text
+from habilis.tool_calling.narrator import Narrator
+from habilis.tool_calling.react import as_message, parse_react
+from habilis.tool_calling.textcalls import read_text
 
 from .corpus import SPECS, Sample, samples
 

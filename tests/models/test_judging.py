@@ -18,17 +18,17 @@ from habilis.agents.verdicts import VERDICT
 from habilis.config import ModelsSettings, RoleSettings
 from habilis.core.errors import BudgetReached, ModelUnreachable
 from habilis.core.types import Standing
+from habilis.curation.merging.cluster import TWIN
 from habilis.demo import OfflineModel
-from habilis.evolution.curator.cluster import TWIN
-from habilis.evolution.scoring.judge import ANSWER_TRIAL, SET_TRIAL
+from habilis.evaluation.scoring.judge import ANSWER_TRIAL, SET_TRIAL
+from habilis.judging import Case, JudgeTrial, remembered, standing_of, standings_on
+from habilis.judging.standing import VALID_S
 from habilis.models.chat import Models
-from habilis.models.judging import Case, Trial, remembered, standing_of, standings_on
-from habilis.models.judging.standing import VALID_S
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.prompts import Prompts
+from habilis.synthesis.replay import FIXED
 from habilis.testing import RecordingSink, ScriptedModel
-from habilis.tools.replay import FIXED
 
 TRIALS = (REVIEW, GROUNDED, VERDICT, FIXED, TWIN, ANSWER_TRIAL, SET_TRIAL)
 PROMPTS = Prompts()
@@ -36,7 +36,7 @@ Words = Callable[[Case], bool]
 """What a scripted judge says of a case."""
 
 
-def reply_to(trial: Trial[Any], words: dict[Case, bool], cases: tuple[Case, ...]) -> dict[str, Any]:
+def reply_to(trial: JudgeTrial[Any], words: dict[Case, bool], cases: tuple[Case, ...]) -> dict[str, Any]:
     """A reply in the form of `trial` that says `words` of `cases`."""
     said = [words[id(case)] for case in cases]  # type: ignore[index]
     first = said[0]
@@ -62,7 +62,7 @@ def reply_to(trial: Trial[Any], words: dict[Case, bool], cases: tuple[Case, ...]
             return {"reasoning": "so", "found": ["x"], "missing": [] if first else ["y"], "too_many": []}
 
 
-def groups_of(trial: Trial[Any], cases: tuple[Case, ...], said: list[bool]) -> list[list[str]]:
+def groups_of(trial: JudgeTrial[Any], cases: tuple[Case, ...], said: list[bool]) -> list[list[str]]:
     """Clusters in which the pairs that are said to be twins lie together."""
     groups = [{row["name"]} for row in trial.questions[0].shown["tools"]]
     for case, yes in zip(cases, said, strict=True):
@@ -72,7 +72,7 @@ def groups_of(trial: Trial[Any], cases: tuple[Case, ...], said: list[bool]) -> l
     return [sorted(group) for group in groups]
 
 
-def judge(trial: Trial[Any], word: Words | str) -> ScriptedModel:
+def judge(trial: JudgeTrial[Any], word: Words | str) -> ScriptedModel:
     """A judge that says `word` of each planted case, or that text to everything."""
 
     def says(messages: list[Any], tools: Any, form: Any) -> Any:
@@ -92,7 +92,7 @@ def by_turns(first: bool) -> Words:
     return lambda _: (next(numbers) % 2 == 0) is first
 
 
-def slip(trial: Trial[Any], *, right: bool) -> Words:
+def slip(trial: JudgeTrial[Any], *, right: bool) -> Words:
     """Honest but for the first case that is right, or wrong."""
     cases = [case for question in trial.questions for case in question.cases]
     missed = next(case for case in cases if case.right is right)
@@ -113,7 +113,7 @@ class Bench:
         settings = ModelsSettings(basic=retries, probe_judges=True)
         return Models(settings, tape=tape, emit=self.sink.emit, budget=budget or Budget(), clients=lambda *_: model)
 
-    async def tried(self, trial: Trial[Any], model: Any, **how: Any) -> Standing:
+    async def tried(self, trial: JudgeTrial[Any], model: Any, **how: Any) -> Standing:
         return await standing_of(trial, self.models(model, **how), PROMPTS, memory=self.memory)
 
 
@@ -124,7 +124,7 @@ def bench(tmp_path: Path) -> Bench:
 
 @pytest.mark.parametrize("trial", TRIALS, ids=lambda trial: trial.prompt)
 class TestEachRole:
-    async def test_who_tells_right_from_wrong_counts(self, trial: Trial[Any], bench: Bench) -> None:
+    async def test_who_tells_right_from_wrong_counts(self, trial: JudgeTrial[Any], bench: Bench) -> None:
         found = await bench.tried(trial, judge(trial, lambda case: case.right))
         assert found.tells
         assert (found.by, found.accepted[0], found.refused[0]) == ("probe", found.accepted[1], found.refused[1])
@@ -135,7 +135,7 @@ class TestEachRole:
         ids=["always yes", "always no", "yes and no", "no and yes", "the contrary", "rubbish"],
     )
     async def test_whoever_says_the_same_whatever_is_shown_tells_nothing(
-        self, trial: Trial[Any], bench: Bench, word: Words | str
+        self, trial: JudgeTrial[Any], bench: Bench, word: Words | str
     ) -> None:
         model = judge(trial, word)
         found = await bench.tried(trial, model)
@@ -143,10 +143,10 @@ class TestEachRole:
         assert not found.tells
         assert [event.level for event in bench.sink.of("notice")] == ["info", "warning"]
 
-    async def test_one_slip_on_a_right_one_is_forgiven(self, trial: Trial[Any], bench: Bench) -> None:
+    async def test_one_slip_on_a_right_one_is_forgiven(self, trial: JudgeTrial[Any], bench: Bench) -> None:
         assert (await bench.tried(trial, judge(trial, slip(trial, right=True)))).tells
 
-    async def test_no_planted_case_is_one_sided(self, trial: Trial[Any], bench: Bench) -> None:
+    async def test_no_planted_case_is_one_sided(self, trial: JudgeTrial[Any], bench: Bench) -> None:
         cases = [case for question in trial.questions for case in question.cases]
         assert (sum(case.right for case in cases), len(cases) in (8, 10)) == (4, True)
 
@@ -178,7 +178,7 @@ async def test_the_next_task_and_the_next_process_ask_nothing(bench: Bench) -> N
 async def test_what_was_found_out_of_another_does_not_count(bench: Bench, what: str, tmp_path: Path) -> None:
     await bench.tried(REVIEW, judge(REVIEW, lambda case: case.right))
     (file,) = bench.memory.glob("*.json")
-    trial: Trial[Any] = GROUNDED if what == "another role" else REVIEW
+    trial: JudgeTrial[Any] = GROUNDED if what == "another role" else REVIEW
     model, prompts = judge(trial, lambda case: case.right), PROMPTS
     if what == "another model":
         model = model.model_copy(update={"model_name": "another"})

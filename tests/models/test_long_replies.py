@@ -17,10 +17,10 @@ from pydantic import BaseModel
 from habilis.core.types import ToolSpec
 from habilis.models.arguments import ArgumentsUnreadable, read_arguments
 from habilis.models.forms import FormProblem, read_form
-from habilis.models.narrator import Narrator
-from habilis.models.react import parse_react
 from habilis.models.replies import normalised
-from habilis.models.textcalls import read_text
+from habilis.tool_calling.narrator import Narrator
+from habilis.tool_calling.react import parse_react
+from habilis.tool_calling.textcalls import read_text
 
 LENGTH = 150_000
 LIMIT_S = 10

@@ -12,8 +12,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from pydantic import BaseModel, Field
 
 from habilis.core.errors import ModelUnreachable
-from habilis.models.strategies import Step, Strategies
 from habilis.prompts import Prompts
+from habilis.tool_calling.strategies import Step, Strategies
 
 from .conftest import Bench
 from .corpus import SPECS

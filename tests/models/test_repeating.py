@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.models.repeating import RUN_CHARS, RUN_TIMES, Watch, before_repetition, repeats
+from habilis.models.repeating import RUN_CHARS, RUN_TIMES, RepetitionWatch, before_repetition, repeats
 
 PIECES = st.text(min_size=1, max_size=90)
 DRAWING = "\n".join(f"|{' ' * (20 - row)}{'*' * (2 * row + 1)}{' ' * (20 - row)}|" for row in range(20))
@@ -38,7 +38,7 @@ def test_honest_text_is_no_repetition(name: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in HONEST if "ends" not in name and "equal" not in name])
 def test_honest_text_is_not_ended_while_it_comes(name: str) -> None:
-    watch = Watch()
+    watch = RepetitionWatch()
     text = HONEST[name]
     seen = {watch.sees(text[at : at + 7]) for at in range(0, len(text), 7)}
     assert seen == {""} or name == "a matrix of zeros in code"
@@ -48,7 +48,7 @@ def test_honest_text_is_not_ended_while_it_comes(name: str) -> None:
     "piece", ["The answer is 42.\n", "\n", " ", "0", "ha ", "I will now call the tool.\n\nLet me check.\n", "é", "{\n"]
 )
 def test_what_runs_on_is_ended_soon_after_it_begins(piece: str) -> None:
-    watch = Watch()
+    watch = RepetitionWatch()
     text = "First I look at the file, then I add its column up.\n" + piece * 20_000
     ended = next(at for at in range(0, len(text), 5) if watch.sees(text[at : at + 5]))
     assert ended < 3_000, "of more than 20,000 letters"
@@ -77,7 +77,7 @@ def test_any_text_can_be_looked_at(text: str) -> None:
 
 
 def test_a_reply_that_outgrows_its_bound_is_ended_by_size() -> None:
-    watch = Watch(64)
+    watch = RepetitionWatch(64)
     words = (f"{n} bottles of beer, " for n in range(10_000))
     said = 0
     for word in words:

@@ -17,8 +17,8 @@ from habilis.core.types import ToolSpec
 from habilis.models.answers import answer_type, checked_schema
 from habilis.models.calls import check_calls, misfits
 from habilis.models.forms import FormProblem, read_form
-from habilis.models.patterns import MAX_WEIGHT, compiled, weight_of
-from habilis.models.schemas import MAX_STEPS, Checker, SchemaFault, TooMuch, fault_of
+from habilis.schemas.checking import MAX_STEPS, Checker, SchemaFault, TooMuch, fault_of
+from habilis.schemas.patterns import MAX_WEIGHT, compiled, weight_of
 
 EXPONENTIAL = "^(a+)+$"
 LONG = "a" * 5_000 + "!"

@@ -9,8 +9,8 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.core.errors import ModelUnreachable
-from habilis.models.strategies import Step, Strategies
 from habilis.prompts import Prompts
+from habilis.tool_calling.strategies import Step, Strategies
 
 from .conftest import Bench
 from .corpus import SEARCH, SPECS

@@ -11,13 +11,13 @@ import pytest
 
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.types import CallOutcome, Usage
-from habilis.models.tape import Request, Slot, Tape
+from habilis.models.tape import ModelRequest, Slot, Tape
 
 PAID = Usage(model_calls=1, prompt_tokens=10, completion_tokens=5)
 
 
-def request(*texts: str, role: Any = "basic", purpose: str = "plan") -> Request:
-    return Request(role, purpose, tuple({"type": "human", "content": text} for text in texts))
+def request(*texts: str, role: Any = "basic", purpose: str = "plan") -> ModelRequest:
+    return ModelRequest(role, purpose, tuple({"type": "human", "content": text} for text in texts))
 
 
 def ask(tape: Tape, *texts: str, answer: str, **more: Any) -> Slot:
@@ -56,8 +56,8 @@ def test_role_messages_tools_and_form_make_a_request_another(tmp_path: Path) -> 
     ask(tape, "q", answer="a")
     plain = request("q")
     assert tape.slot(request("q", role="judge")).entry is None
-    assert tape.slot(Request("basic", "plan", plain.messages, ({"name": "t"},))).entry is None
-    assert tape.slot(Request("basic", "plan", plain.messages, (), {"name": "P"})).entry is None
+    assert tape.slot(ModelRequest("basic", "plan", plain.messages, ({"name": "t"},))).entry is None
+    assert tape.slot(ModelRequest("basic", "plan", plain.messages, (), {"name": "P"})).entry is None
     again = Tape(tmp_path / "t")
     assert replies(again, "q", purpose="another purpose") == {"content": "a"}
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from habilis.core.errors import UserError
 from habilis.models.history import pending_calls, repair_history
-from habilis.models.transcripts import read_transcript, write_anthropic, write_openai
+from habilis.tool_calling.transcripts import read_transcript, write_anthropic, write_openai
 
 OPENAI = [
     {"role": "system", "content": "Be brief."},

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from habilis.tools.library import Library
+from habilis.library import Library
 
 from .. import nursery
 

@@ -16,7 +16,7 @@ from habilis.testing import RecordingSink, ScriptedService
 
 from .conftest import World
 
-MCP_SERVER = Path(__file__).parents[1] / "tools" / "external" / "mcp_server.py"
+MCP_SERVER = Path(__file__).parents[1] / "sources" / "mcp_server.py"
 SECRET = "the-secret-of-the-weather"
 API = {
     "openapi": "3.1.0",

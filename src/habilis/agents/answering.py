@@ -11,12 +11,12 @@ from pydantic import BaseModel, Field
 
 from habilis.agents.grounding import Unfounded
 from habilis.agents.grounding.telling import MOST_TOLD, listed
+from habilis.context.task import Workshop
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
-from habilis.models.judging import Trial, one_by_one, standing_of
-from habilis.models.judging.planted_answers import DOUBTED
+from habilis.judging import JudgeTrial, one_by_one, standing_of
+from habilis.judging.planted_answers import DOUBTED
 from habilis.prompts import Rendered
-from habilis.tools.workshop import Workshop
 
 BY_RULES_ALONE = frozenset(("number", "date"))
 """Kinds of values that no judge is asked about: whether a number is there, rules know better than any model."""
@@ -29,7 +29,7 @@ class GroundedReply(BaseModel):
     word: Literal["founded", "invented"]
 
 
-GROUNDED = Trial("grounded", GroundedReply, one_by_one(DOUBTED), lambda reply, _: reply.word == "founded")
+GROUNDED = JudgeTrial("grounded", GroundedReply, one_by_one(DOUBTED), lambda reply, _: reply.word == "founded")
 
 
 @dataclass(frozen=True)

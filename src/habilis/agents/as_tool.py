@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import UserError
 from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, Task, ToolSpec
-from habilis.tools.external.answers import failed
-from habilis.tools.external.apart import TOO_DEEP, apart, too_deep
-from habilis.tools.external.graphs import version_of
+from habilis.sources.foreign.answers import failed
+from habilis.sources.foreign.apart import TOO_DEEP, apart, too_deep
+from habilis.sources.python.graphs import version_of
 
 if TYPE_CHECKING:
     from habilis.agents.team import Team

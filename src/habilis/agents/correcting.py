@@ -6,10 +6,10 @@ from collections.abc import Collection, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
+from habilis.context.task import Workshop
 from habilis.core.events import Notice
 from habilis.core.types import ToolSpec
 from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
-from habilis.tools.workshop import Workshop
 
 
 async def corrected_step(

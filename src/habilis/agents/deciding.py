@@ -14,13 +14,13 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, To
 from habilis.agents.correcting import corrected_step
 from habilis.agents.outcome import status_of
 from habilis.agents.state import TaskState
+from habilis.context.task import Workshop
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import DecidedCall, Decision, ToolSpec
 from habilis.models.bounds import cut_of
 from habilis.models.calls import CheckedCalls
 from habilis.models.history import call_ids, pending_calls
-from habilis.models.transcripts import result_text, write_openai
-from habilis.tools.workshop import Workshop
+from habilis.tool_calling.transcripts import result_text, write_openai
 
 
 def with_results(messages: Sequence[BaseMessage], results: Mapping[str, Any]) -> list[BaseMessage]:

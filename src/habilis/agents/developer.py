@@ -10,9 +10,9 @@ from langgraph.types import Command
 
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
+from habilis.context.task import Workshop
 from habilis.core.types import Plan
-from habilis.tools.smith import BuildFailure
-from habilis.tools.workshop import Workshop
+from habilis.synthesis.smith import BuildFailure
 
 
 @step

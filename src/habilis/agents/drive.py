@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from habilis.agents.graph import TaskGraph, build_graph, initial_state
 from habilis.agents.state import TaskState
+from habilis.context.task import Workshop
+from habilis.contract import taskfiles
 from habilis.core.errors import BudgetReached, ReplayMismatch, UserError
 from habilis.rundir import TaskDir
-from habilis.tools import taskfiles
-from habilis.tools.workshop import Workshop
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -29,7 +29,7 @@ STEPS = 100_000
 
 
 @dataclass
-class End:
+class DriveEnd:
     """Where a drive ended: the state reached, what broke it off, the question that is open, the sandbox's level."""
 
     state: TaskState = field(default_factory=initial_state)
@@ -42,9 +42,9 @@ class End:
         return self.error is None and self.question is None
 
 
-async def drive(shop: Workshop, folder: TaskDir, *, fresh: bool, answer: str | None, asker: Asker | None) -> End:
-    """Run the graph from its start, or from its last checkpoint. Every outcome but a `UserError` is an `End`."""
-    end = End()
+async def drive(shop: Workshop, folder: TaskDir, *, fresh: bool, answer: str | None, asker: Asker | None) -> DriveEnd:
+    """Run the graph from its start, or from its last checkpoint. Every outcome but a `UserError` is an `DriveEnd`."""
+    end = DriveEnd()
     limit = shop.settings.limits.max_time_s
     try:
         async with asyncio.timeout(limit):
@@ -65,7 +65,7 @@ async def drive(shop: Workshop, folder: TaskDir, *, fresh: bool, answer: str | N
 
 
 async def _run_graph(
-    shop: Workshop, folder: TaskDir, end: End, *, fresh: bool, answer: str | None, asker: Asker | None
+    shop: Workshop, folder: TaskDir, end: DriveEnd, *, fresh: bool, answer: str | None, asker: Asker | None
 ) -> None:
     """The graph over its checkpoints; `end` holds the state reached, however this is left."""
     from langgraph.types import Command

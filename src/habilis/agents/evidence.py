@@ -11,8 +11,8 @@ from pathlib import Path
 
 from habilis.agents.columns import Column, columns_of
 from habilis.agents.grounding import Known
+from habilis.context.results import as_text
 from habilis.core.types import Invocation, TaskFile
-from habilis.tools.results import as_text
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ from habilis.agents.showing import showing
 from habilis.agents.state import ExecutorState, Stop
 from habilis.agents.steps import step
 from habilis.config import LimitsSettings
+from habilis.context.presets import ASK_USER, FINISH_TASK
+from habilis.context.task import Workshop
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
 from habilis.core.types import Usage
 from habilis.models.bounds import USELESS, cut_of
 from habilis.models.calls import check_calls
 from habilis.models.history import is_empty_reply, roll_back
-from habilis.tools.presets import ASK_USER, FINISH_TASK
-from habilis.tools.workshop import Workshop
 
 NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
 CUT = "Your last reply was cut off at its length limit. Answer again, shorter."

@@ -8,37 +8,37 @@ from typing import TYPE_CHECKING
 
 from habilis.agents.remembering import earlier_tools, recalled
 from habilis.config import Settings, cache_dir
+from habilis.context.presets import Presets
+from habilis.context.task import Events, Workshop
 from habilis.core.errors import UserError
 from habilis.core.events import Notice
 from habilis.core.ports import Granter
 from habilis.core.types import Role, Task
+from habilis.library import LayeredLibrary, Library, public_library
+from habilis.library.earlier import WithEarlier
+from habilis.library.retrieval.vectors import vectors_of
 from habilis.models.chat import Models
-from habilis.models.strategies import Strategies
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.prompts import Prompts
 from habilis.rundir import TaskDir
-from habilis.tools.capabilities.grants import Grants
-from habilis.tools.external.bound import ExternalTools, NamedSource
-from habilis.tools.external.making import sources_of
-from habilis.tools.host import ToolHost
-from habilis.tools.knowledge import Knowledge
-from habilis.tools.library import LayeredLibrary, Library, public_library
-from habilis.tools.library.earlier import WithEarlier
-from habilis.tools.network import inspecting
-from habilis.tools.packages.environments import Environments
-from habilis.tools.presets import Presets
-from habilis.tools.retrieval.vectors import vectors_of
-from habilis.tools.smith import Smith
-from habilis.tools.web import Web
-from habilis.tools.workshop import Events, Workshop
-from habilis.tools.writers import make_writer
+from habilis.runtime.egress import inspecting
+from habilis.runtime.grants import Grants
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
+from habilis.sources.bound import ExternalTools, NamedSource
+from habilis.sources.knowledge import Knowledge
+from habilis.sources.making import sources_of
+from habilis.sources.web import Web
+from habilis.synthesis.smith import Smith
+from habilis.synthesis.writers import make_writer
+from habilis.tool_calling.strategies import Strategies
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from habilis.config import RoleSettings
-    from habilis.tools.sharing import SharedBuilds
+    from habilis.synthesis.sharing import SharedBuilds
 
 INDEXING_S = 3_600.0
 """Seconds that a task may wait for its folders of documents to be read for the first time."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from habilis.agents.state import TaskState
 from habilis.config import OFFLINE_NOTICE, Settings
+from habilis.context.results import as_text
 from habilis.core.types import Invocation, Review, Task
-from habilis.tools.results import as_text
 
 MOST_FOUND, MOST_TRIED = 3, 3
 SHOWN_ARGUMENTS, SHOWN_RESULT = 80, 160

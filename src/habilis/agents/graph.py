@@ -19,9 +19,9 @@ from habilis.agents.integrator import integrator
 from habilis.agents.manager import manager
 from habilis.agents.state import ExecutorState, TaskState
 from habilis.agents.steps import step
+from habilis.context.task import Workshop
 from habilis.core.events import ExecutionEnded
 from habilis.core.types import Plan
-from habilis.tools.workshop import Workshop
 
 TaskGraph = CompiledStateGraph[TaskState, Workshop, TaskState, TaskState]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from langchain_core.messages import ToolMessage
 
 from habilis.agents.evidence import Evidence
-from habilis.agents.grounding.recorded import told_with
+from habilis.agents.recorded import told_with
 from habilis.agents.state import TaskState, unpacked
-from habilis.tools.presets import ASK_USER
-from habilis.tools.workshop import Workshop
+from habilis.context.presets import ASK_USER
+from habilis.context.task import Workshop
 
 
 def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:

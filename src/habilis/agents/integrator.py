@@ -13,18 +13,18 @@ from pydantic import BaseModel, Field
 
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.grounding import Known, Unfounded, unfounded, unfounded_data
-from habilis.agents.grounding.recorded import results_of, told_with
 from habilis.agents.holding import evidence_of
+from habilis.agents.recorded import results_of, told_with
 from habilis.agents.remembering import exchanges
 from habilis.agents.rules import mistelling
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
+from habilis.context.results import as_text, cut_text
+from habilis.context.task import Workshop
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
 from habilis.core.types import Answer, JsonSchema
 from habilis.models.answers import answer_text, answer_type
-from habilis.tools.results import as_text, cut_text
-from habilis.tools.workshop import Workshop
 
 NO_RESULT = "No result was found."
 INVENTED = "The findings are given as they are, for the answer was invented:"

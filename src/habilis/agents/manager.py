@@ -17,11 +17,11 @@ from habilis.agents.remembering import exchanges
 from habilis.agents.reviewing import NOT_VERIFIED, reviewed
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
+from habilis.context.task import Workshop
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
 from habilis.core.types import Plan, Review, ToolCard, ToolSpec
 from habilis.prompts import Rendered
-from habilis.tools.workshop import Workshop
 
 Next = Literal["tool_developer", "executor", "integrator"]
 SHOWN_CALLS, SHOWN_CHARS = 30, 400

@@ -11,10 +11,10 @@ from langchain_core.messages import BaseMessage
 
 from habilis.agents import verdicts
 from habilis.agents.state import ExecutorState, packed, unpacked
+from habilis.context.task import Workshop
 from habilis.core.types import Invocation
+from habilis.library import Tool
 from habilis.models.history import call_ids, drop_calls
-from habilis.tools.library import Tool
-from habilis.tools.workshop import Workshop
 
 
 @dataclass(frozen=True)

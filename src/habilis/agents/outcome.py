@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from habilis.agents.drive import End
+from habilis.agents.drive import DriveEnd
 from habilis.agents.givenup import given_up
 from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
+from habilis.context.task import Workshop
 from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable, ReplayMismatch
 from habilis.core.events import Notice, ToolArchived
 from habilis.core.types import Answer, Invocation, Review, Status, TaskResult
-from habilis.models.judging import standings_on
-from habilis.tools.workshop import Workshop
+from habilis.judging import standings_on
 
 MENDED = ("enhanced", "forked")
 
@@ -47,7 +47,7 @@ def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -
     return "answered", None
 
 
-def make_result(end: End, shop: Workshop, *, seconds: float, run_dir: Path) -> TaskResult:
+def make_result(end: DriveEnd, shop: Workshop, *, seconds: float, run_dir: Path) -> TaskResult:
     """The task's result as it stands in `result.json`."""
     state = end.state
     status, reason = status_of(state, end.error, waiting=end.question is not None)

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from habilis.core.types import JsonSchema, Plan, ToolCard, ToolRequest
-from habilis.tools.retrieval.relevance import other_operation, shares_nothing
+from habilis.library.retrieval.relevance import other_operation, shares_nothing
 
 FieldType = Literal["string", "integer", "number", "boolean", "array_of_strings", "array_of_numbers", "object"]
 _SCHEMAS: dict[str, JsonSchema] = {

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from langchain_core.messages import HumanMessage
 
-from habilis.agents.turns import Record, read_turn
+from habilis.agents.turns import TurnRecord, read_turn
 from habilis.core.types import Earlier, PastTurn, Task, TaskFile, ToolCard
 from habilis.models.memory import Size, answer_of, conversation, messages_of, within
 from habilis.rundir import TaskDir, ThreadDir
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from habilis.config import Settings
-    from habilis.tools.workshop import Workshop
+    from habilis.context.task import Workshop
 
 MAX_MADE = 50
 """Files made in earlier turns that a turn is given, the newest."""
@@ -98,7 +98,7 @@ def memory_limit(settings: Settings) -> int:
 
 def nearest(turns: Sequence[PastTurn], query: str, count: int) -> list[PastTurn]:
     """The at most `count` of `turns` that share most with `query`, in their order; none that shares nothing."""
-    from habilis.tools.retrieval import BM25Retriever
+    from habilis.library.retrieval import BM25Retriever
 
     by_name = {f"turn{turn.number}": turn for turn in turns}
     index = BM25Retriever(ToolCard(name=name, description=_said(turn)) for name, turn in by_name.items())
@@ -122,7 +122,7 @@ def _surely_fits(turns: Sequence[PastTurn], limit: int) -> bool:
     return sum(len(json.dumps(turn.model_dump())) for turn in turns) <= limit // 2
 
 
-def _files(records: Sequence[Record], given: Sequence[TaskFile], thread: Path) -> tuple[TaskFile, ...]:
+def _files(records: Sequence[TurnRecord], given: Sequence[TaskFile], thread: Path) -> tuple[TaskFile, ...]:
     """`given`, then the files of earlier turns, the newest first, as far as they are still there.
 
     All that were brought, and the newest that were made, which lie below `thread`. A name that stands for another

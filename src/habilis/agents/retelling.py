@@ -11,8 +11,8 @@ from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.agents.grounding import founded_by
 from habilis.agents.grounding.wording import grammar, ordinary, verdicts
 from habilis.agents.leaves import Leaf, Results
-from habilis.tools.retrieval.thesaurus import neighbours
-from habilis.tools.retrieval.words import terms
+from habilis.library.retrieval.terms import terms
+from habilis.library.retrieval.thesaurus import neighbours
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 

@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 
 from habilis.agents import rules
 from habilis.agents.settling import settled
+from habilis.context.task import Workshop
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Review, Standing, ToolCard
-from habilis.models.judging import Case, Trial, one_by_one, standing_of
-from habilis.models.judging.planted_answers import ANSWERS
+from habilis.judging import Case, JudgeTrial, one_by_one, standing_of
+from habilis.judging.planted_answers import ANSWERS
 from habilis.prompts import Rendered
-from habilis.tools.workshop import Workshop
 
 BY_RULES, NOT_VERIFIED = "rules", "not verified"
 WRITTEN_HERE = frozenset(("built", "enhanced"))
@@ -33,7 +33,7 @@ def accepts(reply: ReviewReply, _case: Case | None = None) -> bool:
     return reply.status == "FINISH" and not rules.speaks_against(reply.reason)
 
 
-REVIEW = Trial("review", ReviewReply, one_by_one(ANSWERS), accepts)
+REVIEW = JudgeTrial("review", ReviewReply, one_by_one(ANSWERS), accepts)
 
 
 async def reviewed(prompt: Rendered, evidence: rules.Evidence, shop: Workshop) -> Review:

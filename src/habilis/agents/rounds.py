@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 from habilis.agents import verdicts
 from habilis.agents.state import ExecutorState, packed
+from habilis.context.presets import ASK_USER, FINISH_TASK
+from habilis.context.task import Workshop, call_key
 from habilis.core.events import Judged, Thought, ThoughtCall
 from habilis.core.types import CallError, CallOutcome, Invocation
 from habilis.models.calls import Call, CheckedCalls
-from habilis.tools.presets import ASK_USER, FINISH_TASK
-from habilis.tools.workshop import Workshop, call_key
 
 REPEATED = "the same call was already made"
 

@@ -14,7 +14,7 @@ from habilis.agents.grounding import Known, founded_by, unfounded
 from habilis.agents.grounding.checking import leaves
 from habilis.agents.rules import Evidence, opened_a_file
 from habilis.core.types import Invocation, ToolCard
-from habilis.tools.retrieval.relevance import other_operation
+from habilis.library.retrieval.relevance import other_operation
 
 MOST_LEAVES = 20
 """Values of one result that an answer may be held against."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
-from habilis.tools.pictures import images_of, parts_of
-from habilis.tools.workshop import Workshop
+from habilis.context.task import Workshop
+from habilis.contract.pictures import images_of, parts_of
 
 
 def showing(messages: Sequence[BaseMessage], shop: Workshop) -> list[BaseMessage]:

@@ -8,19 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.agents.remembering import earlier_of
+from habilis.contract import taskfiles
 from habilis.core.errors import UserError
 from habilis.core.events import Event, TaskEnded, TaskStarted
 from habilis.core.types import Task, TaskResult
+from habilis.library.generations import generation_of
 from habilis.models.history import text_of
 from habilis.rundir import RunDir, TaskDir, ThreadDir, safe_id
-from habilis.tools import taskfiles
-from habilis.tools.library.generations import generation_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from habilis.config import Settings
-    from habilis.tools.workshop import Workshop
+    from habilis.context.task import Workshop
 
 
 def generation_then(replay: Path, library: Path) -> int:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from habilis.tools.workshop import Workshop
+from habilis.context.task import Workshop
 
 Node = TypeVar("Node", bound=Callable[..., Awaitable[Command[Any]]])
 

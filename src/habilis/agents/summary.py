@@ -10,9 +10,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from habilis.agents.remembering import earlier_messages
 from habilis.agents.state import ExecutorState
+from habilis.context.task import Workshop
 from habilis.core.events import Summarised
 from habilis.models.bounds import whole_part
-from habilis.tools.workshop import Workshop
 
 HEADING = "## Context Summary"
 _MISSING = re.compile(r"missing capabilities:\s*\n?(.*)", re.IGNORECASE | re.DOTALL)

@@ -28,21 +28,21 @@ from habilis.agents.starting import (
 from habilis.agents.state import unpacked
 from habilis.agents.turns import keep_turn
 from habilis.config import Settings, load_settings
+from habilis.context.task import Events, Workshop
 from habilis.core.errors import UserError
 from habilis.core.events import Event
 from habilis.core.ports import EventSink, Granter
 from habilis.core.types import Decision, JsonSchema, Task, TaskResult, ToolSpec
+from habilis.library.generations import as_of, generation_of
 from habilis.models.answers import checked_schema
-from habilis.models.transcripts import read_transcript
 from habilis.rundir import JsonlSink, RunDir, TaskDir, ThreadDir
-from habilis.tools.external.bound import GivenSources, named_sources
-from habilis.tools.library.generations import as_of, generation_of
-from habilis.tools.workshop import Events, Workshop
+from habilis.sources.bound import GivenSources, named_sources
+from habilis.tool_calling.transcripts import read_transcript
 
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-    from habilis.tools.sharing import SharedBuilds
+    from habilis.synthesis.sharing import SharedBuilds
 
 
 class Team:

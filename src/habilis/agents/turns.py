@@ -12,25 +12,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from habilis.context.presets import ASK_USER
+from habilis.contract.paths import RESULTS
 from habilis.core.errors import UserError
 from habilis.core.types import PastCall, PastTurn, Task, TaskFile
 from habilis.rundir import TaskDir, plain_json, read_jsonl, read_plain
-from habilis.tools.confined import RESULTS
-from habilis.tools.presets import ASK_USER
 
 MAX_QUESTION, MAX_ANSWER, MAX_RESULT, MAX_ARGUMENTS = 4_000, 6_000, 4_000, 2_000
 """Characters that later turns may be shown of a question, an answer, a result, and a call's arguments."""
 
 
 @dataclass(frozen=True)
-class Record:
+class TurnRecord:
     """A turn, and the files that it brought or that its tools made."""
 
     turn: PastTurn
     files: tuple[TaskFile, ...]
 
 
-def read_turn(task: TaskDir) -> Record | None:
+def read_turn(task: TaskDir) -> TurnRecord | None:
     """What later turns are shown of the turn in `task`; None where its question cannot be read.
 
     Read from `turn.json` where the turn has ended, else made of its events: so it is after a kill.
@@ -41,7 +41,7 @@ def read_turn(task: TaskDir) -> Record | None:
         if mark is None or not task.is_ours(mark, task.turn):  # the files that it names go to tools and models
             return _from_events(task)
         files = tuple(TaskFile.model_validate(file) for file in stored["files"])
-        return Record(PastTurn.model_validate(stored["turn"]), files)
+        return TurnRecord(PastTurn.model_validate(stored["turn"]), files)
     except (OSError, ValueError, KeyError, TypeError):
         return _from_events(task)
 
@@ -58,7 +58,7 @@ def keep_turn(task: TaskDir) -> None:
             task.save_turn({"turn": found.turn.model_dump(mode="json"), "files": files})
 
 
-def _from_events(task: TaskDir) -> Record | None:
+def _from_events(task: TaskDir) -> TurnRecord | None:
     try:
         stored = task.load_task()
     except UserError:
@@ -88,7 +88,7 @@ def _from_events(task: TaskDir) -> Record | None:
         answer=answer,
         made=there,
     )
-    return Record(turn, tuple(_files(task, stored[0], there)))
+    return TurnRecord(turn, tuple(_files(task, stored[0], there)))
 
 
 def _files(task: TaskDir, asked: Task, made: Sequence[str]) -> Iterator[TaskFile]:

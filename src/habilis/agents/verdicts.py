@@ -9,12 +9,12 @@ from typing import Any, Literal
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
+from habilis.context.task import Workshop
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Judged
 from habilis.core.types import Invocation, Verdict
-from habilis.models.judging import Case, Trial, at_once, standing_of
-from habilis.models.judging.planted_calls import FAILED_CALLS
-from habilis.tools.workshop import Workshop
+from habilis.judging import Case, JudgeTrial, at_once, standing_of
+from habilis.judging.planted_calls import FAILED_CALLS
 
 LEFT_OPEN = {"KeyError", "IndexError", "LookupError", "StopIteration"}
 """Exceptions that may be the caller's mistake (no such column) or the reader's (another delimiter)."""
@@ -36,7 +36,7 @@ def _clears(reply: VerdictsReply, case: Case) -> bool | None:
     return said[0] != "failure" if said else None
 
 
-VERDICT = Trial("verdict", VerdictsReply, at_once("calls", FAILED_CALLS), _clears)
+VERDICT = JudgeTrial("verdict", VerdictsReply, at_once("calls", FAILED_CALLS), _clears)
 
 
 def verdict_by_rule(call: Invocation) -> tuple[Verdict | None, str]:

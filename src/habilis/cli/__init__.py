@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] 
     Without `argv` the process is the command, and is watched: once asked to end, it is gone within five seconds.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    from habilis.cli.streams import masked_streams
+    from habilis.cli.terminal.streams import masked_streams
 
     with masked_streams(), _logging(debug="--debug" in words):
         return _run(words, "--debug" in words, team_factory, watch=argv is None)
@@ -123,10 +123,10 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
 
 def _library(args: Any) -> int:
-    from habilis.cli import tending
+    from habilis.cli import curating
 
-    if args.verb in tending.VERBS:
-        return tending.run(args)
+    if args.verb in curating.VERBS:
+        return curating.run(args)
     if args.verb == "env":
         from habilis.cli import environments
 
@@ -144,7 +144,7 @@ def _fail(text: str, code: int, debug: bool) -> int:
     """Say in one line what went wrong."""
     if debug and sys.exc_info()[0] is not KeyboardInterrupt:
         traceback.print_exc()
-    from habilis.cli.words import plain
+    from habilis.cli.terminal.wording import plain
 
     print(f"habilis: {plain(' '.join(text.split()))}", file=sys.stderr)
     return code

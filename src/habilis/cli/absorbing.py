@@ -13,7 +13,7 @@ from habilis.core.types import TaskResult
 
 if TYPE_CHECKING:
     from habilis.config import Settings
-    from habilis.evolution.words import StepReport
+    from habilis.curation.ledger.reports import StepReport
 
 UNTOLD_S = 0.3
 """Seconds that waiting for it may take at the end without a word."""
@@ -73,7 +73,7 @@ class Absorber:
         return f"{', '.join(new)} went into the library, generation {report.generation}" if report and new else ""
 
     async def _step(self, result: TaskResult, library: Path) -> StepReport | None:
-        from habilis.evolution.absorb import absorb_task
+        from habilis.curation.absorb import absorb_task
 
         self._loop = asyncio.get_running_loop()
         self._task = asyncio.ensure_future(absorb_task(result, library, self._settings))

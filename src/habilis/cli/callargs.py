@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from habilis.cli.words import seconds_of
+from habilis.cli.terminal.wording import seconds_of
 from habilis.core.errors import UserError
 
 GRANTS = {
@@ -82,7 +82,7 @@ def read_grants(given: Sequence[str]) -> dict[str, Any]:
 
 def _granted(kind: str, values: list[str]) -> Any:
     """The values of one kind, checked as a tool's declaration of the same is. Raises `UserError`."""
-    from habilis.tools.capabilities.words import Malformed, declared
+    from habilis.contract.capabilities import Malformed, declared
 
     try:
         if kind == "subprocess":

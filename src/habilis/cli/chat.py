@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.absorbing import Absorber
-from habilis.cli.asking import TerminalAsker
-from habilis.cli.chatlines import End, lines_of
-from habilis.cli.chatsink import ChatSink
-from habilis.cli.granting import TerminalGranter, at_terminal
-from habilis.cli.interrupting import guarded
-from habilis.cli.loading import check_file, chosen_settings, library_of, load
-from habilis.cli.outcome import EXIT_CODES
-from habilis.cli.words import one_line, plain
+from habilis.cli.terminal.asking import TerminalAsker
+from habilis.cli.terminal.chatlines import Leave, lines_of
+from habilis.cli.terminal.chatsink import ChatSink
+from habilis.cli.terminal.choices import check_file, chosen_settings, library_of, load
+from habilis.cli.terminal.granting import TerminalGranter, at_terminal
+from habilis.cli.terminal.interrupting import guarded
+from habilis.cli.terminal.outcome import EXIT_CODES
+from habilis.cli.terminal.wording import one_line, plain
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import TaskResult
 from habilis.rundir import UNFINISHED, TaskDir, ThreadDir
@@ -46,7 +46,7 @@ _COMMAND = re.compile(r"/[a-z]*(?= |$)")
 
 def chat(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     """Hold a conversation until its end; returns the exit code. Raises `UserError` for bad usage."""
-    from habilis.tools.library import Library
+    from habilis.library import Library
 
     loaded = load(args)
     for name in args.file:
@@ -90,7 +90,7 @@ class Chat:
                 else:
                     self._ask(line)
                 self._news()
-        except End as end:
+        except Leave as end:
             self._code = self._code or end.code
         finally:
             if self._sink:
@@ -144,7 +144,7 @@ class Chat:
         try:
             result = asyncio.run(guarded(start(team), ask_for_end))
         except (asyncio.CancelledError, KeyboardInterrupt):
-            raise End(INTERRUPTED) from None
+            raise Leave(INTERRUPTED) from None
         finally:
             if self._sink:
                 self._sink.pause()
@@ -213,7 +213,7 @@ class Chat:
         self._tell(HELP)
 
     def _do_quit(self, _: str) -> None:
-        raise End(0)
+        raise Leave(0)
 
     _do_exit = _do_quit
 
@@ -235,7 +235,7 @@ class Chat:
         self._tell("\n".join(rows) or "no files yet; name one in a question, or with /file PATH")
 
     def _do_tools(self, _: str) -> None:
-        from habilis.tools.library import Library
+        from habilis.library import Library
 
         path = self._library()
         tools = Library(path).tools() if path.exists() else []

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from habilis.cli.loading import is_functions
-from habilis.cli.outcome import EXIT_CODES
+from habilis.cli.terminal.choices import is_functions
+from habilis.cli.terminal.outcome import EXIT_CODES
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.core.types import Decision

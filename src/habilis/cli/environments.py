@@ -8,18 +8,18 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from habilis.cli.words import age_text, bytes_of, one_line, report_line, seconds_of, size_text
+from habilis.cli.terminal.wording import age_text, bytes_of, one_line, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from habilis.tools.packages.pruning import Going
+    from habilis.runtime.packages.pruning import Going
 
 
 def list_(args: Namespace) -> int:
     """Print the environments, the last used first, with packages, last use and size."""
-    from habilis.tools.packages.pruning import kept
+    from habilis.runtime.packages.pruning import kept
 
     folder = _folder()
     found = kept(folder)
@@ -53,9 +53,9 @@ def list_(args: Namespace) -> int:
 
 def prune(args: Namespace) -> int:
     """Remove environments by last use and size, and what killed builds left; asks first at a terminal."""
-    from habilis.tools.packages.pruning import Rule, going, take_away
+    from habilis.runtime.packages.pruning import PruningRule, going, take_away
 
-    rule = Rule(
+    rule = PruningRule(
         seconds_of(args.older_than, "--older-than") if args.older_than is not None else None,
         bytes_of(args.max_size, "--max-size") if args.max_size is not None else None,
     )
@@ -86,7 +86,7 @@ _WHY = {"age": "not used for that long", "size": "to fit the size", "leftover": 
 
 
 def _folder() -> Path:
-    from habilis.tools.packages.environments import environments_folder
+    from habilis.runtime.packages.environments import environments_folder
 
     return environments_folder()
 

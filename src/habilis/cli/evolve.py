@@ -9,12 +9,12 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.console import SinkHandler, make_console
-from habilis.cli.interrupting import guarded
-from habilis.cli.loading import chosen_settings, load
 from habilis.cli.plot import check_plot, write_plot
+from habilis.cli.terminal.choices import chosen_settings, load
+from habilis.cli.terminal.console import SinkHandler, make_console
+from habilis.cli.terminal.interrupting import guarded
+from habilis.cli.terminal.wording import report_line, seconds_of
 from habilis.cli.training import TrainingConsole, report
-from habilis.cli.words import report_line, seconds_of
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, find_run, list_runs
@@ -22,8 +22,8 @@ from habilis.rundir import RunDir, find_run, list_runs
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from habilis.evolution.outcome import Training
-    from habilis.evolution.words import Row
+    from habilis.curation.ledger.reports import Row
+    from habilis.training.outcome import Training
 
 SETTINGS = {
     "batch_size": "evolution.batch_size",
@@ -98,7 +98,7 @@ class _Session:
 
     def drive(self, start: Callable[[Any], Coroutine[Any, Any, Training]], place: Callable[[], Path | None]) -> int:
         """Run `start(evolution)` to its end and report it. `place` is the run's folder, where that is known."""
-        from habilis.evolution.outcome import read_training
+        from habilis.training.outcome import read_training
 
         try:
             training = asyncio.run(guarded(start(self._evolution), self._ask_for_end))
@@ -121,14 +121,14 @@ class _Session:
 
 
 def _evolution() -> Callable[..., Any]:
-    from habilis.evolution.trainer import Evolution
+    from habilis.training.trainer import Evolution
 
     return Evolution
 
 
 async def _right(row: Row, prediction: str) -> bool | None:
     """Whether a prediction is right, as far as rules tell; what needs a judge is left to `habilis score`."""
-    from habilis.evolution.scoring import score
+    from habilis.evaluation.scoring import score
 
     return (await score(row, prediction, None)).right
 
@@ -136,7 +136,7 @@ async def _right(row: Row, prediction: str) -> bool | None:
 def _rows(args: Namespace, loaded: Loaded) -> tuple[list[Row], dict[str, Any]]:
     """The rows of the data set, and what the run remembers of where they came from."""
     from habilis.cli.score import fields_of
-    from habilis.evolution import datasets
+    from habilis.evaluation import datasets
 
     fields = fields_of(args.fields) if args.fields else {}
     rows = datasets.load(

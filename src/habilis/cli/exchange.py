@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from habilis.config import Settings
-    from habilis.tools.exchange.words import ExportReport, ImportReport
-    from habilis.tools.host import ToolHost
+    from habilis.exchange.reports import ExportReport, ImportReport
+    from habilis.runtime.host import ToolHost
 
 Options = Callable[[argparse.ArgumentParser], None]
 KINDS = ("folder", "package", "skills")
@@ -94,7 +94,7 @@ VERBS = ("import", "export", "verify")
 def import_(args: Namespace) -> int:
     """Import, and say of each thing what became of it. 1 when a tool file was refused."""
     settings, library = _settled(args)
-    from habilis.tools.exchange.importing import Importer
+    from habilis.exchange.importing import Importer
 
     async def work(host: ToolHost) -> ImportReport:
         importer = Importer(library, settings, host, told=_tell, secret_env=args.secret_env)
@@ -111,8 +111,8 @@ def import_(args: Namespace) -> int:
 def export(args: Namespace) -> int:
     """Export. 1 when nothing was left to be handed on."""
     settings, library = _settled(args)
-    from habilis.tools.exchange.exporting import Exporter
-    from habilis.tools.library import Library
+    from habilis.exchange.exporting import Exporter
+    from habilis.library import Library
 
     if not library.is_dir():
         raise UserError(f"no library at {library}; name one with --library")
@@ -134,8 +134,8 @@ def export(args: Namespace) -> int:
 def verify(args: Namespace) -> int:
     """Say each difference in a line. 1 when there is one."""
     _, library = _settled(args)
-    from habilis.cli.words import report_line
-    from habilis.tools.exchange.verifying import verified
+    from habilis.cli.terminal.wording import report_line
+    from habilis.exchange.verifying import verified
 
     folder = Path(args.folder).expanduser() if args.folder else library
     report = verified(folder)
@@ -154,14 +154,14 @@ def serve(args: Namespace) -> int:
     import asyncio
 
     settings, library = _settled(args)
-    from habilis.cli.loading import check_file
-    from habilis.tools.exchange.calling import Caller
-    from habilis.tools.exchange.redaction import Redaction
-    from habilis.tools.library import Library
-    from habilis.tools.taskfiles import gather
+    from habilis.cli.terminal.choices import check_file
+    from habilis.contract.taskfiles import gather
+    from habilis.exchange.calling import Caller
+    from habilis.exchange.redaction import Redaction
+    from habilis.library import Library
 
     try:
-        from habilis.tools.exchange.serving import serve as run
+        from habilis.exchange.serving import serve as run
     except ModuleNotFoundError as error:
         raise UserError(f"'habilis serve' needs the package {error.name}: pip install 'habilis[mcp]'") from None
     if not library.is_dir():
@@ -192,7 +192,7 @@ def serve(args: Namespace) -> int:
 
 def _settled(args: Namespace) -> tuple[Settings, Path]:
     """The settings in force, and the library that is meant."""
-    from habilis.cli.loading import load
+    from habilis.cli.terminal.choices import load
 
     settings = load(args).settings
     return settings, Path(args.library) if args.library else Path(settings.runs_dir) / "library"
@@ -204,8 +204,8 @@ def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any
     import signal
 
     from habilis.core.signals import hearing
-    from habilis.tools.host import ToolHost
-    from habilis.tools.packages.environments import Environments
+    from habilis.runtime.host import ToolHost
+    from habilis.runtime.packages.environments import Environments
 
     async def whole() -> _T:
         task = asyncio.current_task()
@@ -230,7 +230,7 @@ def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any
 
 
 def _show_import(report: ImportReport) -> None:
-    from habilis.cli.words import report_line
+    from habilis.cli.terminal.wording import report_line
 
     for line in report.lines:
         print(report_line(line.text))
@@ -245,7 +245,7 @@ def _show_import(report: ImportReport) -> None:
 
 
 def _show_export(report: ExportReport) -> None:
-    from habilis.cli.words import report_line
+    from habilis.cli.terminal.wording import report_line
 
     for line in (*report.left_out, *report.notes):
         print(report_line(line), file=sys.stderr)
@@ -265,6 +265,6 @@ def _show_export(report: ExportReport) -> None:
 
 
 def _tell(text: str) -> None:
-    from habilis.cli.words import report_line
+    from habilis.cli.terminal.wording import report_line
 
     print(report_line(text), file=sys.stderr)

@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.words import one_line, report_line
+from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import Settings, SourceSettings, secret
 
 if TYPE_CHECKING:
-    from habilis.tools.external.bound import NamedSource, Opened
+    from habilis.sources.bound import NamedSource, OpenedSource
 
 
 def tools(args: Namespace) -> int:
     """List the tools of all sources in use, or say of each whether it works. Returns the exit code."""
-    from habilis.cli.loading import load
-    from habilis.tools.external.making import sources_of
+    from habilis.cli.terminal.choices import load
+    from habilis.sources.making import sources_of
 
     if args.names:
         args.set = [*args.set, f"tools.use={json.dumps(args.names)}"]
@@ -37,8 +37,8 @@ def tools(args: Namespace) -> int:
 
 async def _looked_at(sources: Sequence[NamedSource], settings: Settings) -> list[dict[str, Any]]:
     """Open all sources, as a task does, and close them again."""
-    from habilis.tools.external.bound import ExternalTools
-    from habilis.tools.names import RESERVED
+    from habilis.contract.names import RESERVED
+    from habilis.sources.bound import ExternalTools
 
     external = ExternalTools([replace(named, required=False) for named in sources])
     try:
@@ -49,7 +49,7 @@ async def _looked_at(sources: Sequence[NamedSource], settings: Settings) -> list
         await external.aclose()
 
 
-def _row(opened: Opened, bound: dict[str, Any], said: SourceSettings) -> dict[str, Any]:
+def _row(opened: OpenedSource, bound: dict[str, Any], said: SourceSettings) -> dict[str, Any]:
     secrets = [said.auth.secret_env] if said.auth else []
     secrets += said.mcp.env if said.mcp else ()
     return {

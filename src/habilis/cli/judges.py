@@ -15,14 +15,14 @@ from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreacha
 
 if TYPE_CHECKING:
     from habilis.core.types import Role, Standing
-    from habilis.models.judging import Trial
+    from habilis.judging import JudgeTrial
     from habilis.prompts import Prompts
 
 NOT_YET = "when its word is needed first; --probe-judges asks now, up to 40 small requests to each model"
 
 
 @dataclass(frozen=True)
-class Judge:
+class ProbedJudge:
     """What is known of one model in one judging role."""
 
     state: Literal["ok", "note", "warning"]
@@ -30,7 +30,7 @@ class Judge:
     todo: str = ""
 
 
-def judges(settings: Settings, *, probe: bool) -> Iterator[Judge]:
+def judges(settings: Settings, *, probe: bool) -> Iterator[ProbedJudge]:
     """A line for each judging role that is known, one for those that are not. `probe`: the planted cases are asked."""
     from habilis.models.providers import plays_offline
     from habilis.prompts import Prompts
@@ -49,26 +49,28 @@ def judges(settings: Settings, *, probe: bool) -> Iterator[Judge]:
         else:
             open_trials.append(trial.prompt)
     if by_own_rules:
-        yield Judge("note", f"not tried: the {OFFLINE_NOTICE} judges by rules of its own")
+        yield ProbedJudge("note", f"not tried: the {OFFLINE_NOTICE} judges by rules of its own")
     if open_trials and settings.models.probe_judges:
-        yield Judge("note", f"{', '.join(open_trials)}: not tried yet, but {NOT_YET}")
+        yield ProbedJudge("note", f"{', '.join(open_trials)}: not tried yet, but {NOT_YET}")
     elif open_trials:
-        yield Judge("warning", f"{', '.join(open_trials)}: believed untried (models.probe_judges is off)")
+        yield ProbedJudge("warning", f"{', '.join(open_trials)}: believed untried (models.probe_judges is off)")
 
 
-def _trials() -> tuple[Trial[Any], ...]:
+def _trials() -> tuple[JudgeTrial[Any], ...]:
     from habilis.agents.answering import GROUNDED
     from habilis.agents.reviewing import REVIEW
     from habilis.agents.verdicts import VERDICT
-    from habilis.evolution.curator.cluster import TWIN
-    from habilis.evolution.scoring.judge import ANSWER_TRIAL, SET_TRIAL
-    from habilis.tools.replay import FIXED
+    from habilis.curation.merging.cluster import TWIN
+    from habilis.evaluation.scoring.judge import ANSWER_TRIAL, SET_TRIAL
+    from habilis.synthesis.replay import FIXED
 
     return (REVIEW, GROUNDED, VERDICT, FIXED, TWIN, ANSWER_TRIAL, SET_TRIAL)
 
 
-def _remembered(trial: Trial[Any], role: Role, settings: Settings, prompts: Prompts) -> tuple[Standing, float] | None:
-    from habilis.models.judging import remembered
+def _remembered(
+    trial: JudgeTrial[Any], role: Role, settings: Settings, prompts: Prompts
+) -> tuple[Standing, float] | None:
+    from habilis.judging import remembered
     from habilis.models.providers import address
 
     model = settings.models.role(role)
@@ -77,17 +79,17 @@ def _remembered(trial: Trial[Any], role: Role, settings: Settings, prompts: Prom
     return remembered(trial, prompts, address(model), model.model)
 
 
-def _probed(trial: Trial[Any], settings: Settings, prompts: Prompts) -> Judge:
+def _probed(trial: JudgeTrial[Any], settings: Settings, prompts: Prompts) -> ProbedJudge:
     """Ask the planted cases now; what comes of it is remembered."""
     try:
         return _line(asyncio.run(_asked(trial, settings, prompts)), None)
     except (BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError, OSError) as error:
-        return Judge("warning", f"{trial.prompt}: could not be tried: {error}", "see the line of the model")
+        return ProbedJudge("warning", f"{trial.prompt}: could not be tried: {error}", "see the line of the model")
 
 
-async def _asked(trial: Trial[Any], settings: Settings, prompts: Prompts) -> Standing:
+async def _asked(trial: JudgeTrial[Any], settings: Settings, prompts: Prompts) -> Standing:
+    from habilis.judging import standing_of
     from habilis.models.chat import Models
-    from habilis.models.judging import standing_of
     from habilis.models.tape import Tape
     from habilis.models.usage import Budget
 
@@ -100,9 +102,11 @@ async def _asked(trial: Trial[Any], settings: Settings, prompts: Prompts) -> Sta
             await models.aclose()
 
 
-def _line(standing: Standing, at: float | None) -> Judge:
+def _line(standing: Standing, at: float | None) -> ProbedJudge:
     when = "now" if at is None else f"{dt.datetime.fromtimestamp(at, dt.UTC):%Y-%m-%d}"
     text = f"{standing.role}: {standing.model} {standing.said}, tried {when}"
     if standing.tells:
-        return Judge("ok", text)
-    return Judge("warning", text, "its word decides nothing; name another model for its role, models.judge.model say")
+        return ProbedJudge("ok", text)
+    return ProbedJudge(
+        "warning", text, "its word decides nothing; name another model for its role, models.judge.model say"
+    )

@@ -269,7 +269,7 @@ def _add_score(commands: Any) -> None:
 
 
 def _add_library(commands: Any) -> None:
-    from habilis.cli.tending.options import add_verbs
+    from habilis.cli.curating.options import add_verbs
 
     library = commands.add_parser("library", help="inspect, test, change and call the tools of a library")
     verbs = library.add_subparsers(dest="verb", metavar="VERB", required=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from habilis.core.errors import UserError
 
 if TYPE_CHECKING:
-    from habilis.evolution.metrics import StepMetrics
-    from habilis.evolution.outcome import Training
+    from habilis.curation.ledger.metrics import StepMetrics
+    from habilis.training.outcome import Training
 
 HEIGHT, WIDTH = 5, 60
 _BLOCKS, _ASCII = " ▁▂▃▄▅▆▇█", " .:-=+*#@"

@@ -9,15 +9,15 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.asking import TerminalAsker
-from habilis.cli.console import ConsoleSink, SinkHandler, make_console
 from habilis.cli.decide import decide
-from habilis.cli.granting import TerminalGranter, at_terminal
-from habilis.cli.interrupting import guarded
-from habilis.cli.loading import check_file, chosen_settings, library_of, load
-from habilis.cli.outcome import report
-from habilis.cli.questions import from_stdin, label_of, question_of, schema_of
-from habilis.cli.words import plain
+from habilis.cli.terminal.asking import TerminalAsker
+from habilis.cli.terminal.choices import check_file, chosen_settings, library_of, load
+from habilis.cli.terminal.console import ConsoleSink, SinkHandler, make_console
+from habilis.cli.terminal.granting import TerminalGranter, at_terminal
+from habilis.cli.terminal.interrupting import guarded
+from habilis.cli.terminal.outcome import report
+from habilis.cli.terminal.questions import from_stdin, label_of, question_of, schema_of
+from habilis.cli.terminal.wording import plain
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.core.types import TaskResult
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     """Answer the question of `args`; returns the exit code. Raises `UserError` for bad usage."""
-    from habilis.tools.library import Library
+    from habilis.library import Library
 
     if args.resume:
         if args.replay or args.question or args.file or args.schema or args.decide:
@@ -67,7 +67,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     before = {task.id for task in folder.tasks()}
     folder.write_run(chosen_settings=chosen_settings(loaded))
     try:
-        code = Session(args, loaded, make_team, folder).drive(
+        code = CommandSession(args, loaded, make_team, folder).drive(
             lambda team: team.run(
                 question,
                 files=args.file,
@@ -142,7 +142,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
         raise UserError("the answer is empty")
     if args.library is None:
         args.library = library_of(task)
-    session = Session(args, loaded, team_factory or _team(), task.run)
+    session = CommandSession(args, loaded, team_factory or _team(), task.run)
     waiting = task.load_result() if task.read_state() == "waiting" else None
     if waiting is not None and answer is None and session.asker is None:
         return report(waiting, session.console, as_json=args.json, quiet=args.quiet)
@@ -150,7 +150,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
     return session.drive(lambda team: team.resume(task.run.path, task.id, answer=answer, **seen))
 
 
-class Session:
+class CommandSession:
     """One team at work for the command line: account, prompts, signals, result."""
 
     def __init__(self, args: Namespace, loaded: Loaded, team_factory: Callable[..., Any], run: RunDir) -> None:
@@ -192,7 +192,7 @@ class Session:
 
     def _absorb(self, result: TaskResult) -> None:
         """Take what the task proved into its library. The answer is given: whatever fails here is one line."""
-        from habilis.evolution.absorb import absorb_task, unverified
+        from habilis.curation.absorb import absorb_task, unverified
 
         try:
             absorbed = asyncio.run(absorb_task(result, self._library, self._settings, told=_note))

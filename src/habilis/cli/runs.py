@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.history import TaskHistory, read_history
-from habilis.cli.words import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
+from habilis.cli.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.rundir import (
     Cleaning,
@@ -87,7 +87,7 @@ def show(args: Namespace) -> int:
 def _show_training(run: RunDir, record: dict[str, Any], *, as_json: bool) -> int:
     """Print what a training run came to: figures of its steps, and the tasks that did not end with an answer."""
     from habilis.cli.training import lines
-    from habilis.evolution.outcome import read_training
+    from habilis.training.outcome import read_training
 
     training = read_training(run.path)
     ends = list(read_jsonl(run.path / "predictions.jsonl"))
@@ -149,7 +149,7 @@ def clean(args: Namespace) -> int:
 
 def runs_folder(args: Namespace) -> Path:
     """The folder that `args` and the settings keep runs in."""
-    from habilis.cli.loading import load
+    from habilis.cli.terminal.choices import load
 
     return Path(load(args).settings.runs_dir)
 

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.words import plain, report_line
+from habilis.cli.terminal.wording import plain, report_line
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, find_run
@@ -18,16 +18,16 @@ from habilis.rundir import RunDir, find_run
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from habilis.evolution.scoring import ModelJudge, Prediction, Scored
-    from habilis.evolution.words import Row
+    from habilis.curation.ledger.reports import Row
+    from habilis.evaluation.scoring import ModelJudge, Prediction, Scored
 
 UNREACHABLE = 3
 
 
 def score(args: Namespace) -> int:
     """Score the run of `args` and print a table. Raises `UserError` for bad usage and for data that cannot be read."""
-    from habilis.cli.loading import load
-    from habilis.evolution.scoring import matched, predictions_of
+    from habilis.cli.terminal.choices import load
+    from habilis.evaluation.scoring import matched, predictions_of
 
     loaded = load(args)
     run = find_run(Path(loaded.settings.runs_dir), args.run)
@@ -46,8 +46,8 @@ def score(args: Namespace) -> int:
 
 def _rows(args: Namespace, run: RunDir, loaded: Loaded) -> tuple[str, list[Row]]:
     """The data set and its rows: the one given, else the one that the run was made with, else the rows that it kept."""
-    from habilis.evolution import datasets
-    from habilis.evolution.scoring import rows_of
+    from habilis.evaluation import datasets
+    from habilis.evaluation.scoring import rows_of
 
     recorded = run.read_run().get("dataset")
     own = recorded if isinstance(recorded, Mapping) and not args.dataset else {}  # another set has its own form
@@ -83,7 +83,7 @@ async def _scored(
     args: Namespace, loaded: Loaded, run: RunDir, pairs: Sequence[tuple[Prediction, Row | None]]
 ) -> tuple[list[Scored], str]:
     """The scores, and why no judge could be asked where that was so."""
-    from habilis.evolution.scoring import needs_judge, score_all
+    from habilis.evaluation.scoring import needs_judge, score_all
     from habilis.prompts import Prompts
 
     settings = loaded.settings
@@ -105,7 +105,7 @@ async def _scored(
 
 @contextlib.asynccontextmanager
 async def _judge(loaded: Loaded, wanted: bool) -> AsyncIterator[ModelJudge | None]:
-    from habilis.evolution.scoring import open_judge
+    from habilis.evaluation.scoring import open_judge
 
     if not wanted:
         yield None

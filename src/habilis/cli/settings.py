@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.words import plain
+from habilis.cli.terminal.wording import plain
 from habilis.config import BASIC_DEFAULTS, ROLES, Loaded, all_keys
 from habilis.core.errors import UserError
 from habilis.rundir import atomic_write, masked
@@ -30,7 +30,7 @@ ROLES_NOTE = """
 
 def show(args: Namespace) -> int:
     """Print each value in force and where it came from; secrets are masked."""
-    from habilis.cli.loading import load
+    from habilis.cli.terminal.choices import load
 
     loaded = load(args)
     rows = values(loaded)

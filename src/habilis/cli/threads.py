@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.granting import at_terminal
-from habilis.cli.loading import load
-from habilis.cli.words import age_text, one_line, plain
+from habilis.cli.terminal.choices import load
+from habilis.cli.terminal.granting import at_terminal
+from habilis.cli.terminal.wording import age_text, one_line, plain
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, ThreadDir, list_threads
 

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
-from habilis.cli.console import ConsoleSink
 from habilis.cli.plot import terminal_plot
-from habilis.cli.words import one_line, plain, seconds_text
+from habilis.cli.terminal.console import ConsoleSink
+from habilis.cli.terminal.wording import one_line, plain, seconds_text
 from habilis.core import events as ev
 
 if TYPE_CHECKING:
-    from habilis.evolution.metrics import StepMetrics
-    from habilis.evolution.outcome import Training
+    from habilis.curation.ledger.metrics import StepMetrics
+    from habilis.training.outcome import Training
 
 EXIT_CODES = {
     "done": 0,

@@ -159,7 +159,7 @@ def _whole(data: bytes) -> bytes:
 Places = tuple[Sequence[int], Sequence[int]]
 
 
-class Reading:
+class TextReadings:
     """One text in all its readings. `where` is worked out where something was found, which is seldom."""
 
     def __init__(self, data: bytes, wide: bool, *, goes_on: bool = False) -> None:
@@ -253,7 +253,7 @@ class Sought:
     def spans(self, data: bytes) -> list[Span]:
         """Where any of them stands in `data`."""
         found: list[Span] = []
-        reading = Reading(data, self.wide)
+        reading = TextReadings(data, self.wide)
         for layer, kind, view in reading.views():
             hits = [needle for needle in self._by_kind[kind] if needle.form in view]
             if not hits:
@@ -269,7 +269,7 @@ class Sought:
         found: list[Span] = []
         broken = _BROKEN.match(data)
         skipped = broken.end() if broken else 0
-        reading = Reading(_whole(data[skipped:]), self.wide)
+        reading = TextReadings(_whole(data[skipped:]), self.wide)
         for layer, kind, view in reading.views():
             remains = [(n, part) for n in self._by_kind[kind] for part in _remains(view, n.form)]
             begins, ends = reading.places(layer, kind) if remains else ((), ())
@@ -281,7 +281,7 @@ class Sought:
     def may_go_on(self, text: bytes) -> int:
         """How many bytes at the end of `text` may be the beginning of one of them, the rest of which is to come."""
         begin = len(text)
-        reading = Reading(text, self.wide, goes_on=True)
+        reading = TextReadings(text, self.wide, goes_on=True)
         for layer, kind, view in reading.views():
             longest = max((_begun(view, form) for form in self._forms[kind]), default=0)
             begins, ends = reading.places(layer, kind) if longest or kind == "plain" else ((), ())

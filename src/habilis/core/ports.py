@@ -12,7 +12,7 @@ from habilis.core.types import CallOutcome, Effects, GrantRequest, ToolSpec
 
 
 class EventSink(Protocol):
-    """Observes a run. What it does or raises cannot change the run (`tools.workshop.Events` sees to that)."""
+    """Observes a run. What it does or raises cannot change the run (`context.task.Events` sees to that)."""
 
     def emit(self, event: Event) -> None: ...
 
@@ -93,7 +93,7 @@ class SandboxJob:
     it may read besides the system's libraries; `env` is its whole environment. The guest reads the request from the
     descriptor named by HABILIS_IN and writes the reply to the one named by HABILIS_OUT.
 
-    `door` is a unix socket of a proxy (`tools/network/proxy.py`), the job's only way to the network; without it there
+    `door` is a unix socket of a proxy (`runtime/egress/proxy.py`), the job's only way to the network; without it there
     is none. A level that could not hold the job to its door does not start it; one without walls has no use for one.
     """
 

@@ -241,7 +241,7 @@ class Invocation(Frozen):
 class Standing(Frozen):
     """Whether the word of `model` tells right from wrong where it plays the judge in the prompt `role`.
 
-    `by` says from where that is known. `probe`: planted cases were asked (`models/judging/`); `accepted` of the right
+    `by` says from where that is known. `probe`: planted cases were asked (`judging/`); `accepted` of the right
     ones, `refused` of the wrong ones, each of so many asked. Else nothing was asked, and the word counts: the offline
     demonstration model judges by `own rules`, a chat model may have it `declared` of itself, the `settings` may say so,
     and the `record` of a task may come from a time when nobody asked.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from habilis.demo.operations import recognise
-from habilis.demo.reading import Seen, entries
+from habilis.demo.questions.operations import recognise
+from habilis.demo.questions.prompts import Seen, entries
 from habilis.demo.understanding import all_operations
 
 

@@ -19,11 +19,11 @@ from langchain_core.messages.tool import tool_call
 from habilis.demo import MODEL_NAME, citing, following
 from habilis.demo.families.conditions import said
 from habilis.demo.form import Form, written
-from habilis.demo.language import number
-from habilis.demo.operations import Operation, assign, recognise, result_of
-from habilis.demo.reading import Seen, first_object, loads, text_of
+from habilis.demo.questions.language import number
+from habilis.demo.questions.operations import DemoOperation, assign, recognise, result_of
+from habilis.demo.questions.prompts import Seen, first_object, loads, text_of
+from habilis.demo.questions.world import DemoCall, FilledOperation, Ref, viewed
 from habilis.demo.understanding import Unclear, Understood, all_operations
-from habilis.demo.world import Call, Filled, Ref, viewed
 
 SETUP = "To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL for any OpenAI-compatible server."
 CONCLUSION = "Conclusion:"
@@ -182,14 +182,14 @@ def _choose(tools: Sequence[_Bound], failed: Sequence[_Made]) -> _Bound | None:
     return min(tools, key=lambda tool: sum(one.tool == tool.name for one in failed), default=None)
 
 
-def _filled(step: Call, state: _State) -> dict[str, Any] | None:
+def _filled(step: DemoCall, state: _State) -> dict[str, Any] | None:
     """The step's values with earlier results in place; None while one of them is not there yet."""
     values: dict[str, Any] = {}
     for role, value in step.values.items():
-        refs = value.calls if isinstance(value, Filled) else (value,) if isinstance(value, Ref) else ()
+        refs = value.calls if isinstance(value, FilledOperation) else (value,) if isinstance(value, Ref) else ()
         if any(ref.step not in state.results for ref in refs):
             return None
-        if isinstance(value, Filled):
+        if isinstance(value, FilledOperation):
             values[role] = value.text.format(*(_plain(state.results[ref.step]) for ref in refs))
         else:
             values[role] = _exact(state.results[value.step]) if isinstance(value, Ref) else value
@@ -219,7 +219,7 @@ def _arguments(tool: _Bound, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _outcomes(
-    operation: Operation, values: Mapping[str, Any], made: Sequence[_Made], bound: Mapping[str, Sequence[_Bound]]
+    operation: DemoOperation, values: Mapping[str, Any], made: Sequence[_Made], bound: Mapping[str, Sequence[_Bound]]
 ) -> tuple[_Made | None, list[_Made]]:
     """The newest good call of this step, and the failed ones: same operation and values, whatever the names."""
     wanted = sorted(str(value) for value in values.values())
@@ -232,7 +232,7 @@ def _outcomes(
     return (good[-1] if good else None), [one for one in same if one.output is None]
 
 
-def _does(tool: str, operation: Operation, bound: Mapping[str, Sequence[_Bound]]) -> bool:
+def _does(tool: str, operation: DemoOperation, bound: Mapping[str, Sequence[_Bound]]) -> bool:
     """Whether a tool that was called does `operation`: by its schema while it is bound, else by its name."""
     known = {one.name: key for key, tools in bound.items() for one in tools}
     if tool in known:
@@ -279,12 +279,12 @@ def _together(values: Sequence[Any], form: Form) -> str:
     return divider.join(written(value, form) for value in values)
 
 
-def _finding(operation: Operation, values: Mapping[str, Any], value: str) -> str:
+def _finding(operation: DemoOperation, values: Mapping[str, Any], value: str) -> str:
     shown = {role: written(one) for role, one in values.items()}
     return operation.finding.format(**shown, value=value, condition=said(values))
 
 
-def _description(operation: Operation) -> str:
+def _description(operation: DemoOperation) -> str:
     return operation.description.format(word=operation.wordings[-1].word).strip()
 
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from habilis.demo.language import core, number
-from habilis.demo.reading import Seen, SeenFile
+from habilis.demo.questions.language import core, number
+from habilis.demo.questions.prompts import Seen, SeenFile
 from habilis.demo.understanding import Unclear, Understood, understand
 
 Exchange = tuple[str, str]

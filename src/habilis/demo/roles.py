@@ -13,8 +13,8 @@ from langchain_core.messages.tool import tool_call
 from habilis.demo import MODEL_NAME, citing, executing, following, judging, writing
 from habilis.demo.clustering import cluster
 from habilis.demo.faults import RUBBISH, Faults
-from habilis.demo.operations import recognise, request_for
-from habilis.demo.reading import Seen, read_prompt
+from habilis.demo.questions.operations import recognise, request_for
+from habilis.demo.questions.prompts import Seen, read_prompt
 from habilis.demo.understanding import Unclear, all_operations
 
 _CANDIDATE = re.compile(r"^- ([\w-]+)\(([^)]*)\): (.*)$", re.MULTILINE)

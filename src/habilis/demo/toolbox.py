@@ -16,7 +16,7 @@ from string import Template
 from typing import Any, Literal
 
 from habilis.core.parsing import syntax_tree
-from habilis.demo.operations import Fields, Operation
+from habilis.demo.questions.operations import DemoOperation, Fields
 
 Version = Literal["naive", "robust"]
 
@@ -53,7 +53,7 @@ class _Piece:
 
 
 def source_for(
-    operation: Operation,
+    operation: DemoOperation,
     name: str,
     description: str,
     fields: Fields,
@@ -78,7 +78,7 @@ def source_for(
     )
 
 
-def _code(operation: Operation, fields: Fields) -> str:
+def _code(operation: DemoOperation, fields: Fields) -> str:
     """The body of `run`: the checks, what is prepared, the result."""
     checks = [f'if {wrong}:\n    return OutputModel(error="{error}")' for wrong, error in operation.checks]
     lines = "\n".join([*checks, *operation.prepare, f"return OutputModel({fields.output}={operation.code})"])
@@ -126,7 +126,7 @@ def _names(node: ast.AST) -> frozenset[str]:
     return frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
-def _contract(operation: Operation, name: str, description: str, fields: Fields, more: Mapping[str, Any]) -> str:
+def _contract(operation: DemoOperation, name: str, description: str, fields: Fields, more: Mapping[str, Any]) -> str:
     entry: dict[str, Any] = {"arguments": {fields.inputs[role]: value for role, value in operation.example.items()}}
     if operation.files:
         entry["files"] = dict(operation.files)

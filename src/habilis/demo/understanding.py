@@ -9,10 +9,10 @@ from typing import Any
 
 from habilis.demo.families import ALL
 from habilis.demo.form import Form, peel
-from habilis.demo.language import QUOTED, core, squeeze
-from habilis.demo.operations import Operation
-from habilis.demo.reading import SeenFile
-from habilis.demo.world import MARK, Call, CannotAnswerError, Filled, Ref, World
+from habilis.demo.questions.language import QUOTED, core, squeeze
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.prompts import SeenFile
+from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, FilledOperation, Ref, World
 
 LONGEST = 4000
 """Characters of a question that this model tries to understand."""
@@ -50,7 +50,7 @@ class Understood:
     """The calls of a question, in an order in which they can be made, `Ref` where an earlier result goes in; `asked`
     are those whose results answer it."""
 
-    steps: tuple[Call, ...]
+    steps: tuple[DemoCall, ...]
     asked: tuple[int, ...]
     form: Form
 
@@ -80,17 +80,17 @@ def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[
         calls = None
     if not calls:
         return Unclear("the question is not of a kind that it knows")
-    steps: list[Call] = []
+    steps: list[DemoCall] = []
     asked = tuple(_flatten(call, steps) for call in calls)
     return Understood(tuple(steps), asked, form)
 
 
-def all_operations() -> tuple[Operation, ...]:
+def all_operations() -> tuple[DemoOperation, ...]:
     """Every operation of every family."""
     return tuple(operation for family in ALL for operation in family.operations)
 
 
-def _all(text: str, world: World) -> list[Call] | None:
+def _all(text: str, world: World) -> list[DemoCall] | None:
     """The calls of a question, which may be several questions joined by "and what …" or a full stop."""
     problem: CannotAnswerError | None = None
     try:
@@ -119,7 +119,7 @@ def _inherit(part: str, first: str, world: World) -> World:
     return World(world.question, (file,), world.mentions, world.understand)
 
 
-def _one(text: str, world: World) -> Call | None:
+def _one(text: str, world: World) -> DemoCall | None:
     """The call that one question or phrase asks for, by the first family that reads it."""
     phrase = _file_last(core(text))
     problem: CannotAnswerError | None = None
@@ -181,17 +181,17 @@ def _mark_files(text: str, files: Sequence[SeenFile]) -> tuple[str, tuple[str, .
     return re.sub(f"{_SHIELD}([0-9]+){_SHIELD}", lambda match: shielded[int(match[1])], text), tuple(mentions)
 
 
-def _flatten(call: Call, steps: list[Call]) -> int:
+def _flatten(call: DemoCall, steps: list[DemoCall]) -> int:
     """Put `call` behind the calls that it needs; its index. Equal calls are made once."""
     values: dict[str, Any] = {}
     for role, value in call.values.items():
-        if isinstance(value, Call):
+        if isinstance(value, DemoCall):
             values[role] = Ref(_flatten(value, steps))
-        elif isinstance(value, Filled):
-            values[role] = Filled(value.text, tuple(Ref(_flatten(inner, steps)) for inner in value.calls))
+        elif isinstance(value, FilledOperation):
+            values[role] = FilledOperation(value.text, tuple(Ref(_flatten(inner, steps)) for inner in value.calls))
         else:
             values[role] = value
-    step = Call(call.operation, values, call.view)
+    step = DemoCall(call.operation, values, call.view)
     if step not in steps:
         steps.append(step)
     return steps.index(step)

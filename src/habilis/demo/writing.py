@@ -11,9 +11,9 @@ from typing import Any
 from habilis.core.parsing import syntax_tree
 from habilis.demo import MODEL_NAME
 from habilis.demo.executing import SETUP
-from habilis.demo.language import words
-from habilis.demo.operations import Fields, Operation, fields_of, recognise
-from habilis.demo.reading import Seen, all_sections, loads
+from habilis.demo.questions.language import words
+from habilis.demo.questions.operations import DemoOperation, Fields, fields_of, recognise
+from habilis.demo.questions.prompts import Seen, all_sections, loads
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
 
@@ -28,7 +28,7 @@ class Module:
     outputs: tuple[str, ...]
 
     @property
-    def operation(self) -> Operation | None:
+    def operation(self) -> DemoOperation | None:
         return recognise(self.name, self.description, self.inputs, all_operations())
 
 
@@ -57,7 +57,7 @@ def merge(seen: Seen) -> str:
 
 
 def merged(
-    operation: Operation, fields: Fields, modules: Sequence[Module], name: str, aliases: Mapping[str, Any]
+    operation: DemoOperation, fields: Fields, modules: Sequence[Module], name: str, aliases: Mapping[str, Any]
 ) -> str:
     """The merged module as a reply."""
     more = {"aliases": aliases}
@@ -69,7 +69,7 @@ def merged_modules(seen: Seen) -> list[Module]:
     return [module for code in all_sections(seen.text, "tool_code") if (module := read_module(code))]
 
 
-def common_job(modules: Sequence[Module]) -> tuple[Operation, Fields] | None:
+def common_job(modules: Sequence[Module]) -> tuple[DemoOperation, Fields] | None:
     """The one operation that all modules do, with the fields of the first; None when they differ or one is unknown."""
     operations = [module.operation for module in modules]
     first = operations[0] if operations else None
@@ -79,7 +79,7 @@ def common_job(modules: Sequence[Module]) -> tuple[Operation, Fields] | None:
     return (first, fields) if fields else None
 
 
-def aliases_to(operation: Operation, fields: Fields, modules: Sequence[Module]) -> dict[str, Any]:
+def aliases_to(operation: DemoOperation, fields: Fields, modules: Sequence[Module]) -> dict[str, Any]:
     """For each module, how its calls become calls of a tool with `fields`; what keeps its name is not listed."""
     found: dict[str, Any] = {}
     for module in modules:

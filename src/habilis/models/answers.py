@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 from habilis.core.errors import UserError
 from habilis.core.types import JsonSchema
 from habilis.models.calls import misfits
-from habilis.models.references import pointed
-from habilis.models.schemas import MAX_NODES, Checker, SchemaFault, unchecked_patterns
+from habilis.schemas.checking import MAX_NODES, Checker, SchemaFault, unchecked_patterns
+from habilis.schemas.references import pointed
 
 
 class _Answer(BaseModel):

@@ -22,7 +22,7 @@ from pydantic import Field
 from habilis.models.failures import STATUS_OF, BadReply, ServerSaid
 from habilis.models.forms import strict_schema
 from habilis.models.quirks import Quirks, answered
-from habilis.models.repeating import Watch
+from habilis.models.repeating import RepetitionWatch
 from habilis.models.replies import THINKING_BLOCKS, from_body
 
 PATH = "/v1/messages"
@@ -74,7 +74,7 @@ class AnthropicChat(ChatAnthropic):
 
         async def send(sent: Body) -> Any:
             if say is not None:
-                return await self._streamed(sent, options, say, Watch(sent.get("max_tokens")))
+                return await self._streamed(sent, options, say, RepetitionWatch(sent.get("max_tokens")))
             return await self._async_client.post(PATH, cast_to=object, body=sent, options=options)
 
         try:
@@ -105,7 +105,7 @@ class AnthropicChat(ChatAnthropic):
         config = {**(self.options.get("output_config") or {}), **(payload.get("output_config") or {})}
         return payload | self.options | ({"output_config": config} if config else {})
 
-    async def _streamed(self, payload: Body, options: Any, say: Callable[[str], None], watch: Watch) -> Body:
+    async def _streamed(self, payload: Body, options: Any, say: Callable[[str], None], watch: RepetitionWatch) -> Body:
         stream = await self._async_client.post(
             PATH,
             cast_to=object,

@@ -16,11 +16,11 @@ from habilis.core.masker import MASKER
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
 from habilis.models.client import Client
-from habilis.models.exchange import Exchange, RequestRefused
 from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
 from habilis.models.quirks import KnownQuirks
 from habilis.models.repeating import repeats
-from habilis.models.tape import Request, Slot
+from habilis.models.request import Exchange, RequestRefused
+from habilis.models.tape import ModelRequest, Slot
 from habilis.models.tokens import TokenCount
 from habilis.models.usage import Budget, Ledger
 
@@ -185,6 +185,6 @@ def _unreachable(client: Client, role: str, failure: Failure, attempts: int) -> 
     return f"model {client.name}{where}: {failure.text}{tries}; {hint}"
 
 
-def _bytes(request: Request) -> int:
+def _bytes(request: ModelRequest) -> int:
     sent = [request.messages, request.tools, request.schema]
     return len(json.dumps(sent, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass"))

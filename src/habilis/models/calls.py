@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.types import JsonSchema, ToolSpec
 from habilis.models.arguments import ArgumentsUnreadable, kind_of, read_arguments
 from habilis.models.bounds import Cut, cut_of
-from habilis.models.schemas import TooMuch, checker_of
+from habilis.schemas.checking import TooMuch, checker_of
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

@@ -23,10 +23,10 @@ from habilis.demo import MODEL_NAME
 from habilis.models.attempts import Attempts
 from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
-from habilis.models.exchange import Exchange, Listener, RequestRefused, Wire
 from habilis.models.providers import address
 from habilis.models.quirks import PROCESS_QUIRKS
-from habilis.models.tape import AGENTS, Entry, Request, Slot, Tape
+from habilis.models.request import Exchange, Listener, RequestRefused, Wire
+from habilis.models.tape import AGENTS, Entry, ModelRequest, Slot, Tape
 from habilis.models.tokens import TokenCount, TokenCounter
 from habilis.models.usage import Budget, Ledger
 
@@ -159,7 +159,7 @@ class Models:
         naming = Naming.of(tools)
         sent = repair_history(naming.outward(messages))
         parts = tools_part(naming.specs)
-        request = Request(role, purpose, tuple(map(request_part, sent)), tuple(parts), label=label)
+        request = ModelRequest(role, purpose, tuple(map(request_part, sent)), tuple(parts), label=label)
         wire = Wire(tools=[{"type": "function", "function": part} for part in parts])
         exchange = Exchange(request, sent, wire, refusable=about is not None, about=about or "", say=say)
         reply, _ = await self.exchange(request, lambda _: exchange)
@@ -200,7 +200,7 @@ class Models:
 
     # --- one request
 
-    async def exchange(self, request: Request, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]:
+    async def exchange(self, request: ModelRequest, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]:
         """One logical request: the reply, and the mode in which it was asked for. `build` is called only to send it.
 
         Raises `RequestRefused` (its second argument is the mode) when the exchange is refusable and was refused.
@@ -216,11 +216,11 @@ class Models:
             self.tape.release(slot)
             raise
 
-    def bound(self, request: Request) -> Bound:
+    def bound(self, request: ModelRequest) -> Bound:
         """What bounds the reply to `request`."""
         return Bound.of(request.purpose, self._limits, request.role, self._clients.settings(request.role))
 
-    def _replay(self, entry: Entry, request: Request) -> tuple[AIMessage, str]:
+    def _replay(self, entry: Entry, request: ModelRequest) -> tuple[AIMessage, str]:
         from habilis.models.wire import reply_from
 
         if self.tape.replay_only:  # else it counts as paid already
@@ -272,7 +272,7 @@ class Models:
         return _usable(reply_from(kept), client.name, request), exchange.mode  # live and replayed are the same
 
 
-def _usable(reply: AIMessage, model: str, request: Request) -> AIMessage:
+def _usable(reply: AIMessage, model: str, request: ModelRequest) -> AIMessage:
     """`reply`, unless the model or its provider refused to answer, or the time for it ran out."""
     cut = cut_of(reply)
     if cut is not None and cut.why == "time":

@@ -13,11 +13,11 @@ from habilis.config import ModelsSettings, RoleSettings, key
 from habilis.core.errors import ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.demo import MODEL_NAME
-from habilis.models.exchange import Wire
 from habilis.models.providers import address, chat_model, check_extra, connection, is_official, list_models
 from habilis.models.providers import plays_offline as plays_offline
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
-from habilis.models.repeating import Watch
+from habilis.models.repeating import RepetitionWatch
+from habilis.models.request import Wire
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -82,7 +82,7 @@ class Client:
         if say is None:
             return await bound.ainvoke(messages, config={"callbacks": []}, stop=stop)  # type: ignore[no-any-return]
         whole: Any = None
-        watch = Watch(wire.max_tokens)
+        watch = RepetitionWatch(wire.max_tokens)
         async with contextlib.aclosing(bound.astream(messages, config={"callbacks": []}, stop=stop)) as chunks:
             async for chunk in chunks:
                 whole = chunk if whole is None else whole + chunk

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from habilis.models.failures import BadReply
 from habilis.models.quirks import THOUGHTS, Quirks, answered
-from habilis.models.repeating import Watch
+from habilis.models.repeating import RepetitionWatch
 from habilis.models.replies import from_body
 from habilis.models.streaming import streamed
 
@@ -63,7 +63,9 @@ class CompatibleChat(ChatOpenAI):
 
         async def send(sent: dict[str, Any]) -> Any:
             if say is not None:
-                return await streamed(self.root_async_client, path, sent, say, Watch(kwargs.get("max_tokens")))
+                return await streamed(
+                    self.root_async_client, path, sent, say, RepetitionWatch(kwargs.get("max_tokens"))
+                )
             return await self.root_async_client.post(path, cast_to=object, body=sent)
 
         try:

@@ -45,7 +45,7 @@ def before_repetition(text: str) -> str:
     return text[: at + size] if size else text
 
 
-class Watch:
+class RepetitionWatch:
     """Looks at a reply as it comes, and ends one that repeats itself or outgrows `tokens`."""
 
     CHARS_PER_TOKEN = 16

@@ -11,13 +11,13 @@ from typing import Any
 
 from habilis.models.arguments import strict_arguments
 from habilis.models.failures import BadReply
-from habilis.models.repeating import Watch
+from habilis.models.repeating import RepetitionWatch
 from habilis.models.replies import error_said
 
 Body = dict[str, Any]
 
 
-async def streamed(client: Any, path: str, payload: Body, say: Callable[[str], None], watch: Watch) -> Body:
+async def streamed(client: Any, path: str, payload: Body, say: Callable[[str], None], watch: RepetitionWatch) -> Body:
     """The body of the reply to `payload`; `say` is told its text as it comes, and `watch` ends it where it runs on.
 
     Raises `BadReply` for a stream that ends before its end or is none, `ServerSaid` for an error in the middle of it,

@@ -19,11 +19,11 @@ from habilis.core.types import Purpose, Role
 from habilis.models.bounds import USELESS, Cut, cut_of
 from habilis.models.client import Client
 from habilis.models.continuing import GO_ON_JSON, can_go_on, joined
-from habilis.models.exchange import Exchange, RequestRefused, Wire, as_it_is
 from habilis.models.forms import FormProblem, begins_whole, read_form, schema_of, strict_schema, tightened, unfenced
 from habilis.models.history import repair_history
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
-from habilis.models.tape import Request
+from habilis.models.request import Exchange, RequestRefused, Wire, as_it_is
+from habilis.models.tape import ModelRequest
 from habilis.models.wire import request_part
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Exchanger(Protocol):
 
     last_modes: dict[str, str]
 
-    async def exchange(self, request: Request, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]: ...
+    async def exchange(self, request: ModelRequest, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]: ...
     @property
     def max_parts(self) -> int: ...
     def mode_setting(self, role: Role) -> str: ...
@@ -205,10 +205,10 @@ class Conversation:
         self._label = label
         self._schema = schema_of(output)
 
-    def request(self) -> Request:
+    def request(self) -> ModelRequest:
         """What is asked, without the form in which it is asked for."""
         schema = {"name": self._output.__name__, "schema": self._schema}
-        return Request(self.role, self._purpose, tuple(map(request_part, self._messages)), (), schema, self._label)
+        return ModelRequest(self.role, self._purpose, tuple(map(request_part, self._messages)), (), schema, self._label)
 
     def exchange(self, client: Client, mode: Mode, *, refusable: bool) -> Exchange:
         """The request in `mode`."""
@@ -241,7 +241,7 @@ class Conversation:
 
         messages = [*self._messages, AIMessage(so_far), HumanMessage(GO_ON_JSON)]
         label = f"{self._label or self._purpose}, part {part}"
-        request = Request(self.role, self._purpose, tuple(map(request_part, messages)), label=label)
+        request = ModelRequest(self.role, self._purpose, tuple(map(request_part, messages)), label=label)
         return Exchange(request, messages, Wire())
 
     def can_be_tightened(self) -> bool:

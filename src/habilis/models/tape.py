@@ -41,7 +41,7 @@ Key = tuple[str, str]  # role and request digest
 
 
 @dataclass(frozen=True)
-class Request:
+class ModelRequest:
     """One logical request to a model: who is asked, what for (`label`: more closely), what is sent (`models.wire`)."""
 
     role: Role
@@ -77,7 +77,7 @@ class Entry:
 class Slot:
     """The place of one request on the tape: the `n`-th of its key. `entry` is what was recorded there."""
 
-    request: Request
+    request: ModelRequest
     key: str
     n: int
     digests: tuple[str, ...]
@@ -121,7 +121,7 @@ class Tape:
 
     # --- models
 
-    def slot(self, request: Request) -> Slot:
+    def slot(self, request: ModelRequest) -> Slot:
         """Claim the next place of `request`. In a replay, raises `ReplayMismatch` if nothing was recorded there."""
         messages, digests = self._clean.messages(request.messages)
         request = replace(request, messages=messages)
@@ -353,7 +353,7 @@ class Tape:
         self._by_place[((entry.role, entry.key), entry.n)] = len(self._entries)
         self._entries.append(entry)
 
-    def _difference(self, request: Request, digests: tuple[str, ...]) -> str:
+    def _difference(self, request: ModelRequest, digests: tuple[str, ...]) -> str:
         """In one line: which request is not on the tape, and the first of its messages that differs."""
         where = f"replay: model call {self._asked} ({request.role}, {request.told}) was not recorded"
         rest = [entry for index, entry in enumerate(self._entries) if index not in self._taken]

@@ -12,8 +12,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, SystemMessage
 
 from habilis.models.replies import THINKING_BLOCKS
-from habilis.models.transcripts import read_transcript
 from habilis.testing.faults import FaultKind, SeenRequest, content_text
+from habilis.tool_calling.transcripts import read_transcript
 
 Row = dict[str, Any]
 KINDS = {400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error"}

@@ -10,8 +10,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.models.arguments import ArgumentsUnreadable, read_arguments
-from habilis.models.react import CONTINUE
 from habilis.testing.faults import content_text
+from habilis.tool_calling.react import CONTINUE
 
 Answerer = Callable[[list[BaseMessage], list[dict[str, Any]], dict[str, Any] | None], AIMessage]
 _PART = re.compile(

@@ -79,7 +79,7 @@ _THOUSANDS_HINT = re.compile(
 
 
 @dataclass(frozen=True)
-class Reading:
+class NumberReading:
     """One way to read a number: its value, scale words and powers included, and the worth of its last digit shown."""
 
     value: Decimal
@@ -106,7 +106,7 @@ class Number:
 
     start: int
     end: int
-    readings: tuple[Reading, ...]
+    readings: tuple[NumberReading, ...]
     form: Form = "digits"
     pieces: tuple[Decimal, ...] = ()
     sure: bool = True
@@ -123,17 +123,17 @@ def numbers(text: str) -> Iterator[Number]:
     for word in spelled(rest):
         value = Decimal(word.value)
         form: Form = "fraction" if word.over > 1 else "ordinal" if word.ordinal else "word"
-        reading = Reading(EXACT.divide(value, Decimal(word.over)), Decimal(0))
+        reading = NumberReading(EXACT.divide(value, Decimal(word.over)), Decimal(0))
         end, readings = (word.end, (reading,)) if word.ordinal else _with_unit(rest, word.end, [reading])
         yield Number(word.start, end, readings, form, sure=word.sure)
     for word in han_numerals(rest):
-        end, readings = _with_unit(rest, word.end, [Reading(Decimal(word.value), Decimal(0))])
+        end, readings = _with_unit(rest, word.end, [NumberReading(Decimal(word.value), Decimal(0))])
         yield Number(word.start, end, readings, "word", sure=word.sure)
     for word in romans(rest):
-        yield Number(word.start, word.end, (Reading(Decimal(word.value), Decimal(0)),), "roman", sure=word.sure)
+        yield Number(word.start, word.end, (NumberReading(Decimal(word.value), Decimal(0)),), "roman", sure=word.sure)
 
 
-def carried(found: Sequence[Number]) -> Iterator[Reading]:
+def carried(found: Sequence[Number]) -> Iterator[NumberReading]:
     """Numbers of a row in the scale that its first one names: `12.4 million, then 14.1 and 13.9`."""
     scale, end = 0, 0
     for number in sorted(found, key=lambda one: one.start):
@@ -167,7 +167,7 @@ def _number(found: re.Match[str], text: str) -> Number | None:
     if digits and len(digits) > MOST_DIGITS:
         return None
     if decade := _DECADE.match(text, found.start()):
-        return Number(found.start(), decade.end(), (Reading(Decimal(decade[1]), Decimal(10)),), "decade")
+        return Number(found.start(), decade.end(), (NumberReading(Decimal(decade[1]), Decimal(10)),), "decade")
     form: Form = "fraction" if not digits and not found["bare"] else "ordinal" if found["th"] else "digits"
     pairs = _values(found)
     power = int(found["power"][1:]) if found["power"] else int(found["ten"] or 0)
@@ -180,7 +180,7 @@ def _number(found: re.Match[str], text: str) -> Number | None:
     after = found.end()
     if (money == "$" and text[after : after + 1] == "$") or "\\" in found[0]:
         money, after = "", after + (text[after : after + 1] == "$")  # the dollar signs of a formula
-    readings = [Reading(*pair) for pair in pairs]
+    readings = [NumberReading(*pair) for pair in pairs]
     if form == "ordinal":
         return Number(found.start(), after, tuple(readings), form)
     end = after
@@ -238,7 +238,7 @@ def _with_step(text: str) -> tuple[Decimal, Decimal]:
     return Decimal(text if not text.startswith(".") else f"0{text}"), Decimal(1).scaleb(-decimals)
 
 
-def _scaled(text: str, end: int, readings: list[Reading], money: str) -> tuple[int, list[Reading]]:
+def _scaled(text: str, end: int, readings: list[NumberReading], money: str) -> tuple[int, list[NumberReading]]:
     """The readings with the scale word that follows; one letter is a unit, unless money is meant or it stands close."""
     found = _SCALE.match(text, end)
     if found is None:
@@ -259,8 +259,8 @@ def _scaled(text: str, end: int, readings: list[Reading], money: str) -> tuple[i
 
 
 def _with_unit(
-    text: str, end: int, readings: Sequence[Reading], money: str = "", key: str = ""
-) -> tuple[int, tuple[Reading, ...]]:
+    text: str, end: int, readings: Sequence[NumberReading], money: str = "", key: str = ""
+) -> tuple[int, tuple[NumberReading, ...]]:
     """Where the number with its unit ends, and its readings in each unit that this may be."""
     found = _UNITS.match(text, end) if text[end : end + 1] not in _ENDS else None
     if money:
@@ -304,4 +304,4 @@ def _as_one(parts: Sequence[Number]) -> Number:
     for part in parts:
         total = EXACT.add(total, part.readings[0].based(part.readings[0].value))
     step = EXACT.multiply(last.step, last.unit.factor if last.unit else Decimal(1))
-    return Number(parts[0].start, parts[-1].end, (Reading(total, step, Unit(last.kind)),), "duration")
+    return Number(parts[0].start, parts[-1].end, (NumberReading(total, step, Unit(last.kind)),), "duration")

@@ -18,7 +18,7 @@ import pytest
 
 from habilis.config import LocalSettings, ModelsSettings, RoleSettings
 from habilis.core.errors import ModelUnreachable, UserError
-from habilis.models.local.serving import Server, hold, release, serve
+from habilis.models.local.serving import LocalServer, hold, release, serve
 
 from ... import nursery
 from .gguf_files import tiny_model
@@ -34,7 +34,7 @@ def _let_go() -> Iterator[None]:
     release()
 
 
-async def start(folder: Path, name: str = "tiny", said: list[str] | None = None, **settings: float) -> Server:
+async def start(folder: Path, name: str = "tiny", said: list[str] | None = None, **settings: float) -> LocalServer:
     model = tiny_model(folder / f"{name}.gguf") if not (folder / f"{name}.gguf").exists() else folder / f"{name}.gguf"
     tell = said.append if said is not None else lambda text: None
     return await serve(str(model), LocalSettings(**settings), folder, tell, program=STAND_IN)
@@ -47,7 +47,7 @@ def until(true: Callable[[], bool]) -> None:
         threading.Event().wait(0.02)
 
 
-def started(server: Server) -> list[int]:
+def started(server: LocalServer) -> list[int]:
     """The processes that served from the folder of `server`, one after another."""
     return [int(line) for line in (server.log.parent / "starts").read_text(encoding="utf-8").split()]
 

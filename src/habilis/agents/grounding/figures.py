@@ -11,7 +11,7 @@ from habilis.agents.grounding.known import Amounts, Known, squeezed
 from habilis.agents.grounding.listed import counts
 from habilis.agents.grounding.wording import DECREASE, HEDGE
 from habilis.values.moments import Day, Moment
-from habilis.values.numbers import EXACT, Number, Reading, scales_named
+from habilis.values.numbers import EXACT, Number, NumberReading, scales_named
 from habilis.values.scanning import Mark
 
 _HALF = Decimal("0.5")
@@ -99,7 +99,7 @@ class Figures:
         parts = re.findall(r"\d+", self.text[number.start : number.end])
         return len(parts) == 2 and all(self.known.raw.between(Decimal(part), Decimal(part)) for part in parts)
 
-    def _reading(self, reading: Reading, number: Number) -> str:
+    def _reading(self, reading: NumberReading, number: Number) -> str:
         slack = self._slack(reading, number)
         rule = self._within(reading, slack)
         if not rule and reading.value < 0 and self._known_decrease:
@@ -110,7 +110,7 @@ class Figures:
             rule = self._as_fraction(reading)
         return rule or self._counted(reading, number)
 
-    def _slack(self, reading: Reading, number: Number) -> Decimal:
+    def _slack(self, reading: NumberReading, number: Number) -> Decimal:
         """How far a known value may lie from the one said, which is rounded at the digits that it shows."""
         before = self.text[max(0, number.start - 24) : number.start]
         if not HEDGE.search(before):
@@ -119,7 +119,7 @@ class Figures:
         several = len(EXACT.normalize(reading.value).as_tuple().digits) > 1
         return place if several else EXACT.multiply(place, _HALF)
 
-    def _within(self, reading: Reading, slack: Decimal) -> str:
+    def _within(self, reading: NumberReading, slack: Decimal) -> str:
         """The rule by which a known value lies within `slack` of `reading`."""
         same = self.known.based.get(reading.kind) if reading.kind else self.known.raw
         if same and (rule := _rounded(same, reading, slack)):
@@ -137,13 +137,13 @@ class Figures:
             return "percent"
         return self._other_unit(reading, slack) or self._scaled(bare, slack)
 
-    def _is_in_another_unit(self, reading: Reading) -> bool:
+    def _is_in_another_unit(self, reading: NumberReading) -> bool:
         """Whether the sources name units of that kind, and the one that is said is none of them: `length_km = 1233`
         is not 1233 m."""
         named = self.known.units(reading.kind)
         return bool(named) and reading.unit not in named
 
-    def _as_asked(self, reading: Reading, slack: Decimal) -> str:
+    def _as_asked(self, reading: NumberReading, slack: Decimal) -> str:
         """A number alone, in a unit that the question asks for, where a quantity of that kind is known."""
         for unit in self.known.asked_units:
             same = self.known.based.get(unit.kind)
@@ -151,7 +151,7 @@ class Figures:
                 return "unit"
         return ""
 
-    def _other_unit(self, reading: Reading, slack: Decimal) -> str:
+    def _other_unit(self, reading: NumberReading, slack: Decimal) -> str:
         """Known numbers without a unit, where the sources name another unit of that kind: `distance_m = 42000`."""
         for unit in self.known.units(reading.kind) - {reading.unit}:
             low, high = (
@@ -162,23 +162,23 @@ class Figures:
                 return "unit"
         return ""
 
-    def _scaled(self, reading: Reading, slack: Decimal) -> str:
+    def _scaled(self, reading: NumberReading, slack: Decimal) -> str:
         """Known numbers of a table that says in which scale it is: `in thousands`."""
         for scale in self.known.scales:
-            scaled = Reading(EXACT.divide(reading.value, scale), reading.step)
+            scaled = NumberReading(EXACT.divide(reading.value, scale), reading.step)
             if _rounded(self.known.bare, scaled, EXACT.divide(slack, scale)):
                 return "scale"
         return ""
 
-    def _in_own_scale(self, reading: Reading, slack: Decimal) -> str:
+    def _in_own_scale(self, reading: NumberReading, slack: Decimal) -> str:
         """A number of a table whose head, in the answer, says in which scale it is."""
         for scale in self._own_scales:
-            scaled = Reading(EXACT.multiply(reading.value, scale), reading.step)
+            scaled = NumberReading(EXACT.multiply(reading.value, scale), reading.step)
             if _rounded(self.known.raw, scaled, EXACT.multiply(slack, scale)):
                 return "scale"
         return ""
 
-    def _as_fraction(self, reading: Reading) -> str:
+    def _as_fraction(self, reading: NumberReading) -> str:
         """A known decimal that is the fraction, rounded: 0.67 for two thirds; also as a percentage."""
         for known in self.known.readings:
             if known.kind not in ("", "percent") or not Decimal(0) < known.step:
@@ -189,7 +189,7 @@ class Figures:
                 return "fraction"
         return ""
 
-    def _counted(self, reading: Reading, number: Number) -> str:
+    def _counted(self, reading: NumberReading, number: Number) -> str:
         value = reading.value
         if reading.kind or number.form == "fraction" or not 0 <= value < 10**6 or value != int(value):
             return ""
@@ -279,7 +279,7 @@ def _last_place(value: Decimal) -> Decimal:
     return Decimal(1).scaleb(exponent) if isinstance(exponent, int) else Decimal(0)
 
 
-def _rounded(amounts: Amounts, reading: Reading, slack: Decimal) -> str:
+def _rounded(amounts: Amounts, reading: NumberReading, slack: Decimal) -> str:
     """Whether one of `amounts`, in the base unit of the reading, is its value, or is it when rounded."""
     exact = reading.based(reading.value)
     if amounts.between(*_loosened(exact, exact)):

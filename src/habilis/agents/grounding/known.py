@@ -13,7 +13,7 @@ from functools import cached_property
 from habilis.agents.grounding.listed import counts
 from habilis.agents.grounding.wording import language
 from habilis.values.moments import WEEKDAYS, Clock, Day
-from habilis.values.numbers import EXACT, Number, Reading, carried, scales_named
+from habilis.values.numbers import EXACT, Number, NumberReading, carried, scales_named
 from habilis.values.plain import plain
 from habilis.values.scanning import Values, scan
 from habilis.values.units import Unit, units_of
@@ -116,15 +116,15 @@ class Known:
         return len(self._text) > READ
 
     @cached_property
-    def readings(self) -> list[Reading]:
+    def readings(self) -> list[NumberReading]:
         """Every reading of every number that stands there."""
         found = [reading for number in self.values.numbers for reading in number.readings]
         found += carried(self.values.numbers)
-        found += [Reading(piece, Decimal(1)) for number in self.values.numbers for piece in number.pieces]
-        found += [Reading(Decimal(year), Decimal(1)) for year in self.years]
-        found += [Reading(Decimal(c.hour), Decimal(1)) for c in self.clocks if not c.minute]
+        found += [NumberReading(piece, Decimal(1)) for number in self.values.numbers for piece in number.pieces]
+        found += [NumberReading(Decimal(year), Decimal(1)) for year in self.years]
+        found += [NumberReading(Decimal(c.hour), Decimal(1)) for c in self.clocks if not c.minute]
         marks = " ".join(mark.text for mark in self.values.marks)
-        found += [Reading(Decimal(digits), Decimal(1)) for digits in re.findall(r"\d{1,9}", plain(marks).text)]
+        found += [NumberReading(Decimal(digits), Decimal(1)) for digits in re.findall(r"\d{1,9}", plain(marks).text)]
         return found
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habilis.demo.families.arithmetic import Arithmetic
-from habilis.demo.families.asked import Asked
+from habilis.demo.families.asked import AskedPatterns
 from habilis.demo.families.codes import Codes
 from habilis.demo.families.dates import Dates
 from habilis.demo.families.documents import Documents
@@ -15,21 +15,21 @@ from habilis.demo.families.rates import Rates
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
 from habilis.demo.families.units import Units
-from habilis.demo.world import Family
+from habilis.demo.questions.world import Family
 
 ALL: tuple[Family, ...] = (
     Dates("dates"),
     Units("units"),
     Codes("codes"),
     Numerals("numerals"),
-    Asked("distances"),
+    AskedPatterns("distances"),
     Lists("lists"),
-    Asked("integers"),
+    AskedPatterns("integers"),
     Arithmetic(),
     Rates(),
     Patterns("patterns"),
     Logs("logs"),
-    Asked("pages"),
+    AskedPatterns("pages"),
     Texts("texts"),
     Documents("documents"),
     Tables("tables"),

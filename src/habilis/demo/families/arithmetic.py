@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field
 
 from habilis.core.parsing import expression_tree
-from habilis.demo.declared import operations_of, read_family
-from habilis.demo.language import DATE, NUMBER
-from habilis.demo.world import Call, Filled, World
+from habilis.demo.questions.declared import operations_of, read_family
+from habilis.demo.questions.language import DATE, NUMBER
+from habilis.demo.questions.world import DemoCall, FilledOperation, World
 
 (EXPRESSION,) = operations_of(read_family("arithmetic"))
 
@@ -60,7 +60,7 @@ class _Writing:
     """An expression as it is put together. `closing` counts functions whose operand comes next."""
 
     pieces: list[str] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
+    calls: list[DemoCall] = field(default_factory=list)
     functions: int = 0
     operators: int = 0
 
@@ -74,7 +74,7 @@ class Arithmetic:
 
     operations = (EXPRESSION,)
 
-    def read(self, phrase: str, world: World) -> Call | None:
+    def read(self, phrase: str, world: World) -> DemoCall | None:
         text = phrase.strip()
         if re.search(DATE, text, re.IGNORECASE):
             return None
@@ -89,8 +89,10 @@ class Arithmetic:
         expression = " ".join(writing.pieces)
         if not _valid(expression, len(writing.calls)):
             return None
-        value: str | Filled = Filled(expression, tuple(writing.calls)) if writing.calls else expression
-        return Call(EXPRESSION, {"expression": value})
+        value: str | FilledOperation = (
+            FilledOperation(expression, tuple(writing.calls)) if writing.calls else expression
+        )
+        return DemoCall(EXPRESSION, {"expression": value})
 
 
 def _write(text: str, world: World) -> _Writing | None:
@@ -121,7 +123,7 @@ def _write(text: str, world: World) -> _Writing | None:
         value = world.amount(phrase[0]) if phrase and not after_operand and phrase[0] != text else None
         if phrase is None or value is None:
             return None
-        if isinstance(value, Call):
+        if isinstance(value, DemoCall):
             writing.calls.append(value)
             writing.operand(f"{{{len(writing.calls) - 1}}}")
         else:

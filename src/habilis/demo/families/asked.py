@@ -1,4 +1,5 @@
-"""`Asked`: a family of questions whose tools declare how they are asked for, in the file that bears its name."""
+"""`AskedPatterns`: a family of questions whose tools declare how they are asked for, in the file that bears its
+name."""
 
 from __future__ import annotations
 
@@ -8,11 +9,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
-from habilis.demo.declared import operations_of, read_family
-from habilis.demo.language import numbers
-from habilis.demo.operations import Operation, Slot
-from habilis.demo.reading import SeenFile
-from habilis.demo.world import MARK, Call, CannotAnswerError, World, without_file
+from habilis.demo.questions.declared import operations_of, read_family
+from habilis.demo.questions.language import numbers
+from habilis.demo.questions.operations import DemoOperation, OperationSlot
+from habilis.demo.questions.prompts import SeenFile
+from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, without_file
 
 Match = re.Match[str]
 Values = dict[str, Any]
@@ -24,7 +25,7 @@ _COUNTS = (
 )
 
 
-class Asked:
+class AskedPatterns:
     """Asks each pattern of each tool, in order; the first that fits wholly and whose values are all there counts."""
 
     words: ClassVar[Mapping[str, str]] = {}
@@ -38,11 +39,11 @@ class Asked:
         self.operations = operations_of(file, self.words)
         self.reads = all(one.effects == "reads" for one in self.operations)
 
-    def read(self, phrase: str, world: World) -> Call | None:
+    def read(self, phrase: str, world: World) -> DemoCall | None:
         at_hand = MARK in phrase or any(file.named.lower().endswith(self.endings) for file in world.files)
         return self.asked(phrase, world) if at_hand or not self.needs_file else None
 
-    def asked(self, phrase: str, world: World, file: SeenFile | None = None) -> Call | None:
+    def asked(self, phrase: str, world: World, file: SeenFile | None = None) -> DemoCall | None:
         """The call that `phrase` asks for; `file` is the one that it is about, where that is known already.
 
         Raises `CannotAnswerError` with what the first pattern that fits lacks, if no other has all.
@@ -59,7 +60,7 @@ class Asked:
                     problem = problem or error
                     continue
                 if values is not None:
-                    return self.call(Call(operation, values, view), match)
+                    return self.call(DemoCall(operation, values, view), match)
         if problem:
             raise problem
         return None
@@ -69,7 +70,7 @@ class Asked:
         return counted(without_file(phrase)) if self.reads else phrase
 
     def about(
-        self, operation: Operation, match: Match, phrase: str, world: World, file: SeenFile | None
+        self, operation: DemoOperation, match: Match, phrase: str, world: World, file: SeenFile | None
     ) -> Values | None:
         """The values of a call, with the path of the file where it takes one."""
         if not any(slot.role == "path" for slot in operation.inputs):
@@ -80,7 +81,7 @@ class Asked:
         values = self.values(operation, match, replace(world, files=(taken[1],)))
         return None if values is None else {"path": taken[1].named, **values}
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         """What the groups of `match` say, by role but for the path; None where one of them cannot be meant. A call
         that takes a path has its file as the only one of `world`."""
         said = {**operation.default, **{role: text for role, text in match.groupdict().items() if text}}
@@ -88,7 +89,7 @@ class Asked:
         values = {slot.role: value_of(slot, said.get(slot.role), world) for slot in slots}
         return None if None in values.values() else values
 
-    def call(self, call: Call, match: Match) -> Call:
+    def call(self, call: DemoCall, match: Match) -> DemoCall:
         """The call that answers: `call`, or one that starts from it."""
         return call
 
@@ -106,7 +107,7 @@ def counted(text: str) -> str:
     return text
 
 
-def value_of(slot: Slot, text: str | None, world: World) -> Any:
+def value_of(slot: OperationSlot, text: str | None, world: World) -> Any:
     """What `text` says for a parameter, maybe by a call of its own; None where it says nothing that fits."""
     if text is None or slot.type == "string":
         return text[1:-1] if text and text[0] == text[-1] and text[0] in "\"'`" else text

@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from habilis.demo.families.asked import Asked, Match, Values, value_of
-from habilis.demo.operations import Operation
-from habilis.demo.world import MARK, World
+from habilis.demo.families.asked import AskedPatterns, Match, Values, value_of
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import MARK, World
 
 _NO_VALUE = r"it|this|that|them|these|those|text|string|word|phrase|message|sentence|bytes|code|file|content|contents"
 """Words that mean something else than themselves, unless they are quoted."""
 
 
-class Codes(Asked):
+class Codes(AskedPatterns):
     """Family of encodings and hashes. What is to be encoded stands in the question, quoted or as one word."""
 
     words: ClassVar = {"FILE": rf"(?P<file>{MARK}[0-9]+)"}
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         said = match.groupdict()
         if said.get("file"):
             return {}

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from habilis.demo.language import NUMBER, number
-from habilis.demo.reading import SeenFile
-from habilis.demo.world import MARK, CannotAnswerError, columns, named_like
+from habilis.demo.questions.language import NUMBER, number
+from habilis.demo.questions.prompts import SeenFile
+from habilis.demo.questions.world import MARK, CannotAnswerError, columns, named_like
 
 _COMPARISONS: tuple[tuple[str, str], ...] = (
     (r"(?:is |are |was )?(?:not|isn't|other than|!=|<>)(?: equal to)?", "not_equals"),

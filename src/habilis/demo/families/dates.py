@@ -6,18 +6,18 @@ import re
 from typing import ClassVar
 
 from habilis.demo.families.arithmetic import EXPRESSION
-from habilis.demo.families.asked import Asked, Match, Values, pattern_of
-from habilis.demo.language import DATE, date, whole
-from habilis.demo.operations import Operation
-from habilis.demo.world import Call, Filled, World
+from habilis.demo.families.asked import AskedPatterns, Match, Values, pattern_of
+from habilis.demo.questions.language import DATE, date, whole
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import DemoCall, FilledOperation, World
 
 
-class Dates(Asked):
+class Dates(AskedPatterns):
     """Family of dates with a year. Words such as "today" are not understood: this model has no clock."""
 
     words: ClassVar = {"DATE": rf"(?P<date>{DATE})"}
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         if operation.key == "add_to_date":
             return _moved(match)
         if operation.key == "leap_year":
@@ -27,19 +27,19 @@ class Dates(Asked):
             found.sort(key=str)  # between two dates it is never less than no days
         return None if None in found else dict(zip([slot.role for slot in operation.inputs], found, strict=True))
 
-    def call(self, call: Call, match: Match) -> Call:
+    def call(self, call: DemoCall, match: Match) -> DemoCall:
         if call.operation.key == "days_between" and (match["unit"] or "").lower() == "weeks":
-            return Call(EXPRESSION, {"expression": Filled("{0} / 7", (call,))})
+            return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} / 7", (call,))})
         return call
 
-    def _date(self, text: str, world: World) -> str | Call | None:
+    def _date(self, text: str, world: World) -> str | DemoCall | None:
         """A date as written, or the call that finds it: "100 days after 1 May 2024"."""
         if found := date(text):
             return found
         text = re.sub(r"^(?:the )?(?:date|day) ", "", text, flags=re.I)
         add = next(one for one in self.operations if one.key == "add_to_date")
         moves = (pattern_of(form).fullmatch(text) for _, form in add.asked)
-        return next((Call(add, values) for move in moves if move and (values := _moved(move))), None)
+        return next((DemoCall(add, values) for move in moves if move and (values := _moved(move))), None)
 
 
 def _moved(match: Match) -> Values | None:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.asked import Asked, Match, Values
-from habilis.demo.operations import Operation
-from habilis.demo.world import World
+from habilis.demo.families.asked import AskedPatterns, Match, Values
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import World
 
 
-class Documents(Asked):
+class Documents(AskedPatterns):
     """Family of questions about one JSON document. A document is told by its ending."""
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         found = super().values(operation, match, world)
         if found and "keys" in found:
             last = match.groupdict().get("last")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.asked import Asked
-from habilis.demo.world import Call, World
+from habilis.demo.families.asked import AskedPatterns
+from habilis.demo.questions.world import DemoCall, World
 
 _GIVEN = re.compile(
     r"(?:given|for|with|of|from|in|take|consider)?(?: (?:the|these|this|following))*"
@@ -16,9 +16,9 @@ _GIVEN = re.compile(
 )
 
 
-class Lists(Asked):
+class Lists(AskedPatterns):
     """Family of statistics of listed numbers; at least two numbers, and nothing else, must be listed."""
 
-    def read(self, phrase: str, world: World) -> Call | None:
+    def read(self, phrase: str, world: World) -> DemoCall | None:
         given = _GIVEN.fullmatch(phrase)
         return self.asked(f"{given['asked']} of {given['list']}" if given else phrase, world)

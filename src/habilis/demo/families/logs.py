@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.asked import Asked, Match, Values
-from habilis.demo.operations import Operation
-from habilis.demo.world import World
+from habilis.demo.families.asked import AskedPatterns, Match, Values
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import World
 
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
 
 
-class Logs(Asked):
+class Logs(AskedPatterns):
     """Family of log files."""
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         said = match.groupdict()
         if said.get("level"):
             return {"level": said["level"].upper()}

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.asked import Asked, Match, Values
-from habilis.demo.language import whole
-from habilis.demo.operations import Operation
-from habilis.demo.world import CannotAnswerError, World
+from habilis.demo.families.asked import AskedPatterns, Match, Values
+from habilis.demo.questions.language import whole
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import CannotAnswerError, World
 
 _BASES = {"binary": 2, "ternary": 3, "octal": 8, "decimal": 10, "hexadecimal": 16, "hex": 16}
 _PREFIXES = {"0b": 2, "0o": 8, "0x": 16}
 
 
-class Numerals(Asked):
+class Numerals(AskedPatterns):
     """Family of Roman numerals and number bases."""
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         if operation.key == "convert_base":
             return _in_base(match["digits"].lower(), match.groupdict().get("source"), _base(match["target"]))
         if operation.key == "from_roman":

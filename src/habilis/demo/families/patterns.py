@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from habilis.demo.families.asked import Asked, Match, Values
-from habilis.demo.operations import Operation
-from habilis.demo.world import CannotAnswerError, World
+from habilis.demo.families.asked import AskedPatterns, Match, Values
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import CannotAnswerError, World
 
 KNOWN: dict[str, str] = {
     r"e-?mails?(?: addresses)?": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",
@@ -23,12 +23,12 @@ KNOWN: dict[str, str] = {
 """What a question may name instead of a pattern, and the pattern that finds it."""
 
 
-class Patterns(Asked):
+class Patterns(AskedPatterns):
     """Family of regular expressions over one file, of any ending."""
 
     words: ClassVar = {"NAMED": rf"(?P<named>{'|'.join(KNOWN)})"}
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         if named := match.groupdict().get("named"):
             return {"pattern": next(pattern for name, pattern in KNOWN.items() if re.fullmatch(name, named, re.I))}
         pattern = match["literal"][1:-1]

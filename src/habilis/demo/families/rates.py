@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from habilis.demo.declared import operations_of, read_family
-from habilis.demo.language import NUMBER, core, number
-from habilis.demo.world import Call, World
+from habilis.demo.questions.declared import operations_of, read_family
+from habilis.demo.questions.language import NUMBER, core, number
+from habilis.demo.questions.world import DemoCall, World
 
 _MONEY = {
     "$": "dollar", "usd": "dollar", "us dollar": "dollar", "buck": "dollar", "€": "euro", "eur": "euro", "£": "pound",
@@ -53,7 +53,7 @@ class Rates:
 
     operations = operations_of(read_family("rates"))
 
-    def read(self, phrase: str, world: World) -> Call | None:
+    def read(self, phrase: str, world: World) -> DemoCall | None:
         for rate_text, ask in _divided(phrase):
             rate = _rate(rate_text)
             amount = _asked(ask, rate) if rate else None
@@ -65,7 +65,9 @@ class Rates:
             if amount.unit == value.unit and base.unit != value.unit:
                 base, value = value, base
             if amount.unit == base.unit and base.amount:
-                return Call(self.operations[0], {"amount": amount.amount, "per": base.amount, "gives": value.amount})
+                return DemoCall(
+                    self.operations[0], {"amount": amount.amount, "per": base.amount, "gives": value.amount}
+                )
         return None
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import ClassVar
 
-from habilis.demo.families.asked import Asked, Match, Values
+from habilis.demo.families.asked import AskedPatterns, Match, Values
 from habilis.demo.families.conditions import ROWS, THINGS, condition, known_column
-from habilis.demo.operations import Operation
-from habilis.demo.reading import SeenFile
-from habilis.demo.world import MARK, Call, CannotAnswerError, World, is_table
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.prompts import SeenFile
+from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
 _STATISTIC = (
     "average|mean|typical|arithmetic mean|sum|total|combined|overall|sum total|grand total|median|middle|minimum|min"
@@ -21,12 +21,12 @@ _OF_TABLES = re.compile(
 )
 
 
-class Tables(Asked):
+class Tables(AskedPatterns):
     """Family of questions about one table. A column must be in the header, where the prompt shows the header."""
 
     words: ClassVar = {"ROWS": ROWS, "THINGS": THINGS}
 
-    def read(self, phrase: str, world: World) -> Call | None:
+    def read(self, phrase: str, world: World) -> DemoCall | None:
         if not world.files and MARK not in phrase and not re.search(r"\b(?:rows?|columns?)\b", phrase, re.I):
             return None  # no table anywhere: "the largest prime" is another's question
         try:
@@ -40,7 +40,7 @@ class Tables(Asked):
     def plain(self, phrase: str) -> str:
         return re.sub(r"^(?:add|sum) up\b|^sum(?= (?:the|all)\b)", "sum of", super().plain(phrase), flags=re.I)
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         said, file = match.groupdict(), world.files[0]
         if said.get("rest"):
             return _of_some_rows(operation, said["rest"], file)
@@ -50,7 +50,7 @@ class Tables(Asked):
         return None if None in found.values() else found
 
 
-def _of_some_rows(operation: Operation, rest: str, file: SeenFile) -> Values | None:
+def _of_some_rows(operation: DemoOperation, rest: str, file: SeenFile) -> Values | None:
     """`rest` as a condition, and as a column before it where the operation takes one: divided at one of its spaces."""
     if operation.key == "count_rows_where":
         return condition(re.sub(r"^(?:have|has|had|are|is)\b(?: an?| the)?", "where", rest, flags=re.I), file)

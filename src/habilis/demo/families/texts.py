@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from habilis.demo.families.asked import Asked, Match, Values
-from habilis.demo.language import whole
-from habilis.demo.operations import Operation
-from habilis.demo.world import World
+from habilis.demo.families.asked import AskedPatterns, Match, Values
+from habilis.demo.questions.language import whole
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import World
 
 MOST_LISTED = 1000
 
 
-class Texts(Asked):
+class Texts(AskedPatterns):
     """Family of questions about the text of one file, of any ending."""
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         if operation.key != "top_words":
             return super().values(operation, match, world)
         said = match.groupdict().get("n")

@@ -6,17 +6,17 @@ import re
 from dataclasses import replace
 from typing import ClassVar
 
-from habilis.demo.declared import read_family
-from habilis.demo.families.asked import Asked, Match, Values, value_of
-from habilis.demo.operations import Operation
-from habilis.demo.world import CannotAnswerError, World
+from habilis.demo.families.asked import AskedPatterns, Match, Values, value_of
+from habilis.demo.questions.declared import read_family
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.world import CannotAnswerError, World
 
 _TABLE = [line.split(" ", 3) for line in read_family("units")["table"]["lines"].split("\n") if line]
 MEASURES = {spelling: measure for measure, *_, names in _TABLE for spelling in names.split("|")}
 """What each unit measures, by its spellings."""
 
 
-class Units(Asked):
+class Units(AskedPatterns):
     """Family of conversions between units of one kind; the amount may be what another tool finds."""
 
     words: ClassVar = {"UNIT": "|".join(re.escape(spelling) for spelling in sorted(MEASURES, key=len, reverse=True))}
@@ -29,7 +29,7 @@ class Units(Asked):
             replace(one, fill={"spellings": spellings, "symbols": symbols}) for one in self.operations
         )
 
-    def values(self, operation: Operation, match: Match, world: World) -> Values | None:
+    def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         text = re.sub("^the ", "", match["amount"].strip(), flags=re.I)
         amount = 1 if text.lower() in ("a", "an") else value_of(operation.inputs[0], text, world)
         source, target = match["source"].lower(), match["target"].lower()

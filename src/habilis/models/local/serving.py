@@ -36,7 +36,7 @@ PATIENCE_S = 5.0
 
 
 @dataclass(frozen=True)
-class Server:
+class LocalServer:
     """A server that answers those who have its key. `name` is its model's, `log` what it writes."""
 
     url: str
@@ -98,7 +98,7 @@ async def serve(
     say: Callable[[str], None],
     *,
     program: Sequence[str] = PROGRAM,
-) -> Server:
+) -> LocalServer:
     """A server of `model`, started if none is there; `say` is told when that begins. Notes are kept below `folder`.
 
     Raises `UserError` for a model that cannot be served here, and `ModelUnreachable` for a server that does not start.
@@ -144,7 +144,7 @@ atexit.register(release)
 
 async def _start(
     lease: _Lease, path: Path, name: str, settings: LocalSettings, say: Callable[[str], None], program: Sequence[str]
-) -> Server:
+) -> LocalServer:
     """Start a server and wait until it answers."""
     head = looked_at(path)
     check_memory(path, head, settings)
@@ -186,7 +186,7 @@ def _child(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
         )
 
 
-async def _answering(lease: _Lease, process: subprocess.Popen[bytes], name: str, limit_s: float) -> Server:
+async def _answering(lease: _Lease, process: subprocess.Popen[bytes], name: str, limit_s: float) -> LocalServer:
     log = lease.folder / "server.log"
     end = time.monotonic() + limit_s
     while time.monotonic() < end:
@@ -212,7 +212,7 @@ def _last_words(log: Path) -> str:
     return (errors[:1] or lines[-1:] or ["it said nothing"])[0][:300]
 
 
-async def _listening(folder: Path, name: str) -> Server | None:
+async def _listening(folder: Path, name: str) -> LocalServer | None:
     """The server that is noted in `folder`, if it answers and serves the model `name`."""
     try:
         note = json.loads((folder / "server.json").read_text(encoding="utf-8"))
@@ -231,7 +231,7 @@ async def _listening(folder: Path, name: str) -> Server | None:
         return None
     if b" 200 " not in said.split(b"\r\n", 1)[0] or name.encode() not in said:
         return None
-    return Server(f"http://127.0.0.1:{port}/v1", name, folder / "server.log", key)
+    return LocalServer(f"http://127.0.0.1:{port}/v1", name, folder / "server.log", key)
 
 
 class _starting:

@@ -1,0 +1,41 @@
+"""`habilis library VERB`: a library looked at, proved and changed by hand. What it does is `curation/manual/`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+LOOKING = ("list", "show", "search", "history", "diff", "stats", "doctor")
+PROVING = ("check", "test", "dedupe")
+CHANGING = ("merge", "promote", "retire", "quarantine", "revive", "pin", "unpin", "rollback")
+PRUNING = ("prune",)
+VERBS = (*LOOKING, *PROVING, *CHANGING, *PRUNING)
+
+
+def run(args: Namespace) -> int:
+    """Do what `args.verb` says; returns the exit code. Raises `UserError` for bad usage."""
+    found: dict[str, Callable[[Namespace], int]]
+    if args.verb in LOOKING:  # a shell waits for `list` at every key: what runs and changes tools is not even imported
+        from habilis.cli.curating import looking
+
+        found = {
+            "list": looking.list_,
+            "show": looking.show,
+            "search": looking.search,
+            "history": looking.history,
+            "diff": looking.diff,
+            "stats": looking.stats,
+            "doctor": looking.doctor,
+        }
+    elif args.verb in PROVING:
+        from habilis.cli.curating import proving
+
+        found = {"check": proving.check, "test": proving.test, "dedupe": proving.dedupe}
+    else:
+        from habilis.cli.curating import changing
+
+        found = {"prune": changing.prune, **dict.fromkeys(CHANGING, changing.change)}
+    return found[args.verb](args)

@@ -1,0 +1,1 @@
+"""From the tools of many tasks to one library that only gets better."""

@@ -1,0 +1,51 @@
+"""How far each step of a run has come, so that a run killed anywhere goes on behind what it has finished.
+
+One JSON line per point of a step, `{step, point, payload}`, on the disk before anything builds on it. A torn last line,
+left by a kill, counts as never written.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+from habilis.core.errors import UserError
+from habilis.curation.ledger.reports import Point
+from habilis.rundir import append_line, plain_json
+from habilis.rundir.plain import lines_of
+
+
+class Journal:
+    """The journal of one run, in the file `path`, which need not exist. One process at a time writes it.
+
+    Raises `UserError` for a file that is damaged before its end.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._entries: dict[tuple[int, str], dict[str, Any]] = {}
+        self._load()
+
+    def entry(self, step: int, point: Point) -> dict[str, Any] | None:
+        """What was written of a point, the newest if it was written again; None while the step has not reached it."""
+        return self._entries.get((step, point))
+
+    def write(self, step: int, point: Point, payload: dict[str, Any]) -> None:
+        """Write a point down (`payload` is JSON-plain). It is on the disk when this returns. Raises OSError."""
+        line = json.dumps({"step": step, "point": point, "payload": payload}, ensure_ascii=True, separators=(",", ":"))
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        append_line(self.path, f"{line}\n".encode("ascii"))
+        self._entries[step, point] = json.loads(line)["payload"]
+
+    def _load(self) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            for number, raw in enumerate(lines_of(self.path), 1):
+                if not raw.endswith(b"\n"):
+                    return  # torn: the last one
+                try:
+                    row = plain_json(raw)
+                    self._entries[row["step"], row["point"]] = row["payload"]
+                except (ValueError, KeyError, TypeError):
+                    raise UserError(f"{self.path} is damaged at line {number}; the run cannot go on from it") from None

@@ -1,0 +1,158 @@
+"""Which tools may do the same: near in words, alike in signature, equal in what they give. A proposal, never a merge.
+
+Outputs that are equal support a proposal and one that differs ends it; neither is a proof. Merging is left to `merge`
+and its gate.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from habilis.contract.aliases import Alias, alias_between, kinds
+from habilis.core.errors import UserError
+from habilis.core.types import Frozen
+from habilis.curation.manual.change import unknown
+from habilis.curation.manual.gates import Gates, gates
+from habilis.curation.merging.trials import compare
+from habilis.library import Library, Tool
+from habilis.library.catalogue import Catalogue
+from habilis.synthesis.gate import Predecessor
+
+if TYPE_CHECKING:
+    from habilis.config import Settings
+    from habilis.runtime.host import ToolHost
+
+NEIGHBOURS = 5
+"""Near neighbours of one tool that are looked at."""
+LEAST_ALIKE = 0.25
+"""Share of a tool's own words, weighted, that another must have to be a neighbour at all."""
+ENOUGH = 5
+"""Equal outputs that make a proposal."""
+MAX_RECORDS = 20
+GENERATED = 12
+
+
+class Proposal(Frozen):
+    """Two tools and what speaks for them being one. `verdict`: `same` (enough equal outputs, none that differs),
+    `differ`, `unclear` (too little could be compared), `untried`. `same` counts equal outputs, on recorded and on
+    generated inputs; `against` is the first that differs; `why` says why nothing was tried."""
+
+    tools: tuple[str, str]
+    alike: float
+    verdict: Literal["same", "differ", "unclear", "untried"] = "untried"
+    recorded: int = 0
+    generated: int = 0
+    against: str = ""
+    why: str = ""
+
+    @property
+    def same(self) -> int:
+        return self.recorded + self.generated
+
+
+async def duplicates(
+    library: Library,
+    settings: Settings,
+    *,
+    names: Sequence[str] = (),
+    limit: int = 20,
+    host: ToolHost | None = None,
+    told: Callable[[Proposal], None] = lambda one: None,
+) -> tuple[list[Proposal], int]:
+    """The `limit` likeliest pairs (each with one of `names`, where any are given), tried; and how many were not.
+
+    Raises `UserError` for a name that no tool has.
+    """
+    pairs = candidates(library, names)
+    folder = tempfile.mkdtemp(prefix="habilis-tend-")
+    found = []
+    try:
+        async with gates(library, Path(folder) / "bench", settings, host) as tried:
+            for number, (one, other, alike) in enumerate(pairs[:limit]):
+                place = tried.staging.parent / f"{number}"
+                found.append(await _tried(tried, one, other, alike, place))
+                shutil.rmtree(place, ignore_errors=True)
+                told(found[-1])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    order = ("same", "unclear", "untried", "differ")
+    found.sort(key=lambda pair: (order.index(pair.verdict), -pair.same, -pair.alike, pair.tools))
+    return found, max(0, len(pairs) - limit)
+
+
+def candidates(library: Library, names: Sequence[str] = ()) -> list[tuple[Tool, Tool, float]]:
+    """Pairs of near neighbours of one signature, the likeliest first."""
+    catalogue = Catalogue.of(library.path)
+    index = catalogue.index()
+    for name in names:
+        if name not in catalogue.tools or catalogue.tools[name].problem:
+            raise UserError(unknown(name, catalogue))
+    found: dict[tuple[str, str], float] = {}
+    for name in names or [name for name, one in catalogue.tools.items() if not one.problem]:
+        for other, alike in index.near(name, NEIGHBOURS):
+            if alike >= LEAST_ALIKE:
+                key = (name, other) if name < other else (other, name)
+                found[key] = max(alike, found.get(key, 0.0))
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    tools = {tool.name: tool for tool in library.tools()} if not names else {}
+    for pair, _ in ordered if names else ():
+        tools |= {name: tool for name in pair if name not in tools and (tool := library.get(name)) is not None}
+    signatures = {name: _signature(tool) for name, tool in tools.items()}
+    return [
+        (tools[one], tools[other], alike)
+        for (one, other), alike in ordered
+        if one in tools and other in tools and signatures[one] == signatures[other]
+    ]
+
+
+def _signature(tool: Tool) -> str:
+    """The types that a tool takes and gives, whatever the names of its fields."""
+    takes = sorted(kinds(tool.input_schema).values())
+    gives = sorted(kind for name, kind in kinds(tool.output_schema).items() if name != "error")
+    return f"{takes} -> {gives}"
+
+
+async def _tried(tried: Gates, one: Tool, other: Tool, alike: float, place: Path) -> Proposal:
+    """The pair as its runs show it, each tool's calls sent through the other."""
+    pair = Proposal(tools=(one.name, other.name), alike=round(alike, 3))
+    if writing := [tool.name for tool in (one, other) if tool.effects == "writes"]:
+        return pair.model_copy(update={"why": f"{', '.join(writing)} may write, and is not run again to see"})
+    ways = [(old, new, alias) for old, new in ((one, other), (other, one)) if (alias := _alias(old, new)) is not None]
+    if not ways:
+        return pair.model_copy(update={"why": "no one way leads from the fields of one to those of the other"})
+    recorded = generated = 0
+    for number, (old, new, alias) in enumerate(ways):
+        again, made, against = await _sent(tried, old, new, alias, place / f"{number}")
+        recorded, generated = recorded + again, generated + made
+        if against:
+            update = {"verdict": "differ", "recorded": recorded, "generated": generated, "against": against}
+            return pair.model_copy(update=update)
+    verdict = "same" if recorded + generated >= ENOUGH else "unclear"
+    return pair.model_copy(update={"verdict": verdict, "recorded": recorded, "generated": generated})
+
+
+async def _sent(tried: Gates, old: Tool, new: Tool, alias: Alias, place: Path) -> tuple[int, int, str]:
+    """How many recorded and generated calls of `old` gave the same on `new`, and the first that did not."""
+    view = tried.view
+    records = [record for record in view.records(old.name) if record.verdict == "success"][-MAX_RECORDS:]
+    grant = await tried.grants.of(new)
+    report = await tried.gate.repeats(
+        new.runnable, [Predecessor(old, tuple(records), alias)], place / "own", grant=grant, timeout_s=new.timeout_s
+    )
+    if not report.ok:
+        return 0, 0, f"{new.name} does not repeat {old.name}: {report.failures[0]}"
+    through = replace(new.runnable, alias=alias)
+    trial = await compare(old, through, records, tried.replayer, place / "trial", count=GENERATED)
+    if trial.against:
+        return report.replayed, trial.told, f"{new.name} differs from {old.name}: {trial.against}"
+    return report.replayed, trial.told, ""
+
+
+def _alias(old: Tool, new: Tool) -> Alias | None:
+    schemas = (old.input_schema, old.output_schema), (new.input_schema, new.output_schema)
+    return alias_between(*schemas, version=old.version, description=old.description)

@@ -1,0 +1,289 @@
+"""One tool in the place of several: who it is to be, and whether it may.
+
+A merge stands on recorded calls: the tool that goes on must repeat those of every tool that it replaces, each sent
+through the alias that leads to it and compared with the old output, and generated calls must not speak against it. A
+tool without calls that can be run again is never merged: nothing would show that it is not lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from habilis.contract.aliases import Alias, alias_between
+from habilis.contract.names import RESERVED, safe_name, with_suffix
+from habilis.contract.records import RecordedCall
+from habilis.core.types import Frozen
+from habilis.curation.ledger.reports import MergePolicy
+from habilis.curation.merging.collect import Collected, stem
+from habilis.curation.merging.trials import compare
+from habilis.library import Manifest, Origin, Tool
+from habilis.synthesis.gate import Gate, Passed, Predecessor, old_names
+from habilis.synthesis.replay import Replayer
+from habilis.synthesis.smith import MergeFailure
+
+if TYPE_CHECKING:
+    from habilis.contract.runnable import Runnable
+    from habilis.synthesis.smith import Smith
+
+
+class Made(Frozen):
+    """A tool that the writer made of several, through the smith's gate. `manifest` is what will stand beside it."""
+
+    members: tuple[str, ...]
+    source: str
+    manifest: Manifest
+    aliases: dict[str, Alias]
+
+
+class Merge(Frozen):
+    """A merge that passed: `winner` goes on under `name` and takes the place of those in `aliases`.
+
+    `made` is the writer's tool, in the place of a winner of the group. `replays` counts recorded calls repeated.
+    """
+
+    name: str
+    winner: str = ""
+    made: Made | None = None
+    aliases: dict[str, Alias]
+    replays: int = 0
+
+
+@dataclass
+class Decided:
+    """What became of the groups: merges, and lines on what was tried."""
+
+    merges: list[Merge] = field(default_factory=list)
+    evidence: list[str] = field(default_factory=list)
+
+
+@dataclass
+class _Tried:
+    """What one tool could replace: aliases by name, recorded calls repeated, why others stay."""
+
+    winner: Tool
+    aliases: dict[str, Alias] = field(default_factory=dict)
+    replays: int = 0
+    evidence: list[str] = field(default_factory=list)
+
+
+class Merger:
+    """Makes and proves the merges of one step."""
+
+    def __init__(self, collected: Collected, gate: Gate, replayer: Replayer, *, trial_calls: int) -> None:
+        self._collected, self._view = collected, collected.view
+        self._gate, self._replayer, self._trial_calls = gate, replayer, trial_calls
+        self._given: set[str] = set()
+
+    # --- the writer's way
+
+    async def make(self, group: Sequence[str], smith: Smith, origin: Origin) -> Made | str:
+        """One tool of all in `group`, by the writer; else why there is none."""
+        tools = self._tools(group)
+        sources = [source for tool in tools for source in self._sources(tool)]
+        blocked = self._blocked(tools)
+        if blocked:
+            return blocked
+        name = tools[0].name
+        made = await smith.merge(name, sources)
+        if isinstance(made, MergeFailure):
+            return made.reason
+        return Made(
+            members=tuple(tool.name for tool in tools),
+            source=made.source,
+            manifest=self._manifest(made, tools, origin),
+            aliases=dict(made.aliases),
+        )
+
+    async def prove(self, made: Made) -> Decided:
+        """Whether what the writer made may replace its members: all of them, or none."""
+        decided = Decided()
+        tools = self._tools(made.members)
+        with self._view.private.aside() as aside:
+            module = aside / f"{safe_name(made.manifest.name)}.py"
+            module.write_bytes(made.source.encode("utf-8"))
+            new = replace(tools[0].runnable, name=module.stem, module=module, requirements=made.manifest.requirements)
+            tried = _Tried(tools[0])
+            for tool in tools:
+                if not await self._stands(tool, new, made.aliases[tool.name], tried, made.manifest.timeout_s):
+                    decided.evidence += tried.evidence
+                    return decided
+        aliases = self._with_older(made.aliases, tools)
+        decided.evidence += tried.evidence
+        merge = Merge(name=made.manifest.name, made=made, aliases=aliases, replays=tried.replays)
+        decided.merges.append(merge)
+        return decided
+
+    def _manifest(self, made: Passed, tools: Sequence[Tool], origin: Origin) -> Manifest:
+        """What stands beside a tool that the writer made. Its name is what the writer says, made safe, unless that is
+        taken: by another tool, one made in this step among them, or by one of its members whose callers would have to
+        learn new arguments."""
+        said = safe_name(made.contract.name)
+        free = {tool.name for tool in tools if plain(made.aliases[tool.name])}
+        taken = (self._collected.catalogue.taken() | set(self._collected.new) | RESERVED) - free
+        number = 1
+        while with_suffix(said, number) in taken | self._given:
+            number += 1
+        name = with_suffix(said, number)
+        self._given.add(name)
+        manifest = Manifest.of(made.source, made.description, made.contract, name=name, origin=origin)
+        parents = tuple(f"{tool.name}@{tool.version}" for tool in tools)
+        update = {"how": "merged", "parents": parents, "our_suffix": name != said, "smoke": made.smoke}
+        return manifest.model_copy(update={"status": "public", "origin": origin.model_copy(update=update)})
+
+    # --- without a model
+
+    async def choose(self, group: Sequence[str], policy: MergePolicy) -> Decided:
+        """One member in the place of as many others as it can replace; the rest is tried again among itself."""
+        decided = Decided()
+        left = self._tools(group)
+        while len(left) > 1:
+            best: _Tried | None = None
+            for winner in self._order(left, policy):
+                tried = await self._try(winner, [tool for tool in left if tool.name != winner.name])
+                if best is None or (len(tried.aliases), tried.replays) > (len(best.aliases), best.replays):
+                    best = tried
+                if len(tried.aliases) == len(left) - 1 or policy == "naive":
+                    break
+            assert best is not None
+            decided.evidence += best.evidence
+            if not best.aliases:
+                break
+            merge = self._named(best)
+            decided.merges.append(merge)
+            left = [tool for tool in left if tool.name not in {best.winner.name, *best.aliases}]
+        return decided
+
+    async def into(self, name: str, group: Sequence[str]) -> Decided:
+        """Tool `name` in the place of as many others of `group` as it can replace."""
+        tools = self._tools(group)
+        winner = next(tool for tool in tools if tool.name == name)
+        tried = await self._try(winner, [tool for tool in tools if tool.name != name])
+        return Decided([self._named(tried)] if tried.aliases else [], tried.evidence)
+
+    def _order(self, tools: Sequence[Tool], policy: MergePolicy) -> list[Tool]:
+        """The members in the order in which they are tried as the one that goes on."""
+        if policy == "naive":
+            return sorted(tools, key=lambda tool: (len(tool.path.read_bytes()), tool.name))
+        labels = list(self._collected.new)
+
+        def rank(tool: Tool) -> tuple[bool, bool, int, int, str]:
+            newest = labels.index(tool.name) if tool.name in labels else -1
+            better = any(_descends(tool, t) for t in tools)
+            return not tool.manifest.pinned, not better, -len(self._proofs(tool)), -newest, tool.name
+
+        return sorted(tools, key=rank)
+
+    async def _try(self, winner: Tool, others: Sequence[Tool]) -> _Tried:
+        tried = _Tried(winner)
+        new = (winner.input_schema, winner.output_schema)
+        for old in others:
+            known = {"version": old.version, "description": old.description}
+            alias = alias_between((old.input_schema, old.output_schema), new, **known)
+            if old.manifest.pinned:
+                tried.evidence.append(f"{old.name} stays beside {winner.name}: it is pinned")
+            elif _descends(old, winner):
+                tried.evidence.append(f"{old.name} stays beside {winner.name}: it is a better version of that")
+            elif alias is None:
+                tried.evidence.append(
+                    f"{old.name} stays beside {winner.name}: no one way leads from its fields to those"
+                )
+            elif blocked := _writing([old, winner]):
+                tried.evidence.append(f"{old.name} stays beside {winner.name}: {blocked}")
+            elif await self._stands(old, winner.runnable, alias, tried, winner.timeout_s, winner):
+                tried.aliases[old.name] = alias
+        return tried
+
+    # --- what both ways stand on
+
+    async def _stands(
+        self,
+        old: Tool,
+        new: Runnable,
+        alias: Alias,
+        tried: _Tried,
+        timeout_s: float | None,
+        heir: Tool | None = None,
+    ) -> bool:
+        """Whether `new` repeats all recorded calls of `old` and of its old names, and agrees on generated ones."""
+        own, *older = self._sources(old)
+        with self._view.private.aside() as aside:
+            led = [replace(own, alias=alias)] + [replace(s, alias=s.alias.then(alias)) for s in older if s.alias]
+            first = await self._gate.repeats(new, led[:1], aside / "own", timeout_s=timeout_s)
+            rest = await self._gate.repeats(new, led[1:], aside / "older", timeout_s=timeout_s)
+            report = first.plus(rest)
+            if not report.ok:
+                tried.evidence.append(f"{old.name} stays beside {new.name}: {report.failures[0]}")
+                return False
+            if not first.replayed:
+                why = f" ({first.why_not[0]})" if first.why_not else ""
+                tried.evidence.append(f"{old.name} stays beside {new.name}: none of its calls can be run again{why}")
+                return False
+            line = f"{new.name} repeats {report.replayed} of {report.records} recorded calls of {old.name}"
+            if heir is None or not _descends(heir, old):  # a mended tool is meant to differ where it was wrong
+                through = replace(new, alias=alias)
+                calls = own.records
+                trial = await compare(old, through, calls, self._replayer, aside / "trial", count=self._trial_calls)
+                if trial.against:
+                    tried.evidence.append(f"{old.name} stays beside {new.name}: on a generated call, {trial.against}")
+                    return False
+                line += f" and agrees on {trial.told} of {trial.made} generated ones"
+        tried.evidence.append(line)
+        tried.replays += report.replayed
+        return True
+
+    def _blocked(self, tools: Sequence[Tool]) -> str:
+        if pinned := [tool.name for tool in tools if tool.manifest.pinned]:
+            return f"{', '.join(pinned)} is pinned"
+        return _writing(tools)
+
+    def _named(self, tried: _Tried) -> Merge:
+        """The merge with the name that goes on: a public one where that costs nobody who knows it anything."""
+        winner, new = tried.winner, self._collected.new
+        tools = self._tools(tried.aliases)
+        aliases = self._with_older(tried.aliases, tools)
+        name = winner.name
+        if name in new:
+            base = stem(name, winner.origin.our_suffix)
+            same = [tool for tool in tools if tool.name == base and plain(tried.aliases[base])]
+            name = same[0].name if same else name
+        return Merge(name=name, winner=winner.name, aliases=aliases, replays=tried.replays)
+
+    def _with_older(self, aliases: dict[str, Alias], tools: Sequence[Tool]) -> dict[str, Alias]:
+        """`aliases`, and the older names that led to the tools which they replace."""
+        older = {
+            name: alias.then(aliases[tool.name]) for tool in tools for name, alias in tool.manifest.aliases.items()
+        }
+        return {**older, **aliases}
+
+    def _tools(self, names: Any) -> list[Tool]:
+        return [tool for name in names if (tool := self._view.get(name)) is not None]
+
+    def _proofs(self, tool: Tool) -> list[RecordedCall]:
+        return [record for record in self._view.records(tool.name) if record.verdict == "success" and record.replayable]
+
+    def _sources(self, tool: Tool) -> list[Predecessor]:
+        """What has to be repeated for `tool`: its good calls first, then those by its old names."""
+        older = [replace(source, via=tool.name) for source in old_names(tool, self._view)]
+        good = tuple(record for record in self._view.records(tool.name) if record.verdict == "success")
+        return [Predecessor(tool, good), *older]
+
+
+def _writing(tools: Sequence[Tool]) -> str:
+    """Why tools are not tried: what they might write."""
+    writing = [tool.name for tool in tools if tool.effects == "writes"]
+    return f"{', '.join(writing)} may write, and is not run again to see" if writing else ""
+
+
+def plain(alias: Alias) -> bool:
+    """Whether an alias changes nothing: calls of the old name are calls of the new tool as they stand."""
+    return not (alias.arguments or alias.constants or alias.fields)
+
+
+def _descends(tool: Tool, from_: Tool) -> bool:
+    """Whether `tool` is a better version of `from_`, made to mend what that did wrong."""
+    known = {f"{name}@{from_.version}" for name in (from_.name, from_.manifest.name, from_.origin.asked_name)}
+    same_stem = stem(tool.name, tool.origin.our_suffix) == stem(from_.name, from_.origin.our_suffix)
+    versions = {parent.rsplit("@", 1)[-1] for parent in tool.origin.parents}
+    return bool(known & set(tool.origin.parents)) or (same_stem and from_.version in versions)

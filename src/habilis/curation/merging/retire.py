@@ -1,0 +1,36 @@
+"""Tools that keep failing: a tool of the library whose last calls mostly failed is taken out of use, with the reason.
+
+It is not lost: a request close to it brings it back through the gate (`synthesis/reviving.py`).
+"""
+
+from __future__ import annotations
+
+from habilis.curation.merging.collect import Collected
+from habilis.library import Tool
+
+
+def failing(collected: Collected, *, calls: int, below: float) -> dict[str, str]:
+    """By name, the library's tools of which fewer than `below` of the last `calls` calls succeeded, and in what words.
+
+    Only those that were called in this step are looked at, and only calls of the version in force count. Calls that
+    asked for what is not there say nothing about a tool. A pinned tool stays.
+    """
+    found = {}
+    owners = {tool.manifest.name for name in collected.called if (tool := collected.view.get(name)) is not None}
+    for name in sorted(owners & set(collected.catalogue.tools)):
+        tool = collected.view.get(name)
+        if tool is None or tool.manifest.pinned:
+            continue
+        verdicts = _verdicts(tool, collected)[-calls:]
+        good = verdicts.count("success")
+        if len(verdicts) == calls and good / calls < below:
+            found[name] = f"{calls - good} of its last {calls} calls failed"
+    return found
+
+
+def _verdicts(tool: Tool, collected: Collected) -> list[str]:
+    """Verdicts on calls of this version, those of the library before those of this step."""
+    names = (tool.name, *sorted(tool.manifest.aliases))
+    public, staged = collected.view.public, collected.staging
+    records = [call for library in (public, staged) if library for name in names for call in library.records(name)]
+    return [call.verdict for call in records if call.version == tool.version and call.verdict in ("success", "failure")]

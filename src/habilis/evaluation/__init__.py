@@ -1,0 +1,1 @@
+"""Data sets become tasks; answers are scored."""

@@ -1,1 +1,0 @@
-"""Many tasks, many generations: data sets, runners, the curator, the loop."""

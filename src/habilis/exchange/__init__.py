@@ -1,0 +1,1 @@
+"""Tools in and out: libraries, folders and packages are imported, exported, served to other programs, and verified."""

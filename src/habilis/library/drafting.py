@@ -1,0 +1,180 @@
+"""Changing a draft of a library: tools put in, taken out of use, given records. Every change is a rename.
+
+A draft shares its files with the generation before; nothing here ever writes into a file that is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from habilis.contract.records import RecordedCall, RecordStore, counted
+from habilis.library.catalogue import tool_files
+from habilis.library.folder import Library, dump
+from habilis.library.tool import Manifest, Tool
+from habilis.rundir import atomic_write
+
+MAX_QUESTIONS, MAX_QUESTION_CHARS = 8, 300
+"""How many questions a tool is found by, and how much of each."""
+Place = Literal["archive", "retired", "quarantine"]
+_STATUS: dict[Place, Literal["merged", "retired", "quarantined"]] = {
+    "archive": "merged",
+    "retired": "retired",
+    "quarantine": "quarantined",
+}
+Contents = Callable[[str], bytes | None]
+"""From the digest of a recorded file to its content."""
+
+
+class DraftLibrary:
+    """The library in the folder of a draft. `contents` finds the files of records that are brought in."""
+
+    def __init__(self, folder: Path, contents: Contents) -> None:
+        self.folder, self._contents = folder, contents
+        self._library = Library(folder)
+        self._store = self._library.store
+
+    def get(self, name: str) -> Tool | None:
+        """The tool whose file bears this name."""
+        tool = self._library.entry(name)
+        return tool if isinstance(tool, Tool) else None
+
+    def names(self) -> set[str]:
+        """Names of all tool files, usable or not."""
+        return set(tool_files(self.folder))
+
+    def records(self, name: str) -> list[RecordedCall]:
+        """The recorded calls that lie here under `name`."""
+        return self._store.read(name)
+
+    def put(self, source: bytes, manifest: Manifest) -> None:
+        """Put a tool in, in the place of one of the same name."""
+        atomic_write(self.folder / f"{manifest.name}.json", dump(manifest), durable=False)
+        atomic_write(self.folder / f"{manifest.name}.py", source, durable=False)
+
+    def describe(self, manifest: Manifest) -> None:
+        """Change what stands beside a tool's source."""
+        atomic_write(self.folder / f"{manifest.name}.json", dump(manifest), durable=False)
+
+    def add_records(self, name: str, records: Iterable[RecordedCall]) -> bool:
+        """Add to the records of `name` those that are not there yet, with their files; whether there were any."""
+        known = {call.call_id for call in self._store.read(name)}
+        new = [call.model_copy(update={"tool": name}) for call in records if call.call_id not in known]
+        if not new:
+            return False
+        path = self._store.path(name)
+        path.parent.mkdir(exist_ok=True)
+        before = path.read_bytes() if path.exists() else b""
+        if before and not before.endswith(b"\n"):
+            before += b"\n"
+        atomic_write(path, before + self._lines(new), durable=False)
+        return True
+
+    def count(self, name: str) -> None:
+        """Write into the manifest of `name` how the calls of its present version went, old names included."""
+        tool = self.get(name)
+        if tool is None:
+            return
+        names = (name, *sorted(tool.manifest.aliases))
+        calls = [call for known in names for call in self._store.read(known) if call.version == tool.version]
+        self.describe(tool.manifest.model_copy(update={"counters": counted(calls), "before": None}))
+
+    def answered(self, name: str, questions: Sequence[str]) -> bool:
+        """Note questions that tool `name` helped to answer, the newest last, long ones cut; whether any was new."""
+        tool = self.get(name)
+        if tool is None:
+            return False
+        known = tool.manifest.answered
+        more = [question[:MAX_QUESTION_CHARS] for question in questions]
+        kept = tuple(dict.fromkeys([*known, *more]))[-MAX_QUESTIONS:]
+        if kept == known:
+            return False
+        self.describe(tool.manifest.model_copy(update={"answered": kept, "before": None}))
+        return True
+
+    def take_out(self, name: str, place: Place, reason: str) -> None:
+        """Take a tool out of use. A retired or quarantined one takes its records along; those of its old names are
+        archived, so that the names are free."""
+        tool = self.get(name)
+        if tool is None:
+            return
+        self.keep(tool.path.read_bytes(), tool.manifest, place, reason)
+        tool.path.unlink()
+        (self.folder / f"{name}.json").unlink(missing_ok=True)
+        if place == "archive":
+            return
+        self._move_records(name, self.folder / place / f"{name}.{tool.version}.jsonl")
+        for alias in sorted(tool.manifest.aliases):
+            self._move_records(alias, self.folder / "archive" / f"{alias}.{tool.version}.jsonl")
+
+    def keep(
+        self, source: bytes, manifest: Manifest, place: Place, reason: str, records: Iterable[RecordedCall] = ()
+    ) -> None:
+        """Put a tool among those that are out of use, with the reason."""
+        folder = self.folder / place
+        folder.mkdir(exist_ok=True)
+        told = manifest.model_copy(update={"status": _STATUS[place], "reason": reason, "before": None})
+        stem = f"{manifest.name}.{manifest.version}"
+        atomic_write(folder / f"{stem}.py", source, durable=False)
+        atomic_write(folder / f"{stem}.json", dump(told), durable=False)
+        self.unite(place, stem, records)
+
+    def bring_back(self, manifest: Manifest) -> list[RecordedCall]:
+        """Move what a revived tool was retired with into the archive; returns its recorded calls."""
+        found: list[RecordedCall] = []
+        for tool, records in self._library.retired():
+            if f"{tool.name}@{tool.version}" in manifest.origin.parents:
+                found += records
+                self.to_archive("retired", tool)
+        return found
+
+    def to_archive(self, place: Place, tool: Tool) -> None:
+        """Move what lies in `place` of a tool (source, manifest, calls) into the archive."""
+        for suffix in (".py", ".json", ".jsonl"):
+            path = self.folder / place / f"{tool.manifest.name}.{tool.version}{suffix}"
+            if path.exists():
+                self._moved(path, self.folder / "archive" / path.name)
+
+    def taken_up(self, name: str, version: str) -> list[RecordedCall]:
+        """The calls of an old name that were archived when a tool of this version went out of use."""
+        return RecordStore(self.folder / "archive").read(f"{name}.{version}")
+
+    def unite(self, place: Place, stem: str, records: Iterable[RecordedCall]) -> None:
+        """Add recorded calls to those that lie in `place` under `stem`, each call id once."""
+        path = self.folder / place / f"{stem}.jsonl"
+        known = {call.call_id for call in RecordStore(path.parent).read(stem)}
+        new = [call for call in records if call.call_id not in known]
+        if new:
+            path.parent.mkdir(exist_ok=True)
+            before = path.read_bytes() if path.exists() else b""
+            before += b"" if before.endswith(b"\n") or not before else b"\n"
+            atomic_write(path, before + self._lines(new), durable=False)
+
+    def drop_records(self, name: str) -> None:
+        """Take the records of a name away that were filed under another."""
+        self._store.path(name).unlink(missing_ok=True)
+
+    def _move_records(self, name: str, target: Path) -> None:
+        path = self._store.path(name)
+        if path.exists():
+            self._moved(path, target)
+
+    def _moved(self, path: Path, target: Path) -> None:
+        """Move a file; calls that lie at `target` already stay."""
+        target.parent.mkdir(exist_ok=True)
+        if target.suffix == ".jsonl" and target.exists():
+            place: Any = target.parent.name
+            self.unite(place, target.stem, RecordStore(path.parent).read(path.stem))
+            path.unlink()
+        else:
+            path.replace(target)
+
+    def _lines(self, records: Iterable[RecordedCall]) -> bytes:
+        rows = (json.dumps(self._kept(call).model_dump(), ensure_ascii=True, separators=(",", ":")) for call in records)
+        return "".join(f"{row}\n" for row in rows).encode("ascii")
+
+    def _kept(self, call: RecordedCall) -> RecordedCall:
+        """`call` with its files here, or with the reason why a replay must do without."""
+        return self._store.bring(call, self._contents)

@@ -1,0 +1,350 @@
+"""Runs tools in the sandbox for the rest of the house: a tool's failure is a value, never an exception."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from habilis.config import SandboxSettings
+from habilis.contract.capabilities import Grant
+from habilis.contract.runnable import Description, Runnable
+from habilis.core.errors import SandboxUnavailable
+from habilis.core.masker import MASKER
+from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
+from habilis.core.types import CallError, CallOutcome
+from habilis.runtime.egress.cassette import Recording, Replaying
+from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, ProxyDoors, under_grant
+from habilis.runtime.loading import may_be_loaded_early, repeatable
+from habilis.runtime.packages.environments import Environment, EnvironmentFailed, Environments
+from habilis.sandbox.backends.probing import choose
+from habilis.sandbox.forkserver.early import Early
+from habilis.sandbox.forkserver.pool import Servers
+from habilis.sandbox.forkserver.room import Room
+from habilis.sandbox.forkserver.warm import LOST, ServerGone
+from habilis.sandbox.inside import program
+from habilis.sandbox.outcomes import outcomes_of
+from habilis.sandbox.ownership.custody import Custody
+from habilis.sandbox.ownership.workspace import Survey, changed
+from habilis.sandbox.processes.interpreter import FIXED_VARIABLES, FLAGS, compiled
+from habilis.sandbox.processes.process import uncancelled
+from habilis.sandbox.syscalls import seccomp
+
+logger = logging.getLogger(__name__)
+_GUEST = program("guest")
+_MIB = 1 << 20
+
+
+class ToolHost:
+    """Runs tools. One per run of the program; safe for any number of concurrent calls."""
+
+    def __init__(
+        self,
+        settings: SandboxSettings,
+        *,
+        notice: Callable[[str], None] = logger.warning,
+        sandbox: Sandbox | None = None,
+        environments: Environments | None = None,
+        doors: Doors | None = None,
+        upstream: str | None = None,
+        inspect_https: bool = False,
+    ) -> None:
+        """`doors` lead to granted hosts (default: a proxy of its own, by way of the user's `upstream` if given, which
+        looks into https if asked for)."""
+        self._settings, self._notice = settings, notice
+        self._doors = doors or ProxyDoors(upstream, inspect=inspect_https)
+        self._environments = environments or Environments()
+        self._sandbox = sandbox
+        self._choosing = asyncio.Lock()
+        self._custody = Custody()
+        self._servers: Servers | None = None
+        self._announced: dict[Path, tuple[Path, ...]] = {}
+        self._starting: set[asyncio.Task[None]] = set()
+        self._room: Room | None = None
+
+    async def level(self) -> str:
+        """The sandbox level that holds tools here. Raises `SandboxUnavailable` when it is required and none works."""
+        return (await self._chosen()).level
+
+    async def prepare(self, requirements: Sequence[str]) -> CallError | None:
+        """Make the environment for `requirements` ready; an error of kind unavailable says why that is not possible."""
+        found = await self._environment(requirements)
+        return found if isinstance(found, CallError) else None
+
+    def refusal(self, requirements: Sequence[str]) -> str | None:
+        """Why tools with `requirements` cannot be run here, as far as settings alone say; costs no process."""
+        return self._environments.refusal(requirements)
+
+    async def describe(self, tool: Runnable, *, grant: Grant | None = None) -> Description | CallError:
+        """Load `tool` and read its schemas, in a workspace of its own that is thrown away."""
+        import tempfile
+
+        with tempfile.TemporaryDirectory(prefix="habilis-describe-") as folder:
+            description, _ = await self.try_out(tool, None, workspace=Path(folder), grant=grant)
+        return description
+
+    async def call(
+        self,
+        tool: Runnable,
+        arguments: Mapping[str, Any],
+        *,
+        workspace: Path,
+        files: Sequence[Path] = (),
+        timeout_s: float | None = None,
+        grant: Grant | None = None,
+        network: Recording | Replaying | None = None,
+    ) -> CallOutcome:
+        """Run `tool` once, with `grant` and nothing else beside `files`; `timeout_s` comes before the grant's own.
+
+        `network`: keep what it exchanges with granted hosts, or answer it from what was kept and reach none.
+        Cancellation kills all of its processes and goes on; nothing else is raised for a tool.
+        """
+        given = tool.given(arguments)
+        outcomes = await self._run(tool, ("call",), given, workspace, files, timeout_s, grant, network)
+        return tool.seen(outcomes["call"])
+
+    async def try_out(
+        self,
+        tool: Runnable,
+        arguments: Mapping[str, Any] | None,
+        *,
+        workspace: Path,
+        files: Sequence[Path] = (),
+        grant: Grant | None = None,
+    ) -> tuple[Description | CallError, CallOutcome | None]:
+        """Describe `tool` and, given `arguments`, call it, in one interpreter. No call is made when that fails."""
+        steps = ("describe",) if arguments is None else ("describe", "call")
+        outcomes = await self._run(tool, steps, dict(arguments or {}), workspace, files, None, grant)
+        told = outcomes["describe"]
+        if told.error is not None:
+            return told.error, None
+        try:
+            description = Description(name=tool.name, **told.output)
+        except (ValidationError, TypeError):
+            return CallError(kind="bad_output", message="the tool's description of itself is not usable"), None
+        return description, outcomes.get("call")
+
+    def start(self, workspace: Path, files: Sequence[Path]) -> None:
+        """Expect calls in `workspace` with `files`: a server that makes them quick is started in the background."""
+        if not self._settings.warm:
+            return
+        workspace = placed(workspace)
+        self._custody.expect(workspace)
+        self._expect(workspace, files)
+
+    def _expect(self, workspace: Path, files: Sequence[Path]) -> None:
+        self._announced[workspace] = tuple(files)
+        task = asyncio.create_task(self._start(workspace))
+        self._starting.add(task)
+        task.add_done_callback(self._starting.discard)
+
+    def start_trials(self, beside: Path) -> None:
+        """Expect calls in workspaces that are thrown away, on the file system of the folder `beside`."""
+        if not self._settings.warm or (self._room is not None and self._room.folder.is_dir()):
+            return
+        try:
+            self._room = Room(placed(beside))
+        except OSError:  # then each trial starts an interpreter
+            return
+        self._expect(self._room.folder, ())
+
+    async def aclose(self) -> None:
+        """End what is kept running between calls. Workspaces go back to their owners."""
+        for task in self._starting:
+            task.cancel()
+        if self._servers is not None:
+            await self._servers.aclose()
+        self._announced.clear()
+        self._custody.forget()
+        if self._room is not None:
+            self._room.close()
+            self._room = None
+        await self._doors.aclose()
+
+    async def _start(self, workspace: Path) -> None:
+        try:
+            found = await self._environment(())
+            if isinstance(found, Environment):
+                job = self._job(found, b"", workspace, self._announced[workspace], self._limits(None))
+                (await self._warm()).begin(job, found.paths)
+        except SandboxUnavailable:  # whoever calls a tool is told so
+            return
+
+    async def _warm(self) -> Servers:
+        sandbox = await self._chosen()
+        if self._servers is None:
+            self._servers = Servers(sandbox, idle_s=self._settings.warm_idle_s)
+        return self._servers
+
+    async def _chosen(self) -> Sandbox:
+        async with self._choosing:
+            if self._sandbox is None:
+                self._sandbox = await choose(self._settings, self._notice)
+            return self._sandbox
+
+    async def _environment(self, requirements: Sequence[str]) -> Environment | CallError:
+        try:
+            return await self._environments.ready(requirements)
+        except EnvironmentFailed as error:
+            return CallError(kind="unavailable", message=str(error))
+
+    async def _run(
+        self,
+        tool: Runnable,
+        steps: Sequence[str],
+        arguments: dict[str, Any],
+        workspace: Path,
+        files: Sequence[Path],
+        timeout_s: float | None,
+        grant: Grant | None = None,
+        network: Recording | Replaying | None = None,
+    ) -> dict[str, CallOutcome]:
+        """The outcome of each step. Steps behind a failed one are missing."""
+        workspace = placed(workspace)
+        wider = (grant is not None and not grant.empty) or network is not None
+        if self._room is None or files or workspace in self._announced or wider:
+            return await self._run_in(workspace, tool, steps, arguments, files, timeout_s, grant, network)
+        async with self._room.instead_of(workspace) as place:
+            return await self._run_in(place, tool, steps, arguments, files, timeout_s, grant, network)
+
+    async def _run_in(
+        self,
+        workspace: Path,
+        tool: Runnable,
+        steps: Sequence[str],
+        arguments: dict[str, Any],
+        files: Sequence[Path],
+        timeout_s: float | None,
+        grant: Grant | None,
+        network: Recording | Replaying | None,
+    ) -> dict[str, CallOutcome]:
+        sandbox = await self._chosen()
+        found = await self._environment(tool.requirements)
+        if isinstance(found, CallError):
+            return {steps[0]: CallOutcome(error=found, level=sandbox.level)}
+        try:
+            source = importlib.util.decode_source(tool.module.read_bytes())
+            request = {
+                "name": tool.name,
+                "source": source,
+                "packages": [str(path) for path in found.paths],
+                "steps": list(steps),
+                "arguments": arguments,
+                "files": [str(path) for path in files],
+                "workspace": str(workspace),
+                "sealed": "" if sandbox.level in WITHOUT_WALLS or (grant and grant.subprocess) else seccomp.seal(),
+            }
+            body = json.dumps(request).encode("ascii")
+            early = None
+            if tuple(steps) == ("call",):
+                about = json.dumps({**request, "arguments": {}}).encode("ascii")
+                early = Early(about, json.dumps(arguments).encode("ascii"), lambda: may_be_loaded_early(source))
+        except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            text = f"the tool's module cannot be read: {getattr(error, 'strerror', None) or error}"
+            return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
+        limits = self._limits(timeout_s, grant.timeout_s if grant else None)
+        job = self._job(found, body, workspace, files, limits)
+
+        async def run(job: SandboxJob, wider: bool) -> dict[str, CallOutcome]:
+            return await self._confined(sandbox, job, found, source, steps, early, cold=wider)
+
+        doors = self._doors
+        found_out = await under_grant(grant, job, steps, run, level=sandbox.level, doors=doors, network=network)
+        return {step: MASKER.outcome(outcome) for step, outcome in found_out.items()}
+
+    def _job(
+        self, found: Environment, body: bytes, workspace: Path, files: Sequence[Path], limits: SandboxLimits
+    ) -> SandboxJob:
+        return SandboxJob(
+            argv=[str(found.python), *FLAGS, str(compiled(_GUEST))],
+            request=body,
+            workspace=workspace,
+            read_only=(*found.paths, compiled(_GUEST), *files),
+            env=FIXED_VARIABLES,
+            limits=limits,
+        )
+
+    async def _confined(
+        self,
+        sandbox: Sandbox,
+        job: SandboxJob,
+        found: Environment,
+        source: str,
+        steps: Sequence[str],
+        early: Early | None,
+        *,
+        cold: bool,
+    ) -> dict[str, CallOutcome]:
+        """Run `job`, and see what it left in its workspace. `cold`: by an interpreter of its own."""
+        use = self._custody.enter(job.workspace)
+        try:
+            try:
+                before = await self._custody.look(use, job.read_only)
+                if cold:
+                    ended = await sandbox.run(job)
+                else:
+                    ended = await self._ended(sandbox, job, found, source, before, early)
+            finally:
+                after = self._custody.leave_at_once(use)
+                if after is None:
+                    after = await uncancelled(self._custody.leave(use))
+            made = changed(before.files, after.files)
+        except OSError as error:
+            text = f"the sandbox could not be started: {error.strerror or error}"
+            return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
+        return outcomes_of(ended, job, steps, made, shared=use.most > 1, level=sandbox.level)
+
+    async def _ended(
+        self,
+        sandbox: Sandbox,
+        job: SandboxJob,
+        found: Environment,
+        source: str,
+        before: Survey,
+        early: Early | None,
+    ) -> SandboxExit:
+        """How the call ended: done by a warm server where there is one, else by an interpreter of its own.
+
+        A call whose server was killed under it is made again when that can do no harm.
+        """
+        if job.workspace in self._announced:
+            server = await (await self._warm()).server(job, found.paths)
+            if server is not None:
+                await server.adopt(before.owners)
+                trial = self._room is not None and job.workspace == self._room.folder
+                with suppress(ServerGone):
+                    try:
+                        ended = await server.call(job.request, job.limits, None if trial else early)
+                    finally:
+                        if trial:
+                            await server.give_back()
+                    if ended.stopped != LOST or not repeatable(ended, source):
+                        return ended
+        return await sandbox.run(job)
+
+    def _limits(self, timeout_s: float | None, granted_s: float | None = None) -> SandboxLimits:
+        """`granted_s`: who is given that much time may compute all of it."""
+        given = self._settings
+        return SandboxLimits(
+            wall_s=timeout_s or granted_s or given.tool_timeout_s,
+            cpu_s=max(given.cpu_s, math.ceil(granted_s or 0)),
+            memory_bytes=given.memory_mb * _MIB,
+            file_bytes=given.file_mb * _MIB,
+            open_files=given.open_files,
+            processes=given.processes,
+            output_bytes=given.output_mb * _MIB,
+            disk_bytes=4 * given.file_mb * _MIB,
+        )
+
+
+def placed(folder: Path) -> Path:
+    """`folder` by its whole name: inside the sandbox relative names begin elsewhere."""
+    return folder.absolute()

@@ -1,0 +1,155 @@
+"""The folder of environments that all processes of a machine share: built once, whole or not at all, held while in use.
+
+<name>/            what was built, with its mark `.ready`; the mark's time is that of the last use
+<name>.<random>/   being built, by the process that holds <name>.lock; a leftover when none does
+<name>.use         locked (shared) by every process that uses <name>
+.gone-<random>/    being removed
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import logging
+import os
+import shutil
+import tempfile
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from habilis.runtime.packages.policy import EnvironmentFailed
+
+logger = logging.getLogger(__name__)
+MARK = ".ready"
+GONE = ".gone-"
+_POLL_S = 0.05
+
+
+class EnvironmentCache:
+    """Built folders below `folder`. What this object has handed out is not pruned until the object is gone."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._held: dict[str, int] = {}
+        self._guard = threading.Lock()
+        weakref.finalize(self, _close_all, self._held)
+
+    def ensure(self, name: str, fill: Callable[[Path], None], stop: threading.Event) -> Path:
+        """The folder called `name`, filled by `fill` if it is not there yet, held from now on.
+
+        However many processes ask, one of them fills it. Raises `EnvironmentFailed` when `stop` is set meanwhile, and
+        OSError when the cache cannot be written.
+        """
+        target = self.folder / name
+        if self.use(name):
+            return target
+        with locked(beside(target, "lock"), stop):
+            if not (target / MARK).is_file():
+                began = time.monotonic()
+                build(target, fill)
+                logger.info("environment %s built in %.2f s", name, time.monotonic() - began)
+            # Whoever removes it needs the lock that is held here; who only looks at it lets go at once.
+            while not self.use(name):
+                if stop.wait(_POLL_S):
+                    raise EnvironmentFailed("stopped")
+        return target
+
+    def use(self, name: str) -> bool:
+        """Hold `name` and note the time; False when it is not there, or is being looked at or removed."""
+        target = self.folder / name
+        with self._guard:
+            if name not in self._held and (target / MARK).is_file():
+                try:
+                    descriptor = try_lock(beside(target, "use"), fcntl.LOCK_SH)
+                except OSError:  # a cache that this process can only read
+                    return True
+                if descriptor is None:
+                    return False
+                self._held[name] = descriptor
+            return _touched(target / MARK)
+
+    def let_go(self, name: str) -> None:
+        """Hold `name` no longer."""
+        with self._guard:
+            descriptor = self._held.pop(name, None)
+            if descriptor is not None:
+                os.close(descriptor)
+
+
+def build(target: Path, fill: Callable[[Path], None]) -> None:
+    """Fill a folder aside, mark it, rename it to `target`. To be called under the lock of `target`."""
+    for leftover in target.parent.glob(f"{target.name}.*"):
+        if leftover.is_dir():  # of a build that was killed
+            remove(leftover)
+    aside = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=target.parent))
+    try:
+        fill(aside)
+        for where, folders, names in os.walk(aside):
+            for entry in (".", *folders, *names):
+                path = Path(where, entry)
+                if not path.is_symlink():
+                    path.chmod(0o755 if path.is_dir() else 0o644)
+        (aside / MARK).touch(0o644)
+        if target.exists():  # an earlier build was cut short
+            remove(target)
+        aside.rename(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def remove(folder: Path) -> None:
+    """Take `folder` out of sight by one rename, then remove it. To be called under its lock."""
+    gone = Path(tempfile.mkdtemp(prefix=GONE, dir=folder.parent))
+    folder.rename(gone / folder.name)
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def beside(target: Path, kind: str) -> Path:
+    """The lock file of `target`: `lock` for building and removing it, `use` for using it."""
+    return target.with_name(f"{target.name}.{kind}")
+
+
+@contextmanager
+def locked(path: Path, stop: threading.Event) -> Iterator[None]:
+    """Hold the lock file `path` against all other processes and threads; gives up when `stop` is set."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    while (descriptor := try_lock(path, fcntl.LOCK_EX)) is None:
+        if stop.wait(_POLL_S):
+            raise EnvironmentFailed("stopped")
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def try_lock(path: Path, kind: int) -> int | None:
+    """A descriptor that holds a lock of `kind` on `path`, None when somebody else holds it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    with contextlib.suppress(BlockingIOError, FileNotFoundError):
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+        # Pruning may have removed the file between our open and our lock: then ours is nobody's mark.
+        if os.fstat(descriptor).st_ino == path.stat().st_ino:
+            return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _touched(mark: Path) -> bool:
+    try:
+        os.utime(mark)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # a cache that this process can only read
+    return True
+
+
+def _close_all(held: dict[str, int]) -> None:
+    for descriptor in held.values():
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    held.clear()

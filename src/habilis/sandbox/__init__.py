@@ -1,0 +1,1 @@
+"""Holds code of others: what runs behind the wall sees and does no more than it was given."""

@@ -1,0 +1,1 @@
+"""The walls: bubblewrap, or Landlock, whichever a probe has seen to hold."""

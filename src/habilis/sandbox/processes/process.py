@@ -1,0 +1,189 @@
+"""Runs one confined process tree under watch, without ever blocking the event loop.
+
+Request in, reply out over private descriptors; stdout and stderr are only listened to. Ends the tree at its time
+limit, when it says too much, when all of it together takes too much memory or disk (what rlimits, which count single
+processes and files, cannot see), and when the caller is cancelled. Returns only when the tree is gone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TypeVar
+
+from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
+from habilis.sandbox.processes.pipes import Ears, Pipes, read_some
+from habilis.sandbox.processes.watching import Watch, nodes_memory, tree_memory
+
+GRACE_S = 6.0
+_SIGNAL_BASE = 128
+_T = TypeVar("_T")
+Command = Callable[[Pipes], Sequence[str]]
+"""Makes the command line, given the descriptors that it may name."""
+
+
+async def run_confined(
+    command: Command, job: SandboxJob, *, supervised: bool = False, scratch: Path | None = None
+) -> SandboxExit:
+    """Run what `command` makes of the pipes. `supervised`: the process answers SIGTERM by ending its whole tree.
+
+    `scratch` is a folder besides the workspace that counts against the job's disk limit.
+
+    Raises OSError when the program cannot be started at all.
+    """
+    pipes = Pipes.open(job.request)
+    started = time.monotonic()
+    tree = Tree.start(command, job, pipes, supervised=supervised)
+    ears = Ears(pipes.reply_out, pipes.printed_out, job.limits)
+    tree.when_exited(lambda: ears.stop_for(""))
+
+    def memory() -> int:
+        return tree_memory(tree.process.pid) + nodes_memory(tree.inside)
+
+    try:
+        reason = await until_stopped(ears, job.limits, [job.workspace, *([scratch] if scratch else [])], memory)
+    finally:
+        await uncancelled(tree.end())
+        ears.close()
+    return exit_of(ears, tree.process.returncode, reason, time.monotonic() - started)
+
+
+async def until_stopped(ears: Ears, limits: SandboxLimits, folders: Sequence[Path], memory: Callable[[], int]) -> str:
+    """Wait for the end of a call; why the host ends it, "" when it ended by itself."""
+    watching = Watch(ears.stop_for, limits, folders, memory)
+    try:
+        async with asyncio.timeout(limits.wall_s):
+            return await ears.stopped
+    except TimeoutError:
+        return "time"
+    finally:
+        watching.cancel()
+
+
+def exit_of(ears: Ears, returncode: int, reason: str, seconds: float) -> SandboxExit:
+    """How a call ended. `returncode` is negative for a signal, as the standard library has it."""
+    return SandboxExit(
+        reply=bytes(ears.reply) or None,
+        returncode=_SIGNAL_BASE - returncode if returncode < 0 else returncode,
+        printed=ears.printed.decode("utf-8", "replace"),
+        timed_out=reason == "time",
+        over_output=reason in ("output", "printed"),
+        seconds=seconds,
+        stopped=reason,
+    )
+
+
+async def uncancelled(work: Coroutine[None, None, _T]) -> _T:
+    """Finish `work` even when the caller is cancelled meanwhile; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
+
+
+class Tree:
+    """A confined process and all below it. `inside` is the first process of its process namespace, once it is known."""
+
+    def __init__(self, process: subprocess.Popen[bytes], about_out: int, *, supervised: bool) -> None:
+        self.process = process
+        self.inside: int | None = None
+        self._about_out, self._supervised = about_out, supervised
+        self._about = b""
+        self._last: int | None = None
+        self._loop = asyncio.get_running_loop()
+        self._exited = asyncio.Event()
+        self._alone = asyncio.Event()
+        self._loop.add_reader(about_out, self._hear_about)
+        self._waiting = asyncio.ensure_future(self._wait())
+
+    @classmethod
+    def start(cls, command: Command, job: SandboxJob, pipes: Pipes, *, supervised: bool) -> Tree:
+        """Start it; the child's ends of `pipes` are closed here, and all of them when it cannot be started."""
+        try:
+            process = subprocess.Popen(
+                list(command(pipes)),
+                stdin=subprocess.DEVNULL,
+                stdout=pipes.printed,
+                stderr=pipes.printed,
+                env={**job.env, "HABILIS_IN": str(pipes.request), "HABILIS_OUT": str(pipes.reply)},
+                cwd="/",
+                pass_fds=pipes.for_child(about=not supervised),
+                start_new_session=True,
+            )
+        except BaseException:
+            pipes.close_childs()
+            pipes.close_ours()
+            raise
+        pipes.close_childs()
+        return cls(process, pipes.about_out, supervised=supervised)
+
+    def when_exited(self, told: Callable[[], None]) -> None:
+        """Have `told` called once the process has ended."""
+        self._waiting.add_done_callback(lambda _: told())
+
+    async def end(self) -> None:
+        """Kill what is left and wait until all of the tree is gone."""
+        if self._supervised and not self._exited.is_set():
+            self.process.terminate()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GRACE_S):
+                    await self._exited.wait()
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        await self._waiting
+        if not self._supervised:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GRACE_S):
+                    await self._alone.wait()
+        self._loop.remove_reader(self._about_out)
+        if self._last is not None:
+            self._forget(self._last)
+        os.close(self._about_out)
+
+    async def _wait(self) -> None:
+        ended = asyncio.Event()
+        handle = self._when_ended(self.process.pid, ended)
+        if handle is None:
+            await self._loop.run_in_executor(None, self.process.wait)
+        else:
+            await ended.wait()
+            self._forget(handle)
+            self.process.wait()
+        self._exited.set()
+
+    def _when_ended(self, pid: int, event: asyncio.Event) -> int | None:
+        """Set `event` when process `pid` ends; the handle to forget, None where the system has no such thing."""
+        try:
+            handle = os.pidfd_open(pid)
+        except (AttributeError, OSError):
+            return None
+        self._loop.add_reader(handle, event.set)
+        return handle
+
+    def _forget(self, handle: int) -> None:
+        self._loop.remove_reader(handle)
+        os.close(handle)
+
+    def _hear_about(self) -> None:
+        data = read_some(self._loop, self._about_out)
+        if data is None:
+            return
+        self._about += data
+        if b"}" in data and self._last is None:
+            self.inside = int(json.loads(self._about)["child-pid"])
+            self._last = self._when_ended(self.inside, self._alone)
+        if data == b"" and self._last is None:  # it never came so far, or is gone already
+            self._alone.set()

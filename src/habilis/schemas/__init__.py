@@ -1,0 +1,1 @@
+"""JSON schemas of others, checked within bounds and in counted steps."""

@@ -1,0 +1,1 @@
+"""What every tool of another program needs: names, results by kind, credentials, a process apart."""

@@ -1,0 +1,1 @@
+"""Tools that live in the caller's own Python: LangChain tools, graphs, teams."""

@@ -1,0 +1,396 @@
+"""The smith makes tools, mends them, makes one of several. All are one loop: write → check → try → replay → accept,
+or tell why not.
+
+`build`, `enhance` and `merge` differ in the prompt and in the recorded calls that a candidate has to pass. A candidate
+lives aside; nothing replaces a tool before every gate has passed, and then one rename does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from habilis.config import ToolsSettings
+from habilis.contract.aliases import properties
+from habilis.contract.capabilities import together
+from habilis.contract.names import safe_name
+from habilis.contract.records import RecordedCall
+from habilis.core.errors import WriterFailed
+from habilis.core.events import (
+    Event,
+    NeedsFound,
+    Notice,
+    ToolAdopted,
+    ToolBuildStarted,
+    ToolBuilt,
+    ToolEnhanced,
+    ToolGivenUp,
+    ToolRejected,
+)
+from habilis.core.types import Frozen, ToolRequest
+from habilis.library import LayeredLibrary, Origin, Tool
+from habilis.prompts import Prompts, Rendered
+from habilis.runtime.grants import Grants
+from habilis.synthesis.adopting import adopted
+from habilis.synthesis.calls_by_rule import TaskGround
+from habilis.synthesis.codeblocks import extract_code
+from habilis.synthesis.gate import Gate, Passed, Predecessor, Rejected, Wanted, old_names
+from habilis.synthesis.new_example import NewExample, checked
+from habilis.synthesis.replay import Replayer, compact, distinct
+from habilis.synthesis.reviving import revived
+from habilis.synthesis.skeleton import as_asked, skeleton, with_imports
+
+if TYPE_CHECKING:
+    from habilis.core.ports import CodeWriter
+    from habilis.models.chat import Models
+    from habilis.runtime.host import ToolHost
+    from habilis.synthesis.sharing import Offer, SharedBuilds
+
+MAX_FED_BACK_CHARS = 20_000
+BEGINS_LINES, BEGINS_CHARS = 5, 600
+SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
+SAME_AGAIN = "This is the version that failed before, letter by letter. It still fails; change what the reason names."
+
+Purpose = Literal["build", "enhance", "merge"]
+Failed = TypeVar("Failed")
+
+
+class BuildFailure(Frozen):
+    """A requested tool could not be built. `reason` is for the manager's next plan."""
+
+    name: str
+    reason: str
+
+
+class EnhanceFailure(Frozen):
+    """No attempt to mend a tool passed; the tool stays as it was."""
+
+    reason: str
+
+
+class MergeFailure(Frozen):
+    """No attempt to make one tool of several passed; all of them stay."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is to be made: how the writer is asked, how often, and what a candidate has to be."""
+
+    purpose: Purpose
+    attempts: int
+    prompt: Callable[[str], Rendered]
+    wanted: Wanted
+    whole: Callable[[str], str] = str
+    """Puts before a module what its writer left out of it."""
+    example: NewExample | None = None
+    """Where an example comes from when the module's cannot be used."""
+
+
+@dataclass(frozen=True)
+class _Made:
+    attempts: int
+    passed: Passed
+
+
+class Smith:
+    """Builds and mends the tools of one task, in its private library."""
+
+    def __init__(
+        self,
+        host: ToolHost,
+        library: LayeredLibrary,
+        writer: CodeWriter,
+        models: Models,
+        prompts: Prompts,
+        emit: Callable[[Event], None],
+        settings: ToolsSettings,
+        *,
+        task_id: str = "",
+        grants: Grants | None = None,
+        shared: SharedBuilds | None = None,
+        live: bool = True,
+    ) -> None:
+        """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`."""
+        self._host, self._library, self._writer = host, library, writer
+        self._models, self._prompts, self._emit, self._settings = models, prompts, emit, settings
+        self._task_id, self._shared = task_id, shared
+        self._gate = Gate(host, library, Replayer(host, library, models, prompts, live=live), grants or Grants())
+        self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
+        self._mending: dict[str, asyncio.Lock] = {}
+
+    async def build(
+        self, request: ToolRequest, *, question: str, files: Sequence[Mapping[str, Any]]
+    ) -> Tool | BuildFailure:
+        """Build the tool that `request` asks for. `files` are the task's as prompts show them (`taskfiles.view`).
+
+        The very same request is built once: asked again, here or after a resume, it gives the tool that there is.
+        Raises `ModelUnreachable` and `BudgetReached`; everything else is a `BuildFailure`.
+        """
+        key = _request_key(request)
+        existing = self._library.private.find_request(key)
+        if existing is not None:
+            return existing
+        if key in self._building:
+            return await asyncio.shield(self._building[key])
+        shared = self._building[key] = asyncio.get_running_loop().create_future()
+        try:
+            result = await self._in_turn(request, key, question, files)
+            shared.set_result(result)
+            return result
+        except BaseException as error:
+            if isinstance(error, asyncio.CancelledError):
+                shared.cancel()
+            else:
+                shared.set_exception(error)
+                shared.exception()  # read, so that nobody is told of it twice when nobody waits
+            raise
+        finally:
+            del self._building[key]
+
+    async def _in_turn(
+        self, request: ToolRequest, key: str, question: str, files: Sequence[Mapping[str, Any]]
+    ) -> Tool | BuildFailure:
+        """Build, unless another task of the step has built the same and that passes the gate here."""
+        if self._shared is None:
+            return await self._build(request, key, question, files)
+        async with self._shared.turn(request) as turn:
+            for offer in turn.offers:
+                taken = await self._adopted(offer, request, key, TaskGround.of(question, files))
+                if taken is not None:
+                    return taken
+            made = await self._build(request, key, question, files)
+            if isinstance(made, Tool):
+                turn.built(made)
+            return made
+
+    async def _adopted(self, offer: Offer, request: ToolRequest, key: str, ground: TaskGround) -> Tool | None:
+        """The offered tool as a private one of this task; None when it does not pass here."""
+        try:
+            tool = await adopted(
+                self._gate, self._library.private, offer, request, key=key, task=self._task_id, ground=ground
+            )
+        except (Rejected, OSError) as refused:
+            self._emit(Notice(text=f"{offer.tool} of task {offer.task} was not taken over: {refused}"))
+            return None
+        self._emit(ToolAdopted(tool=tool.name, version=tool.version, origin_task=offer.task, origin_tool=offer.tool))
+        return tool
+
+    async def _build(
+        self, request: ToolRequest, key: str, question: str, files: Sequence[Mapping[str, Any]]
+    ) -> Tool | BuildFailure:
+        def prompt(failure: str) -> Rendered:
+            return self._prompts.render(
+                "build",
+                name=request.name,
+                description=request.description,
+                input_schema=json.dumps(request.input_schema, ensure_ascii=False),
+                output_schema=json.dumps(request.output_schema, ensure_ascii=False),
+                question=question,
+                files=list(files),
+                skeleton=skeleton(request, files),
+                failure=failure,
+            )
+
+        private = self._library.private
+        try:
+            with private.reserve(request.name) as name:
+                self._emit(ToolBuildStarted(tool=name, purpose="build"))
+                wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
+                whole = partial(as_asked, request=request, files=files)
+                example = NewExample(self._writer, self._prompts, request, question, files)
+                job = _Job("build", self._settings.build_attempts, prompt, wanted, whole, example)
+                back = await revived(self._gate, self._library, request, key, wanted)
+                made = _Made(0, back.passed) if back else await self._forge(job)
+                if isinstance(made, str):
+                    return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
+                origin = Origin(
+                    task=self._task_id,
+                    writer=self._writer.name,
+                    model=self._models.name("builder"),
+                    asked_name=request.name,
+                    our_suffix=name != safe_name(request.name),
+                    request_key=key,
+                    smoke=made.passed.smoke,
+                )
+                if back:
+                    origin = origin.model_copy(update=back.origin)
+                tool = private.add(
+                    made.passed.source, made.passed.description, made.passed.contract, name=name, origin=origin
+                )
+        except OSError as error:
+            reason = f"a file could not be written: {error.strerror or error}"
+            self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
+            return BuildFailure(name=request.name, reason=reason)
+        self._emit(
+            ToolBuilt(
+                tool=tool.name,
+                version=tool.version,
+                attempts=made.attempts,
+                smoke=made.passed.smoke,
+                path=str(tool.path),
+            )
+        )
+        self._tell(tool, made.passed)
+        return tool
+
+    async def enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
+        """Make a better version of `tool` that mends `failures` and repeats every recorded call it ever passed.
+
+        A public tool's better version becomes a private fork. Raises `ModelUnreachable` and `BudgetReached`.
+        """
+        async with self._mending.setdefault(tool.name, asyncio.Lock()):
+            current = self._library.get(tool.name) or tool
+            if current.alias is not None:  # its failures are those of the tool that does its work now
+                failures = [_of_successor(record, current) for record in failures]
+                current = self._library.get(current.manifest.name) or current
+            try:
+                return await self._enhance(current, failures)
+            except OSError as error:
+                reason = f"a file could not be written: {error.strerror or error}"
+                self._emit(ToolGivenUp(tool=tool.name, purpose="enhance", reason=reason))
+                return EnhanceFailure(reason=reason)
+
+    async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
+        source = tool.source()
+        records = {record.call_id: record for record in self._library.records(tool.name)}
+        records |= {record.call_id: record for record in failures}
+        rows = [self._failure_row(record) for record in failures]
+
+        def prompt(failure: str) -> Rendered:
+            return self._prompts.render("enhance", name=tool.name, code=source, failures=rows, failure=failure)
+
+        self._emit(ToolBuildStarted(tool=tool.name, purpose="enhance"))
+        sources = (Predecessor(tool, tuple(records.values())), *old_names(tool, self._library))
+        needs = self._gate.needs_of(tool)
+        wanted = Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs)
+        job = _Job("enhance", self._settings.enhance_attempts, prompt, wanted)
+        if not any(record.replayable for record in failures):
+            why = failures[0].why_not if failures else "no failing call was given"
+            reason = f"none of the failing calls can be run again: {why}"
+            return self._given_up(job, reason, EnhanceFailure(reason=reason))
+        made = await self._forge(job)
+        if isinstance(made, str):
+            return self._given_up(job, made, EnhanceFailure(reason=made))
+        origin = tool.origin.model_copy(
+            update={
+                "how": "enhanced",
+                "parents": (f"{tool.name}@{tool.version}",),
+                "task": self._task_id,
+                "writer": self._writer.name,
+                "model": self._models.name("builder"),
+                "smoke": made.passed.smoke,
+            }
+        )
+        better = self._library.improve(tool, made.passed.source, made.passed.description, made.passed.contract, origin)
+        self._emit(
+            ToolEnhanced(
+                tool=better.name,
+                version=better.version,
+                previous=tool.version,
+                attempts=made.attempts,
+                replayed=made.passed.replay.replayed,
+                records=made.passed.replay.records,
+            )
+        )
+        self._tell(better, made.passed)
+        return better
+
+    def _tell(self, tool: Tool, passed: Passed) -> None:
+        """Say what a new version needs, and what stands in it that settings only warn of."""
+        if needs := passed.contract.capabilities.shown():
+            self._emit(NeedsFound(tool=tool.name, version=tool.version, needs=needs))
+        for remark in passed.remarks:
+            self._emit(Notice(level="warning", text=f"{tool.name}, {remark}"))
+
+    async def merge(self, name: str, sources: Sequence[Predecessor]) -> Passed | MergeFailure:
+        """Make one tool of those in `sources`, which repeats the recorded calls of all of them through its aliases.
+
+        Nothing is put into a library. Raises `ModelUnreachable`, `BudgetReached`, and OSError when the disk refuses.
+        """
+        rows = [self._merge_row(source) for source in sources if not source.via]
+
+        def prompt(failure: str) -> Rendered:
+            return self._prompts.render("merge", tools=rows, failure=failure)
+
+        self._emit(ToolBuildStarted(tool=name, purpose="merge"))
+        needs = together(*(self._gate.needs_of(source.tool) for source in sources))
+        wanted = Wanted(name, sources=tuple(sources), merges=True, before=needs)
+        job = _Job("merge", self._settings.enhance_attempts, prompt, wanted)
+        made = await self._forge(job)
+        if isinstance(made, str):
+            return self._given_up(job, made, MergeFailure(reason=made))
+        return made.passed
+
+    async def _forge(self, job: _Job) -> _Made | str:
+        """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
+        self._host.start_trials(self._library.private.aside_root())
+        reason = failure = ""
+        refused: dict[str, str] = {}
+        for attempt in range(1, job.attempts + 1):
+            source = ""
+            prompt = job.prompt(failure)
+            try:
+                source = extract_code(await self._writer.write(prompt.system, prompt.user))
+                source = with_imports(job.whole(source))
+                if source in refused:
+                    raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
+                return _Made(attempt, await checked(self._gate, source, job.wanted, job.example))
+            except (WriterFailed, Rejected) as rejected:
+                reason = str(rejected)
+                refused.setdefault(source, reason)
+                self._emit(ToolRejected(tool=job.wanted.name, purpose=job.purpose, attempt=attempt, reason=reason))
+                failure = _fed_back(reason, source)
+        return f"{job.attempts} attempts failed; the last one: {reason}"
+
+    def _failure_row(self, record: RecordedCall) -> dict[str, str]:
+        result = record.error.message if record.error else compact(record.output)
+        return {"arguments": compact(record.arguments), "result": result, "begins": self._begins(record)}
+
+    def _merge_row(self, source: Predecessor) -> dict[str, Any]:
+        shown, _ = distinct(source.records)
+        calls = [
+            {"arguments": compact(call.arguments, SHOWN_CALL_CHARS), "output": compact(call.output, SHOWN_CALL_CHARS)}
+            for call in shown[:SHOWN_CALLS]
+        ]
+        return {"name": source.tool.name, "code": source.tool.source().strip(), "calls": calls}
+
+    def _begins(self, record: RecordedCall) -> str:
+        """The first lines of the text files that a failing call opened."""
+        shown = []
+        for name, digest in sorted(record.files.items())[:5]:
+            content = self._library.content(digest) or b""
+            if b"\0" not in content[:BEGINS_CHARS]:
+                lines = content[: 4 * BEGINS_CHARS].decode("utf-8", "replace").splitlines()[:BEGINS_LINES]
+                text = "\n".join(f"    {line}" for line in lines)[:BEGINS_CHARS]
+                shown.append(f"  {name}:\n{text}")
+        return "\n".join(shown)
+
+    def _given_up(self, job: _Job, reason: str, failure: Failed) -> Failed:
+        self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
+        return failure
+
+
+def _of_successor(record: RecordedCall, tool: Tool) -> RecordedCall:
+    """A call by an old name as a call of the tool that does its work now."""
+    assert tool.alias is not None
+    return record.model_copy(update={"tool": tool.manifest.name, "arguments": tool.alias.given(record.arguments)})
+
+
+def _fed_back(reason: str, source: str) -> str:
+    """What the next attempt is told: why the last one failed, and the code that did."""
+    if not source or len(source) > MAX_FED_BACK_CHARS:
+        return reason
+    return f"{reason}\n\nThe version that failed:\n```python\n{source.strip()}\n```"
+
+
+def _request_key(request: ToolRequest) -> str:
+    """Equal for equal requests, order of keys ignored."""
+    text = json.dumps(request.model_dump(), sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

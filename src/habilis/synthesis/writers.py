@@ -1,0 +1,209 @@
+"""Code writers: a model in this process, the Codex CLI, or any program that reads a prompt and prints code."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from habilis.config import WriterSettings, environment
+from habilis.core.errors import UserError, WriterFailed
+from habilis.core.masker import MASKER
+from habilis.core.types import Usage
+from habilis.models.bounds import cut_of
+from habilis.synthesis.codeblocks import ends_a_block
+
+if TYPE_CHECKING:
+    from habilis.core.ports import CodeWriter
+    from habilis.models.chat import Models
+    from habilis.models.tape import Tape
+
+MAX_REPLY_BYTES = 4 << 20
+_TAIL_CHARS = 600
+WRITING = "write tool"
+
+
+class ModelWriter:
+    """Writes code with the builder role of this process's models."""
+
+    name = "model"
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    async def write(self, system: str, user: str) -> str:
+        from langchain_core.messages import HumanMessage, SystemMessage
+
+        reply = await self._models.chat(
+            "builder", [SystemMessage(system), HumanMessage(user)], purpose="code", label=WRITING
+        )
+        text, cut = str(reply.text), cut_of(reply)
+        if cut is not None and not ends_a_block(text):
+            raise WriterFailed(f"The reply with the module {cut.in_full}. Write a shorter module, and nothing but it.")
+        if not text.strip():
+            raise WriterFailed("The reply was empty.")
+        return text
+
+
+class CommandWriter:
+    """Writes code with any program: the prompt on its standard input, code in a ```python block on its output.
+
+    The program runs in an empty folder of its own (below `scratch`) with the user's environment, as the user would
+    start it. It is killed with all that it started after `timeout_s` seconds, and when the task is cancelled.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        timeout_s: float = 1200.0,
+        name: str = "command",
+        scratch: Path | None = None,
+    ) -> None:
+        self.name = name
+        self._scratch = scratch
+        self._command = tuple(command)
+        self._timeout_s = timeout_s
+
+    async def write(self, system: str, user: str) -> str:
+        with tempfile.TemporaryDirectory(
+            prefix="habilis-writer-", dir=self._scratch, ignore_cleanup_errors=True
+        ) as folder:
+            prompt = f"{system}\n\n{user}\n".encode("utf-8", "replace")
+            ended = await _run(self._command, prompt, Path(folder), environment(), self._timeout_s)
+        said = MASKER.text(ended.stderr.decode("utf-8", "replace")).strip()[-_TAIL_CHARS:]
+        if ended.timed_out:
+            raise WriterFailed(f"{self.name} did not end within {self._timeout_s:g} seconds.")
+        if ended.returncode != 0:
+            raise WriterFailed(f"{self.name} ended with code {ended.returncode}{': ' + said if said else ''}.")
+        reply = MASKER.text(ended.stdout.decode("utf-8", "replace"))  # it has our environment, and may repeat it
+        if not reply.strip():
+            raise WriterFailed(f"{self.name} printed nothing{': ' + said if said else ''}.")
+        return reply
+
+
+class CodexWriter(CommandWriter):
+    """Writes code with the Codex CLI (`codex exec`, prompt on stdin), in its own sandbox, which stays in force."""
+
+    def __init__(self, program: str, *, timeout_s: float = 1200.0, scratch: Path | None = None) -> None:
+        command = (program, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--color", "never", "-")
+        super().__init__(command, timeout_s=timeout_s, name="codex", scratch=scratch)
+
+
+class TapedWriter:
+    """A program's replies on the task's tape: none is asked for again after a kill, nor in a replay.
+
+    Failures are not kept: a program that timed out may do better the next time.
+    """
+
+    def __init__(self, writer: CodeWriter, tape: Tape) -> None:
+        self.name = writer.name
+        self._writer, self._tape = writer, tape
+
+    async def write(self, system: str, user: str) -> str:
+        from habilis.models.tape import ModelRequest
+
+        messages = ({"type": "system", "content": system}, {"type": "human", "content": user})
+        slot = self._tape.slot(ModelRequest("builder", "code", messages, label=f"{WRITING} by {self.name}"))
+        if slot.entry is not None and slot.entry.reply is not None:
+            return str(slot.entry.reply["content"])
+        try:
+            reply = await self._writer.write(system, user)
+        except BaseException:
+            self._tape.release(slot)
+            raise
+        self._tape.record_reply(slot, {"content": reply}, Usage(), model=self.name)
+        return reply
+
+
+def make_writer(settings: WriterSettings, models: Models, scratch: Path | None = None) -> CodeWriter:
+    """The writer that settings ask for; external ones work below `scratch` and have their replies taped.
+
+    Raises `UserError` when its program is not there.
+    """
+    if settings.kind == "model":
+        return ModelWriter(models)
+    command = ("codex",) if settings.kind == "codex" else settings.command
+    if not command:
+        raise UserError("writer.kind is command, but writer.command is empty")
+    program = shutil.which(command[0])
+    if program is None:
+        key = "writer.kind is codex, but" if settings.kind == "codex" else "writer.command:"
+        raise UserError(f"{key} there is no program {command[0]} on the PATH")
+    if settings.kind == "codex":
+        writer: CommandWriter = CodexWriter(program, timeout_s=settings.timeout_s, scratch=scratch)
+    else:
+        writer = CommandWriter((program, *command[1:]), timeout_s=settings.timeout_s, scratch=scratch)
+    return TapedWriter(writer, models.tape)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+    timed_out: bool = False
+
+
+class _Conversation(asyncio.SubprocessProtocol):
+    """What a program says. When it ends, its whole process group does, so that its pipes close in any case."""
+
+    def __init__(self) -> None:
+        self.said = {1: bytearray(), 2: bytearray()}
+        self.closed = asyncio.get_running_loop().create_future()
+        self._pid = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        self._pid = transport.get_pid()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.said[fd] += data
+        del self.said[fd][:-MAX_REPLY_BYTES]
+
+    def process_exited(self) -> None:
+        self.end_group()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    def end_group(self) -> None:
+        """Kill the program and all that it started and did not put into a session of its own."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._pid, signal.SIGKILL)
+
+
+async def _run(
+    command: Sequence[str], request: bytes, folder: Path, env: Mapping[str, str], timeout_s: float
+) -> _Ended:
+    """Run a program in a process group of its own, which is gone when this returns or is cancelled."""
+    loop = asyncio.get_running_loop()
+    try:
+        transport, talk = await loop.subprocess_exec(
+            _Conversation, *command, cwd=folder, env=dict(env), start_new_session=True
+        )
+    except OSError as error:
+        raise WriterFailed(f"{Path(command[0]).name} cannot be started: {error.strerror}.") from None
+    stdin = transport.get_pipe_transport(0)
+    assert isinstance(stdin, asyncio.WriteTransport)
+    stdin.write(request)
+    stdin.close()  # once all of it is written
+    timed_out = False
+    try:
+        async with asyncio.timeout(timeout_s):
+            await asyncio.shield(talk.closed)
+    except TimeoutError:
+        timed_out = True
+    finally:
+        talk.end_group()
+        transport.close()
+        await asyncio.shield(talk.closed)
+    return _Ended(transport.get_returncode() or 0, bytes(talk.said[1]), bytes(talk.said[2]), timed_out)

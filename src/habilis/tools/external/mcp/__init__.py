@@ -1,5 +1,0 @@
-"""Tools of MCP servers (Model Context Protocol), by the official SDK: over standard streams or streamable HTTP."""
-
-from habilis.tools.external.mcp.source import McpSource
-
-__all__ = ["McpSource"]

@@ -1,5 +1,0 @@
-"""Search in folders of the user's documents: `search_documents`."""
-
-from habilis.tools.knowledge.source import SEARCH_DOCUMENTS, Knowledge, SearchDocuments
-
-__all__ = ["SEARCH_DOCUMENTS", "Knowledge", "SearchDocuments"]

@@ -1,5 +1,0 @@
-"""Finding tools by words, offline and in milliseconds."""
-
-from habilis.tools.retrieval.index import BM25Retriever, Met, Why
-
-__all__ = ["BM25Retriever", "Met", "Why"]

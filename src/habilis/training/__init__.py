@@ -1,0 +1,1 @@
+"""Many tasks, many generations: runners, batches, the loop."""

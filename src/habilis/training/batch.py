@@ -1,0 +1,203 @@
+"""The tasks of one step: run side by side within bounds, each end written down at once, nothing finished run again."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from habilis.contract import taskfiles
+from habilis.core.errors import UserError
+from habilis.core.events import Event, StepTaskEnded
+from habilis.core.types import Task
+from habilis.curation.ledger.metrics import usage_of
+from habilis.curation.ledger.reports import Finished, Row
+from habilis.rundir import KeyedRows, RunDir, TaskDir, safe_id
+from habilis.training.budget import RunBudget
+from habilis.training.runners import BatchRunner, Job
+
+Stop = Literal["done", "train_steps", "egl_flat", "stop_file", "budget", "interrupted", "unreachable", "failed"]
+"""Why a training run ended, or was broken off (from `budget` on)."""
+FINAL = frozenset({"answered", "gave_up", "timed_out", "crashed", "budget", "waiting"})
+"""Statuses of tasks that are over; others go on after a resume."""
+_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+DISK = (*(os.strerror(code) for code in _REFUSALS), "disk I/O error", "database or disk is full")
+"""What a disk says that takes no more, SQLite's words included: the fate of the run, not the failure of a task."""
+Watch = Callable[[str, Event], None]
+"""Hears the events of a task, by its id."""
+
+
+class Batch:
+    """Runs the rows of one step after the other. One for a whole run; `stop` ends it from outside."""
+
+    def __init__(
+        self,
+        run: RunDir,
+        runner: BatchRunner,
+        predictions: KeyedRows,
+        budget: RunBudget,
+        *,
+        concurrency: int,
+        timeout_s: float,
+        library: Path,
+        share_builds: bool,
+        base: Path | None,
+        watch: Watch,
+        emit: Callable[[Event], None],
+    ) -> None:
+        self._run, self._runner, self._predictions, self._budget = run, runner, predictions, budget
+        self._concurrency, self._timeout_s = concurrency, timeout_s
+        self._library, self._share_builds, self._base = library, share_builds, base
+        self._watch, self._emit = watch, emit
+        self._trusted = run.mark() is None  # whoever begins a batch has looked at the run; here no key can be kept
+        self.stopped: Stop | None = None
+        self.reason = ""
+
+    def stop(self, why: Stop, reason: str) -> None:
+        """Start no further task; those that run finish their step and can be resumed."""
+        if self.stopped is None:
+            self.stopped, self.reason = why, reason
+            self._runner.interrupt()
+
+    def left(self, rows: Sequence[Row]) -> list[Row]:
+        """The rows that are still to be run."""
+        return [row for row in rows if not self._is_over(row)]
+
+    async def work(self, step: int, rows: Sequence[Row]) -> list[Finished] | None:
+        """How each row of the step ended, in their order; None when the batch was broken off.
+
+        Raises OSError when an end cannot be written down.
+        """
+        at_once = asyncio.Semaphore(self._concurrency)
+        ends: dict[str, Finished] = {}
+
+        async def one(row: Row) -> None:
+            async with at_once:
+                self._heed_budget()
+                if self.stopped is None:
+                    ends[row.id] = await self._one(step, row)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for row in self.left(rows):
+                    group.create_task(one(row))
+        except BaseExceptionGroup as several:
+            raise _first(several) from None
+        if ends and all(end.status == "unreachable" for end in ends.values()):
+            self.stop("unreachable", next(iter(ends.values())).error or "the model cannot be reached")
+        if self.stopped == "unreachable" or not all(self._is_over(row) or _over(ends.get(row.id)) for row in rows):
+            self.stop("interrupted", "a task was stopped")
+            return None
+        return [ends.get(row.id) or self._known(row) for row in rows]
+
+    async def _one(self, step: int, row: Row) -> Finished:
+        end = await self._runner.run(self._job(step, row), lambda event: self._hear(row.id, event))
+        if end.status == "crashed" and any(text in (end.error or "") for text in DISK):
+            raise OSError(errno.ENOSPC, f"task {row.id}: {end.error}")
+        usage = usage_of(end)
+        prediction = end.result.final_answer if end.result is not None and end.status == "answered" else ""
+        if end.status != "interrupted":
+            self._predictions.put(
+                {
+                    "task_id": row.id,
+                    "question": row.question,
+                    "prediction": prediction,
+                    "status": end.status,
+                    "step": step,
+                    "seconds": end.seconds,
+                    "usage": usage.model_dump(),
+                    **({"error": end.error} if end.error else {}),
+                }
+            )
+        self._emit(
+            StepTaskEnded(
+                step=step,
+                task_id=row.id,
+                status=end.status,
+                prediction=prediction,
+                error=end.error,
+                usage=usage,
+                seconds=end.seconds,
+            )
+        )
+        return end
+
+    def _hear(self, task_id: str, event: Event) -> None:
+        self._budget.heed(event)
+        self._heed_budget()
+        self._watch(task_id, event)
+
+    def _heed_budget(self) -> None:
+        reason = self._budget.reached()
+        if reason is not None:
+            self.stop("budget", reason)
+
+    def _job(self, step: int, row: Row) -> Job:
+        builds = self._run.training.builds(step) if self._share_builds and self._run.training else None
+        return Job(
+            task=task_of(row, self._base, self._run.path),
+            run=str(self._run.path.absolute()),
+            library=str(self._library.absolute()),
+            builds=str(builds.absolute()) if builds else None,
+            timeout_s=self._timeout_s,
+            trusted=self._trusted,
+        )
+
+    def _is_over(self, row: Row) -> bool:
+        known = self._predictions.get(row.id)
+        return known is not None and known.get("status") in FINAL
+
+    def _known(self, row: Row) -> Finished:
+        """How a row ended in an earlier session."""
+        known = self._predictions.get(row.id) or {}
+        folder = TaskDir(self._run.path / "tasks" / safe_id(row.id))
+        try:
+            result = folder.load_result()
+        except UserError:
+            result = None
+        status = known.get("status", "crashed")
+        return Finished(
+            task_id=row.id,
+            status=status,
+            folder=str(folder.path.absolute()),
+            result=result if result is not None and result.status == status else None,
+            error=known.get("error"),
+            seconds=known.get("seconds", 0.0),
+        )
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first real error in a group of them."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
+def _over(end: Finished | None) -> bool:
+    """Whether a task that ended in this session needs no further one. A single unreachable model is its own fate."""
+    return end is not None and end.status != "interrupted"
+
+
+def task_of(row: Row, base: Path | None, run: Path) -> Task:
+    """The task that `row` asks for. Of its answer nothing goes along.
+
+    Files are named from `base`, the data set's folder, below which paths in the question count as well. Raises
+    `UserError` for a file that is not there.
+    """
+    here = (base or run).absolute()
+    given = [_named(Path(name), here) for name in row.files]
+    try:
+        files, missing = taskfiles.gather(row.question, given, here, here)
+    except UserError as error:
+        raise UserError(f"row {row.id} of the data set: {str(error).removeprefix('--file ')}") from None
+    return Task(id=row.id, question=row.question, files=files, missing=missing)
+
+
+def _named(path: Path, base: Path) -> str:
+    """`path` as a user in `base` would write it."""
+    full = (base / path).resolve()
+    return str(full.relative_to(base.resolve())) if full.is_relative_to(base.resolve()) else str(full)

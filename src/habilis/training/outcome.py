@@ -1,0 +1,91 @@
+"""What a training run came to: written when it ends, read back from its files at any time."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from pathlib import Path
+
+from pydantic import Field
+
+from habilis.core.errors import UserError
+from habilis.core.types import FORMAT, Frozen
+from habilis.curation.ledger.metrics import StepMetrics
+from habilis.models.tape import Tape
+from habilis.rundir import KeyedRows, TrainingDir
+from habilis.training.batch import Stop
+from habilis.training.budget import RunBudget
+
+log = logging.getLogger(__name__)
+_STATES: dict[Stop, str] = {
+    "budget": "stopped",
+    "interrupted": "stopped",
+    "unreachable": "stopped",
+    "failed": "failed",
+}
+
+
+class Training(Frozen):
+    """What a training run came to. `stopped` says why it ended; from `budget` on it can be resumed.
+
+    `tokens` and `seconds` are of the whole run, earlier sessions included. `left` counts tasks without an end.
+    """
+
+    format: int = FORMAT
+    run_dir: str
+    stopped: Stop
+    reason: str = ""
+    steps: tuple[StepMetrics, ...] = ()
+    statuses: dict[str, int] = Field(default_factory=dict)
+    tasks: int = 0
+    left: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+
+    @property
+    def absorbed(self) -> bool:
+        """Whether every step that was begun was absorbed."""
+        return self.stopped in ("done", "train_steps", "egl_flat", "stop_file")
+
+
+def read_training(run_dir: Path) -> Training:
+    """What the run in `run_dir` came to so far, from its files alone."""
+    training = TrainingDir(run_dir)
+    state = training.state_record()
+    predictions = KeyedRows(training.predictions, "task_id").rows()
+    rows = len(training.load_rows())
+    steps = tuple(StepMetrics.model_validate(row) for row in KeyedRows(training.metrics, "step").rows())
+    return Training(
+        run_dir=str(run_dir.resolve()),
+        stopped=state.get("stopped") or "interrupted",
+        reason=state.get("reason") or "",
+        steps=tuple(sorted(steps, key=lambda row: row.step)),
+        statuses=dict(sorted(Counter(str(row.get("status")) for row in predictions).items())),
+        tasks=rows,
+        left=rows - len(predictions),
+        tokens=int(state.get("tokens") or 0),
+        seconds=round(float(state.get("seconds") or 0.0), 3),
+    )
+
+
+def write_outcome(training: TrainingDir, stopped: Stop, reason: str, budget: RunBudget) -> None:
+    """Write why the run ended; a full disk is told of in the log, and leaves `running`, which reads as stopped."""
+    more = {"stopped": stopped, "reason": reason, "seconds": budget.seconds, "tokens": budget.tokens}
+    try:
+        training.set_state(_STATES.get(stopped, "finished"), **more)
+    except OSError as error:
+        log.warning("where the run stands could not be written: %s", error.strerror or error)
+
+
+def tokens_paid(tape: Path) -> int:
+    """Tokens that a task's tape shows as paid."""
+    if not tape.is_file():
+        return 0
+    try:
+        opened = Tape(tape)
+    except UserError:
+        return 0
+    try:
+        return sum(usage.total_tokens for usage in opened.paid().values())
+    finally:
+        opened.close()

@@ -1,0 +1,116 @@
+"""One task of a batch as a runner gets it, the team that works on it, and how its end is put on record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from habilis.agents.furnishing import Clients
+from habilis.agents.team import Team
+from habilis.core.errors import UserError
+from habilis.core.events import Event
+from habilis.core.types import Frozen, Status, Task, TaskResult
+from habilis.curation.ledger.reports import Finished
+from habilis.rundir import RunDir, TaskDir
+from habilis.synthesis.sharing import BuildFolder
+
+if TYPE_CHECKING:
+    from habilis.config import Settings
+    from habilis.core.ports import EventSink
+
+Watch = Callable[[Event], None]
+GRACE_S = 10.0
+"""Seconds that a task which is told to stop has for writing down what it came to."""
+
+
+class Job(Frozen):
+    """A task to run. `run` is the run's folder, `library` the public one, `builds` where builds are shared, if at all.
+
+    `timeout_s` is the task's time limit in seconds. `trusted`: the run bears no mark and was looked at already.
+    """
+
+    task: Task
+    run: str
+    library: str
+    builds: str | None = None
+    timeout_s: float
+    trusted: bool = False
+
+    @property
+    def folder(self) -> TaskDir:
+        """The task's folder, made if it is not there."""
+        return RunDir(Path(self.run)).task(self.task.id)
+
+
+class BatchRunner(Protocol):
+    """Runs tasks, any number side by side. `LocalRunner` and `ProcessRunner`."""
+
+    async def run(self, job: Job, watch: Watch) -> Finished:
+        """Run the task, or go on with it where it stood. Whatever it does, this returns; `watch` hears its events.
+
+        Cancellation stops the task at once, leaves it fit for a resume, and is passed on.
+        """
+        ...
+
+    def interrupt(self) -> None:
+        """Ask all running tasks to finish their step and to end as `interrupted`."""
+        ...
+
+
+def team_of(job: Job, settings: Settings, sinks: Sequence[EventSink], clients: Clients | None = None) -> Team:
+    """The team that works on `job`; nobody is there to be asked."""
+    shared = BuildFolder(Path(job.builds), job.task.id) if job.builds else None
+    return Team(settings, library=Path(job.library), sinks=sinks, clients=clients, alone=True, shared=shared)
+
+
+async def carry_out(team: Team, job: Job) -> TaskResult:
+    """The task's result: run from its start, or from where an earlier run of it stopped."""
+    run = Path(job.run)
+    if job.folder.load_task() is None:
+        return await team.run(job.task, run_dir=run, trust=job.trusted)
+    return await team.resume(run, job.task.id, trust=job.trusted)
+
+
+def ended(job: Job, result: TaskResult, seconds: float) -> Finished:
+    """The end of a task that came to a result of its own."""
+    return Finished(
+        task_id=job.task.id,
+        status=result.status,
+        folder=str(job.folder.path),
+        result=result,
+        error=result.error,
+        seconds=round(seconds, 3),
+    )
+
+
+def broken_off(job: Job, status: Status, error: str, seconds: float, *, saved: bool) -> Finished:
+    """The end of a task that its runner ended, or that died. `saved`: it still wrote down what it had come to."""
+    folder = job.folder
+    result = saved_result(job) if saved else None
+    if result is not None:
+        result = result.model_copy(update={"status": status, "error": error})
+        folder.save_result(result)
+    else:
+        folder.set_state("failed", status=status)
+    return Finished(
+        task_id=job.task.id,
+        status=status,
+        folder=str(folder.path),
+        result=result,
+        error=error,
+        seconds=round(seconds, 3),
+    )
+
+
+def saved_result(job: Job) -> TaskResult | None:
+    """The result in the task's folder; None when there is none that can be read."""
+    try:
+        return job.folder.load_result()
+    except UserError:
+        return None
+
+
+def too_long(job: Job) -> str:
+    """Why a task was ended at its time limit."""
+    return f"the task was ended at its time limit of {job.timeout_s:g} s"

@@ -1,0 +1,194 @@
+"""Each task of a batch in a process of its own: nothing that it does reaches its neighbours.
+
+The child (`habilis.training.runners.child`) gets the job and the settings on its standard input, which stays open: its
+end tells the child that we are gone. It says what happens, line by line, on its standard output; the result it writes
+into the task's folder, like every task. Its whole tree ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic import TypeAdapter
+
+import habilis
+from habilis.config import environment
+from habilis.core.events import Event
+from habilis.core.masker import MASKER
+from habilis.core.types import Status
+from habilis.curation.ledger.reports import Finished
+from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, ended, saved_result, too_long
+from habilis.training.runners.tree import kill_tree, memory_bytes
+
+if TYPE_CHECKING:
+    from habilis.config import Settings
+
+MAX_LINE_BYTES = 64 << 20
+LOOK_S = 0.5
+"""Seconds between two looks at a task's memory."""
+_EVENT: TypeAdapter[Event] = TypeAdapter(Event)
+_MIB = 1 << 20
+
+
+@dataclass
+class _Child:
+    """A running child, and what it has said so far: whether its result is written, or why it could not work."""
+
+    process: Process
+    done: bool = False
+    failed: str | None = None
+    printed: bytes = field(default=b"", repr=False)
+
+
+class ProcessRunner:
+    """`program` is what runs in each process; `sleep` waits out the time limit, `look` between two looks at memory."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        program: Sequence[str] = (sys.executable, "-m", "habilis.training.runners.child"),
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        look: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        grace_s: float = GRACE_S,
+    ) -> None:
+        self._settings, self._sleep, self._look, self._grace_s = settings, sleep, look, grace_s
+        self._program = tuple(program)
+        self._open: list[_Child] = []
+        self._interrupted = False
+
+    async def run(self, job: Job, watch: Watch) -> Finished:
+        started = time.monotonic()
+        child = await self._start(job)
+        self._open.append(child)
+        if self._interrupted:
+            self._signal(child, signal.SIGINT)
+        listening = asyncio.ensure_future(self._listen(child, watch))
+        limit = asyncio.ensure_future(self._sleep(job.timeout_s))
+        eaten = asyncio.ensure_future(self._memory_over(child))
+        stop: Status | None = None
+        try:
+            await asyncio.wait({listening, limit, eaten}, return_when=asyncio.FIRST_COMPLETED)
+            if not listening.done():
+                stop = "timed_out" if limit.done() else "crashed"
+                await self._stop(child, listening, politely=stop == "timed_out")
+        except asyncio.CancelledError:
+            await self._stop(child, listening, politely=True)
+            raise
+        finally:
+            self._open.remove(child)
+            for waiting in (limit, eaten, listening):
+                waiting.cancel()
+            kill_tree(child.process.pid)
+        code = await child.process.wait()
+        return self._told(job, child, stop, code, time.monotonic() - started)
+
+    def interrupt(self) -> None:
+        self._interrupted = True
+        for child in self._open:
+            self._signal(child, signal.SIGINT)
+
+    def _told(self, job: Job, child: _Child, stop: Status | None, code: int, seconds: float) -> Finished:
+        """What a child that is gone came to."""
+        if stop == "timed_out":
+            return broken_off(job, "timed_out", too_long(job), seconds, saved=child.done)
+        if stop == "crashed":
+            limit = self._settings.evolution.task_memory_mb
+            return broken_off(job, "crashed", f"the task took more than {limit} MiB of memory", seconds, saved=False)
+        result = saved_result(job) if child.done else None
+        if result is not None:
+            return ended(job, result, seconds)
+        return broken_off(job, "crashed", child.failed or _death(code, child.printed), seconds, saved=False)
+
+    async def _start(self, job: Job) -> _Child:
+        process = await asyncio.create_subprocess_exec(
+            *self._program,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=_environment(),
+            start_new_session=True,
+            limit=MAX_LINE_BYTES,
+        )
+        assert process.stdin is not None
+        told = {"job": job.model_dump(mode="json"), "settings": self._settings.model_dump(mode="json")}
+        with contextlib.suppress(ConnectionError):  # it died at once; its end says so
+            process.stdin.write(json.dumps(told).encode() + b"\n")
+            await process.stdin.drain()
+        return _Child(process)
+
+    async def _listen(self, child: _Child, watch: Watch) -> None:
+        """Take in what the child says until it is gone."""
+        process = child.process
+        assert process.stdout is not None
+        assert process.stderr is not None
+        errors = asyncio.ensure_future(_tail(process.stderr, child))
+        try:
+            async for line in process.stdout:
+                with contextlib.suppress(ValueError):  # the torn line of one that died while it spoke
+                    if isinstance(said := json.loads(line), dict):
+                        self._heard(said, child, watch)
+            await process.wait()
+            await asyncio.wait({errors}, timeout=1.0)  # a process of its own may hold the pipe
+        finally:
+            errors.cancel()
+
+    def _heard(self, said: dict[str, Any], child: _Child, watch: Watch) -> None:
+        if "event" in said:
+            watch(_EVENT.validate_python(said["event"]))
+        child.done = child.done or bool(said.get("done"))
+        child.failed = said.get("failed", child.failed)
+
+    async def _memory_over(self, child: _Child) -> None:
+        """Returns when the child with all its processes takes more than it may; never where no limit is set."""
+        limit = self._settings.evolution.task_memory_mb
+        while limit is None or await asyncio.to_thread(memory_bytes, child.process.pid) <= limit * _MIB:
+            await (self._look(LOOK_S) if limit is not None else asyncio.Event().wait())
+
+    async def _stop(self, child: _Child, listening: asyncio.Future[None], *, politely: bool) -> None:
+        """End the child: asked to write down where it stands, then with its whole tree, whatever it does."""
+        if politely:
+            self._signal(child, signal.SIGTERM)
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.wait({listening}, timeout=self._grace_s)
+        kill_tree(child.process.pid)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait({listening}, timeout=self._grace_s)
+
+    def _signal(self, child: _Child, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            child.process.send_signal(number)
+
+
+async def _tail(stream: asyncio.StreamReader, child: _Child) -> None:
+    while data := await stream.read(1 << 16):
+        child.printed = (child.printed + data)[-4000:]
+
+
+def _death(code: int, printed: bytes) -> str:
+    """How a process died, in one line."""
+    try:
+        how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
+    except ValueError:
+        how = f"by signal {-code}"
+    last = MASKER.mended(printed.decode("utf-8", "replace").strip().rpartition("\n")[2].strip())
+    return f"the task's process ended {how} before it had a result" + (f": {last[:300]}" if last else "")
+
+
+def _environment() -> dict[str, str]:
+    """Our environment, in which the child finds this very package, installed or not."""
+    ours = environment()
+    source = str(Path(habilis.__file__).resolve().parents[1])
+    paths = [source, *filter(None, [ours.get("PYTHONPATH")])]
+    return {**ours, "PYTHONPATH": os.pathsep.join(paths)}

@@ -1,0 +1,307 @@
+"""Evolution: a stream of tasks turned into a better library, step by step. What a user of the library holds in hands.
+
+A step runs the tasks of one batch, has the curator absorb their tools into the next generation of the run's library,
+and writes its row of figures. All of it is on disk before the next step starts; killed anywhere, `resume` goes on
+without running a finished task again or asking a model anything that was answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.agents.furnishing import Clients
+from habilis.config import Settings, load_settings
+from habilis.context.task import Events
+from habilis.core.errors import BudgetReached, HabilisError, ModelUnreachable, UserError
+from habilis.core.events import Event, Notice
+from habilis.curation.ledger.reports import Row
+from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
+from habilis.training.batch import Batch, Stop, Watch, task_of
+from habilis.training.budget import RunBudget
+from habilis.training.outcome import Training, read_training, tokens_paid, write_outcome
+from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
+from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, fork
+from habilis.training.steps import Scorer, Steps
+
+if TYPE_CHECKING:
+    from habilis.core.ports import EventSink
+
+CURATOR = "curator"
+"""Under this name `watch` hears what the curator does."""
+log = logging.getLogger(__name__)
+
+
+class Evolution:
+    """Runs training. One object, one run at a time.
+
+    `library` is the library to start from (never written); without one the run starts with an empty library. `clients`
+    makes chat models instead of the configured ones (local runner alone). `scorer` tells right answers from wrong.
+    `watch` hears the events of tasks, `sinks` those of steps.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        library: Path | None = None,
+        sinks: Sequence[EventSink] = (),
+        watch: Watch | None = None,
+        clients: Clients | None = None,
+        scorer: Scorer | None = None,
+        runner: BatchRunner | None = None,
+        absorbing: Absorbing | None = None,
+    ) -> None:
+        self.settings = settings or load_settings()
+        self._library, self._sinks, self._clients = library, tuple(sinks), clients
+        self._watch: Watch = watch or (lambda task_id, event: None)
+        self._scorer, self._runner, self._absorbing = scorer, runner, absorbing
+        self._batch: Batch | None = None
+        self._interrupted = False
+
+    async def run(
+        self,
+        rows: Sequence[Row],
+        *,
+        name: str | None = None,
+        start: int = 0,
+        base: Path | None = None,
+        about: Mapping[str, Any] | None = None,
+    ) -> Training:
+        """Train on `rows` from the `start`-th (counted from 0) in a new run called `name`.
+
+        `base` is the data set's folder; `about` (JSON-plain) goes into `run.yaml`. Raises `UserError` for what a person
+        must mend first: no rows, an id twice, a missing file, a name that is taken, no sandbox, no model.
+        """
+        rows = tuple(rows)[start:]
+        _check(rows, start)
+        if self._library is not None and not self._library.is_dir():
+            raise UserError(f"there is no library {self._library} to start from")
+        run = _new_run(Path(self.settings.runs_dir), name)
+        training = TrainingDir(run.path)
+        with training.lock():
+            if training.exists():
+                raise UserError(_taken(run))
+            try:
+                for row in rows:
+                    task_of(row, base, run.path)
+                level = await self._preflight()
+            except BaseException:
+                run.discard_if_unused()
+                raise
+            training.save_rows(_kept(row) for row in rows)
+            fixed = _fixed(self.settings, base, self._library) | {"rows": marks.digest_of_file(training.rows)}
+            run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level, training=fixed, **(about or {}))
+            training.set_state("running", seconds=0.0, tokens=0)
+            return await self._work(run, rows, base)
+
+    async def resume(self, run_dir: Path, *, trust: bool = False) -> Training:
+        """Go on with a run where it stopped. Its rows, batch size and whether tools are made stay as they were.
+
+        Raises `UserError` when another process works on it, and for a run that this user did not make, unless `trust`
+        takes it over as theirs.
+        """
+        run = RunDir.open(run_dir)
+        training = run.training
+        if training is None:
+            raise UserError(f"{run_dir} holds no training run; continue a single task with 'habilis run --resume'")
+        run.accept(trust=trust, tasks=())
+        with training.lock():
+            fixed = run.read_run().get("training") or {}
+            if "rows" in fixed and fixed["rows"] != marks.digest_of_file(training.rows):
+                raise UserError(f"{training.rows} has changed since the run began; restore it, or start another run")
+            rows = tuple(Row.model_validate(row) for row in training.load_rows())
+            self.settings = _with_fixed(self.settings, fixed)
+            self._library = Path(fixed["library"]) if fixed.get("library") else None
+            await self._preflight()
+            return await self._work(run, rows, Path(fixed["base"]) if fixed.get("base") else None)
+
+    def run_sync(self, rows: Sequence[Row], **options: Any) -> Training:
+        """`run` for callers without an event loop."""
+        return asyncio.run(self.run(rows, **options))
+
+    def interrupt(self) -> None:
+        """Ask for an end (Ctrl-C once): running tasks finish their step, a batch that is complete is absorbed."""
+        self._interrupted = True
+        if self._batch is not None:
+            self._batch.stop("interrupted", "interrupted; continue with --resume")
+
+    # --- inside
+
+    async def _preflight(self) -> str:
+        """The sandbox level. Raises `UserError` for what would end every task alike."""
+        from habilis.models.client import Clients as Known
+
+        Known(self.settings.models, lambda text: None, self._clients).check("basic")
+        host = ToolHost(self.settings.sandbox)
+        here = self._runner is None and self.settings.evolution.runner == "local"
+        loading = [asyncio.create_task(asyncio.to_thread(_load))] if here else []
+        try:
+            return await host.level()
+        finally:
+            await asyncio.gather(*loading)
+            await host.aclose()
+            gc.freeze()  # what is loaded by now stays: looking through it for garbage again and again takes its time
+
+    async def _work(self, run: RunDir, rows: Sequence[Row], base: Path | None) -> Training:
+        """All steps that are left, under the run's lock; whatever happens, where the run stands is on record."""
+        training = TrainingDir(run.path)
+        sink = JsonlSink(training.events)
+        emit = Events([sink, *self._sinks])
+        budget = self._budget(run, training)
+        training.set_state("running", seconds=budget.seconds, tokens=budget.tokens)
+        stopped: Stop = "interrupted"
+        reason = "stopped at once; continue with --resume"
+        try:
+            stopped, reason = await self._steps(run, training, rows, base, budget, emit)
+        except BudgetReached as reached:
+            stopped, reason = "budget", str(reached)
+        except ModelUnreachable as error:
+            stopped, reason = "unreachable", str(error)
+        except (HabilisError, OSError) as error:
+            stopped, reason = "failed", " ".join(str(error).split())
+            log.debug("a step failed", exc_info=error)
+        except Exception as error:  # the run's record must say that a step failed, whatever failed in it
+            stopped, reason = "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"
+            log.debug("a step failed", exc_info=error)
+        finally:
+            self._batch, self._interrupted = None, False
+            write_outcome(training, stopped, reason, budget)
+            sink.close()
+        return read_training(run.path)
+
+    async def _steps(
+        self,
+        run: RunDir,
+        training: TrainingDir,
+        rows: Sequence[Row],
+        base: Path | None,
+        budget: RunBudget,
+        emit: Events,
+    ) -> tuple[Stop, str]:
+        """Step after step until the rows, or a rule, end it: why, and in words."""
+        from habilis.models.local.serving import hold
+
+        apart = self.settings.evolution.runner == "process"
+        await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=apart)
+        predictions = KeyedRows(training.predictions, "task_id")
+        settings = self.settings.evolution
+        self._batch = Batch(
+            run,
+            self._runner or self._make_runner(),
+            predictions,
+            budget,
+            concurrency=settings.concurrency,
+            timeout_s=settings.task_timeout_s,
+            library=training.library,
+            share_builds=settings.share_builds and self.settings.tools.synthesis,
+            base=base,
+            watch=self._watch,
+            emit=emit,
+        )
+        if self._interrupted:
+            self.interrupt()
+        async with self._absorber(training, budget, emit) as absorber:
+            steps = Steps(training, settings, self._batch, absorber, predictions, budget, self._scorer, emit)
+            return await steps.run(rows)
+
+    @contextlib.asynccontextmanager
+    async def _absorber(self, training: TrainingDir, budget: RunBudget, emit: Events) -> AsyncIterator[StepAbsorber]:
+        """Who takes the steps' tools into the run's library, which is forked first where the run starts from one."""
+
+        def heard(event: Event) -> None:
+            budget.heed(event)
+            self._watch(CURATOR, event)
+
+        host = ToolHost(self.settings.sandbox, environments=Environments.of(self.settings.tools))
+        try:
+            if self._library is not None:
+                await fork(self._library, training, host, emit)
+            if self._absorbing is not None:
+                yield self._absorbing(training)
+            else:
+                frozen = not self.settings.tools.synthesis
+                yield Shelf(training, self.settings, host, frozen=frozen, clients=self._clients, emit=heard)
+        finally:
+            await host.aclose()
+
+    def _make_runner(self) -> BatchRunner:
+        if self.settings.evolution.runner == "process":
+            if self._clients is not None:
+                raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
+            return ProcessRunner(self.settings)
+        return LocalRunner(self.settings, clients=self._clients)
+
+    def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
+        """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""
+        before = training.state_record()
+        tapes = [*(task.tape for task in run.tasks()), *(training.path / "curator").glob("*.jsonl")]
+        paid = sum(map(tokens_paid, tapes))
+        return RunBudget(
+            self.settings.evolution,
+            spent_tokens=max(int(before.get("tokens") or 0), paid),
+            spent_s=float(before.get("seconds") or 0.0),
+        )
+
+
+def _load() -> None:
+    """Import what the first task of this process would wait for, while the sandbox is probed."""
+    import numpy  # noqa: F401
+
+
+def _check(rows: Sequence[Row], start: int) -> None:
+    if not rows:
+        raise UserError("the data set has no rows" + (f" after the first {start}" if start else ""))
+    twice = [name for name, count in Counter(row.id for row in rows).items() if count > 1]
+    if twice:
+        raise UserError(f"the data set has more than one row with the id {twice[0]}; ids must differ")
+
+
+def _new_run(root: Path, name: str | None) -> RunDir:
+    """A new run; one that was killed before it began is taken over. Raises `UserError` for a name that is taken."""
+    try:
+        return RunDir.create(root, name, "training")
+    except UserError:
+        path = root / (name or "")
+        if name and (path / "run.yaml").is_file() and not (path / "tasks").exists() and not TrainingDir(path).exists():
+            return RunDir.at(path)
+        if name and (path / "run.yaml").is_file():
+            raise UserError(_taken(RunDir(path))) from None
+        raise
+
+
+def _taken(run: RunDir) -> str:
+    return f"a run named {run.name} exists in {run.path.parent}; continue it with --resume, or choose another name"
+
+
+def _kept(row: Row) -> dict[str, Any]:
+    """`row` as the run keeps it. Answers that a benchmark guards stay where they are: no copy of them may spread."""
+    kept = row.model_copy(update={"answer": None, "rubric": None}) if row.extra.get("guarded") else row
+    return kept.model_dump(mode="json")
+
+
+def _fixed(settings: Settings, base: Path | None, library: Path | None) -> dict[str, Any]:
+    """What a run keeps for ever, as it stands in `run.yaml`."""
+    return {
+        "batch_size": settings.evolution.batch_size,
+        "synthesis": settings.tools.synthesis,
+        "base": str(base.absolute()) if base else None,
+        "library": str(library.absolute()) if library else None,
+    }
+
+
+def _with_fixed(settings: Settings, fixed: dict[str, Any]) -> Settings:
+    """`settings` with what a run keeps for ever: which rows make a step, and whether tools are made."""
+    evolution = settings.evolution.model_copy(
+        update={"batch_size": fixed.get("batch_size", settings.evolution.batch_size)}
+    )
+    tools = settings.tools.model_copy(update={"synthesis": fixed.get("synthesis", settings.tools.synthesis)})
+    return settings.model_copy(update={"evolution": evolution, "tools": tools})

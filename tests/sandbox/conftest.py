@@ -1,0 +1,134 @@
+"""Hosts, tools and workspaces for the tests of host and sandbox."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from habilis.config import SandboxSettings
+from habilis.contract.capabilities import Grant
+from habilis.contract.runnable import Runnable
+from habilis.core.types import CallOutcome
+from habilis.runtime.egress.cassette import Recording, Replaying
+from habilis.runtime.host import ToolHost
+from habilis.sandbox.backends.probing import make, missing
+
+HEAD = """
+from typing import Any
+from pydantic import BaseModel
+class InputModel(BaseModel):
+    path: str = ""
+    number: int = 0
+class OutputModel(BaseModel):
+    value: Any = None
+    error: str | None = None
+"""
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    """The folder that the tools of a test may write."""
+    folder = tmp_path / "workspace"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Callable[..., Runnable]:
+    """Makes a tool of the body of its `run`, or of a whole module."""
+
+    def make_tool(
+        body: str = "", *, module: str | None = None, name: str = "probe_tool", requirements: tuple[str, ...] = ()
+    ) -> Runnable:
+        path = tmp_path / f"{name}.py"
+        text = HEAD + "def run(input: InputModel) -> OutputModel:\n" + textwrap.indent(textwrap.dedent(body), "    ")
+        path.write_text(text if module is None else textwrap.dedent(module), encoding="utf-8")
+        return Runnable(name, path, requirements)
+
+    return make_tool
+
+
+@pytest.fixture(params=["bubblewrap", "landlock"])
+def level(request: pytest.FixtureRequest) -> str:
+    """Each back end that this machine offers."""
+    problem = missing(request.param)
+    if problem:
+        pytest.skip(f"{request.param}: {problem}")
+    return str(request.param)
+
+
+class WarmHost(ToolHost):
+    """A host that expects calls wherever one is made, as a task's host does in the task's workspace."""
+
+    async def call(
+        self,
+        tool: Runnable,
+        arguments: Mapping[str, Any],
+        *,
+        workspace: Path,
+        files: Sequence[Path] = (),
+        timeout_s: float | None = None,
+        grant: Grant | None = None,
+        network: Recording | Replaying | None = None,
+    ) -> CallOutcome:
+        self.start(workspace, files)
+        more = {"timeout_s": timeout_s, "grant": grant, "network": network}
+        return await super().call(tool, arguments, workspace=workspace, files=files, **more)
+
+
+@pytest.fixture(params=["warm", "cold"])
+def way(request: pytest.FixtureRequest) -> str:
+    """Both ways to run a call: forked by a server that waits in the sandbox, and an interpreter of its own."""
+    return str(request.param)
+
+
+@pytest.fixture
+async def host_with(way: str) -> AsyncIterator[Callable[..., ToolHost]]:
+    """Makes a host whose sandbox is the back end of that level, with settings of the test's own."""
+    made: list[ToolHost] = []
+
+    def make_host(level: str | None, **settings: object) -> ToolHost:
+        kind = WarmHost if way == "warm" else ToolHost
+        made.append(kind(SandboxSettings.model_validate(settings), sandbox=make(level) if level else None))
+        return made[-1]
+
+    yield make_host
+    for host in made:
+        await host.aclose()
+
+
+@pytest.fixture
+def host(host_with: Callable[..., ToolHost]) -> ToolHost:
+    """A host at the level that this machine gives."""
+    return host_with(None)
+
+
+def value_of(outcome: CallOutcome) -> Any:
+    assert outcome.error is None, outcome.error
+    return outcome.output["value"]
+
+
+def children_of(pid: int) -> list[int]:
+    with suppress(OSError):
+        tasks = Path(f"/proc/{pid}/task").iterdir()
+        return [int(word) for task in tasks for word in (task / "children").read_text().split()]
+    return []
+
+
+def servers() -> list[int]:
+    """The server processes below us: Pythons with forks of their own that wait for calls."""
+    found, pending = set(), [os.getpid()]
+    while pending:
+        pid = pending.pop()
+        pending += children_of(pid)
+        with suppress(OSError):
+            if pid != os.getpid() and b"server.pyc" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.add(pid)
+    supervised = {pid for pid in found if any(children_of(child) for child in children_of(pid))}
+    return [pid for pid in found - supervised if children_of(pid)]
