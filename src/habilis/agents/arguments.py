@@ -127,7 +127,7 @@ class _Aim:
     def strange(self) -> list[tuple[Invocation, str, str]]:
         """Texts of the files that calls were given as arguments, and that the question does not name."""
         files = {name for file in self.evidence.files for name in (file.named, file.path, Path(file.named).name)}
-        shown = plain("\n".join([*self.evidence.begins, *(call.text for call in self.calls)]))
+        shown = plain("\n".join(self.evidence.begins))
         found = []
         for call in self.calls:
             for name, leaf in call.arguments.items():
@@ -139,7 +139,8 @@ class _Aim:
                     continue
                 if any(self._is_meant(column) for column in headed) or (not headed and self._is_said(leaf)):
                     continue
-                if self.headed(leaf) or self.holding(leaf) or stands_in(plain(leaf), shown):
+                there = f"{shown}\n{plain(call.text)}" if call.outcome.opened else shown
+                if self.headed(leaf) or self.holding(leaf) or stands_in(plain(leaf), there):
                     found.append((call, name, leaf))
         return found
 
@@ -298,9 +299,8 @@ def _other_number(aim: _Aim) -> str | None:
 def _numbers_left(aim: _Aim) -> list[str]:
     """Numbers and dates of the question, small ones aside, that no call was given, nor gave."""
     used = Known([aim.used])
-    text = aim.evidence.asked
-    quoted = _QUOTED.sub(" ", text)
-    found = [value for value in founded_by(quoted, used) if value.kind in ("number", "date") and not value.rule]
+    bare = _QUOTED.sub(" ", aim.evidence.asked)
+    found = [value for value in founded_by(bare, used) if value.kind in ("number", "date") and not value.rule]
     return [value.text for value in found if re.search(r"\d{2}", value.text)]
 
 

@@ -112,7 +112,7 @@ DIGEST = Job(
     "import hashlib\nreturn OutputModel(digest=hashlib.sha256(input.plain_text.encode()).hexdigest())",
 )
 LEAP = Job(
-    "is_leap_year",
+    "tell_leap_year",
     "Tell whether a year is a leap year.",
     {"year": "int"},
     {"is_leap_year": "bool"},
