@@ -11,7 +11,7 @@ import random
 import tempfile
 import time
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from habilis.curation.ledger.reports import Finished
 from habilis.library import Library, Manifest, Origin
 from habilis.library.folder import dump
 from habilis.library.generations import Generations
+from habilis.runtime.calls import CallSpec
 from habilis.testing import ScriptedModel
 from measure import Figure
 
@@ -58,25 +59,16 @@ class InstantHost:
     async def prepare(self, requirements: Sequence[str]) -> CallError | None:
         return None
 
-    async def try_out(
-        self, tool: Runnable, arguments: Mapping[str, Any] | None, *, workspace: Path, **more: Any
-    ) -> tuple[Description | CallError, CallOutcome | None]:
-        loaded = self._load(tool)
+    async def try_out(self, spec: CallSpec) -> tuple[Description | CallError, CallOutcome | None]:
+        loaded, tool = self._load(spec.tool), spec.tool
         schemas = loaded.InputModel.model_json_schema(), loaded.OutputModel.model_json_schema()
         told = Description(name=tool.name, description="", input_schema=schemas[0], output_schema=schemas[1])
-        return told, None if arguments is None else await self.call(tool, arguments, workspace=workspace)
+        return told, None if spec.arguments is None else await self.call(spec)
 
-    async def call(
-        self,
-        tool: Runnable,
-        arguments: Mapping[str, Any],
-        *,
-        workspace: Path,
-        **more: Any,
-    ) -> CallOutcome:
-        loaded = self._load(tool)
-        output = loaded.run(loaded.InputModel(**tool.given(arguments))).model_dump(mode="json")
-        return tool.seen(CallOutcome(output=output, level="in process"))
+    async def call(self, spec: CallSpec) -> CallOutcome:
+        loaded = self._load(spec.tool)
+        output = loaded.run(loaded.InputModel(**spec.given)).model_dump(mode="json")
+        return spec.tool.seen(CallOutcome(output=output, level="in process"))
 
     def _load(self, tool: Runnable) -> Any:
         module = types.ModuleType(f"benchmark_{tool.name}")
@@ -122,7 +114,7 @@ def schemas(folder: Path) -> Description:
     """What every tool of the library says of itself."""
     module = folder / "module.py"
     module.write_text(source("any", "Any.", ("left", "right"), 0))
-    told, _ = asyncio.run(InstantHost().try_out(Runnable("any", module), None, workspace=folder))
+    told, _ = asyncio.run(InstantHost().try_out(CallSpec(Runnable("any", module), None, workspace=folder)))
     assert isinstance(told, Description)
     return told
 
@@ -148,7 +140,7 @@ async def finished_tasks(folder: Path, step: int, host: InstantHost) -> list[Fin
         private.path.mkdir(parents=True)
         (private.path / f"{name}.py").write_text(text)
         module = Runnable(name, private.path / f"{name}.py")
-        told, _ = await host.try_out(module, None, workspace=path)
+        told, _ = await host.try_out(CallSpec(module, None, workspace=path))
         assert isinstance(told, Description)
         manifest = Manifest.of(text, told, read_contract(text), name=name, origin=Origin(task=path.name))
         (private.path / f"{name}.json").write_text(dump(manifest))
@@ -158,7 +150,7 @@ async def finished_tasks(folder: Path, step: int, host: InstantHost) -> list[Fin
             tool=name,
             version=manifest.version,
             arguments=arguments,
-            outcome=await host.call(module, arguments, workspace=path),
+            outcome=await host.call(CallSpec(module, arguments, workspace=path)),
             effects="pure",
             verdict="success",
         )

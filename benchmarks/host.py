@@ -26,6 +26,7 @@ from habilis.contract.runnable import Description, Runnable
 from habilis.library import Library
 from habilis.library.folder import INDEX
 from habilis.library.tool import digest_of
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
 from measure import PYTHON, Figure, table
@@ -79,7 +80,7 @@ async def host_at_work(source: str, *, warm: bool = True) -> AsyncIterator[tuple
 async def one(host: ToolHost, tool: Runnable, workspace: Path, n: int) -> float:
     """Milliseconds of one call."""
     start = time.perf_counter()
-    outcome = await host.call(tool, {"n": n}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool, {"n": n}, workspace=workspace))
     if outcome.output != {"n": n + 1}:
         raise RuntimeError(f"the call failed: {outcome.error}")
     return 1000 * (time.perf_counter() - start)
@@ -227,7 +228,7 @@ async def answers(repeats: int) -> list[Figure]:
 async def one_answer(source: str) -> None:
     """Make one call, and print what this process took at most, KiB (`VmHWM`, which a parent's size is no part of)."""
     async with host_at_work(source, warm=False) as (host, tool, workspace):
-        outcome = await host.call(tool, {"n": 1}, workspace=workspace)
+        outcome = await host.call(CallSpec(tool, {"n": 1}, workspace=workspace))
         if outcome.error is not None:
             raise RuntimeError(f"the call failed: {outcome.error}")
     status = Path("/proc/self/status").read_text()  # noqa: ASYNC240

@@ -37,6 +37,7 @@ from habilis.models.tape import ModelRequest, Tape
 from habilis.models.usage import Budget
 from habilis.rundir import JsonlSink, append_line, atomic_write
 from habilis.rundir.files import write_json
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sources.bound import BoundTool, NamedSource
 from habilis.synthesis.writers import CommandWriter
@@ -245,7 +246,7 @@ async def test_what_a_generated_tool_gives_is_masked_although_it_was_granted_not
     host = ToolHost(SandboxSettings(warm=False))
     try:
         tool = Runnable("echo", tmp_path / "echo.py")
-        outcome = await host.call(tool, {"text": EVERY_FORM}, workspace=tmp_path / "workspace")
+        outcome = await host.call(CallSpec(tool, {"text": EVERY_FORM}, workspace=tmp_path / "workspace"))
     finally:
         await host.aclose()
     assert outcome.error is None

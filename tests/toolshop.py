@@ -22,6 +22,7 @@ from habilis.core.events import Event
 from habilis.core.types import CallError, CallOutcome, Invocation, Standing
 from habilis.library import LayeredLibrary, Library, Origin, Tool
 from habilis.prompts import Prompts
+from habilis.runtime.calls import CallSpec
 from habilis.synthesis.sharing import BuildFolder
 from habilis.synthesis.smith import Smith
 
@@ -66,18 +67,11 @@ class InProcessHost:
         return None
 
     async def describe(self, tool: Runnable) -> Description | CallError:
-        described, _ = await self.try_out(tool, None, workspace=tool.module.parent)
+        described, _ = await self.try_out(CallSpec(tool, None, workspace=tool.module.parent))
         return described
 
-    async def try_out(
-        self,
-        tool: Runnable,
-        arguments: Mapping[str, Any] | None,
-        *,
-        workspace: Path,
-        files: Sequence[Path] = (),
-        grant: Grant | None = None,
-    ) -> tuple[Description | CallError, CallOutcome | None]:
+    async def try_out(self, spec: CallSpec) -> tuple[Description | CallError, CallOutcome | None]:
+        tool = spec.tool
         self.described.append(tool.name)
         try:
             module = self._load(tool)
@@ -89,31 +83,21 @@ class InProcessHost:
             )
         except Exception as error:
             return CallError(kind="crashed", message=f"{tool.module}: {error}"), None
-        if arguments is None:
-            return described, None
-        return described, await self.call(tool, arguments, workspace=workspace, files=files, grant=grant)
+        return described, None if spec.arguments is None else await self.call(spec)
 
-    async def call(
-        self,
-        tool: Runnable,
-        arguments: Mapping[str, Any],
-        *,
-        workspace: Path,
-        files: Sequence[Path] = (),
-        timeout_s: float | None = None,
-        grant: Grant | None = None,
-    ) -> CallOutcome:
-        self.ran.append((tool.name, dict(arguments)))
-        self.grants.append(grant)
-        self.files.append(tuple(files))
+    async def call(self, spec: CallSpec) -> CallOutcome:
+        tool = spec.tool
+        self.ran.append((tool.name, dict(spec.arguments or {})))
+        self.grants.append(spec.grant)
+        self.files.append(tuple(spec.files))
         if refusal := self.refuse(tool):
             return CallOutcome(error=refusal)
         fits = False
         try:
-            with contextlib.chdir(workspace), warnings.catch_warnings():
+            with contextlib.chdir(spec.workspace), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # files that a tool leaves open are the tool's affair
                 module = self._load(tool)
-                given = module.InputModel(**tool.given(arguments))
+                given = module.InputModel(**spec.given)
                 fits = True
                 output = module.run(given).model_dump(mode="json")
             return tool.seen(CallOutcome(output=output, level="in process"))
@@ -218,7 +202,7 @@ class Shop:
 
     async def called(self, tool: Tool, arguments: dict[str, Any], verdict: str, call_id: str = "c1_1") -> Any:
         """Run `tool` in the workspace and record the call with `verdict`."""
-        outcome = await self.host.call(tool.runnable, arguments, workspace=self.workspace)
+        outcome = await self.host.call(CallSpec(tool.runnable, arguments, workspace=self.workspace))
         invocation = Invocation(
             call_id=call_id,
             tool=tool.name,

@@ -16,6 +16,7 @@ from habilis.contract.runnable import Runnable
 from habilis.core.types import Invocation, ToolRequest
 from habilis.library import LayeredLibrary, Library, Tool
 from habilis.prompts import Prompts
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.synthesis.calls_by_rule import TaskGround
 from habilis.synthesis.smith import BuildFailure, EnhanceFailure, Smith
@@ -58,7 +59,7 @@ class Floor:
         file = self.user / name
         file.write_text(text)
         arguments = {"path": str(file), "column": "v"}
-        outcome = await self.host.call(tool.runnable, arguments, workspace=self.workspace, files=[file])
+        outcome = await self.host.call(CallSpec(tool.runnable, arguments, workspace=self.workspace, files=[file]))
         invocation = Invocation(
             call_id=name,
             tool=tool.name,

@@ -10,6 +10,7 @@ import pytest
 
 from habilis.contract.aliases import Alias
 from habilis.library import Library, Tool
+from habilis.runtime.calls import CallSpec
 
 from ..toolshop import Shop, put
 
@@ -47,7 +48,7 @@ async def test_an_old_name_has_its_own_form_and_reaches_the_new_tool(merged: Sho
     tool = named(merged, "lines_of")
     assert (tool.layer, tool.spec.name, tool.description) == ("public", "lines_of", "Lines of a file.")
     assert list(tool.spec.parameters["properties"]) == ["file"]
-    outcome = await merged.host.call(tool.runnable, {"file": "a.csv"}, workspace=merged.workspace)
+    outcome = await merged.host.call(CallSpec(tool.runnable, {"file": "a.csv"}, workspace=merged.workspace))
     assert outcome.output == {"n": 3}
     assert (merged.library.names(), merged.library.aliases()) == (["count_rows"], ["lines_of"])
     assert [card.name for card in merged.library.cards()] == ["count_rows"]
@@ -71,7 +72,7 @@ async def test_what_failed_by_an_old_name_is_mended_in_the_tool_and_both_names_k
     assert (better.name, better.layer, better.origin.how) == ("count_rows", "private", "forked")
     assert Library(merged.private.path).aliases() == ["lines_of"]
     outcome = await merged.host.call(
-        named(merged, "lines_of").runnable, {"file": "none.csv"}, workspace=merged.workspace
+        CallSpec(named(merged, "lines_of").runnable, {"file": "none.csv"}, workspace=merged.workspace)
     )
     assert outcome.output == {"n": 0}
     assert merged.private.get("lines_of") is not None

@@ -21,6 +21,7 @@ from habilis.demo.families.units import MEASURES
 from habilis.demo.questions.operations import fields_of, request_for
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 
 FILES = Path(__file__).parents[2] / "examples" / "benchmark" / "files"
@@ -376,7 +377,7 @@ async def test_a_tool_of_each_family_loads_and_passes_its_example_in_the_sandbox
             for name, text in example.get("files", {}).items():
                 (folder / name).write_text(text)
             described, outcome = await host.try_out(
-                Runnable(request["name"], module), example["arguments"], workspace=folder
+                CallSpec(Runnable(request["name"], module), example["arguments"], workspace=folder)
             )
             assert not isinstance(described, CallError), described
             assert outcome is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 
 from habilis.config import SandboxSettings
-from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Runnable
 from habilis.core.types import CallOutcome
-from habilis.runtime.egress.cassette import Recording, Replaying
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make, missing
 
@@ -66,20 +65,9 @@ def level(request: pytest.FixtureRequest) -> str:
 class WarmHost(ToolHost):
     """A host that expects calls wherever one is made, as a task's host does in the task's workspace."""
 
-    async def call(
-        self,
-        tool: Runnable,
-        arguments: Mapping[str, Any],
-        *,
-        workspace: Path,
-        files: Sequence[Path] = (),
-        timeout_s: float | None = None,
-        grant: Grant | None = None,
-        network: Recording | Replaying | None = None,
-    ) -> CallOutcome:
-        self.start(workspace, files)
-        more = {"timeout_s": timeout_s, "grant": grant, "network": network}
-        return await super().call(tool, arguments, workspace=workspace, files=files, **more)
+    async def call(self, spec: CallSpec) -> CallOutcome:
+        self.start(spec.workspace, spec.files)
+        return await super().call(spec)
 
 
 @pytest.fixture(params=["warm", "cold"])

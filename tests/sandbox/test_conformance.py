@@ -25,6 +25,7 @@ from habilis.contract.capabilities import Grant
 from habilis.contract.inference import NO_PROGRAM
 from habilis.contract.runnable import Runnable
 from habilis.core.types import CallError, CallOutcome
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make, missing
 
@@ -132,7 +133,7 @@ async def test_text_and_bytes_pass_unharmed_both_ways(
     os.write(1, b"\\xff\\xfe raw\\n")
     return OutputModel(value=[input.path, input.number + 1, b"\\xff text", {"\\u00e9": None}, 0.1, True])
     """
-    outcome = await host().call(tool(body), {"path": text, "number": 2**70}, workspace=workspace)
+    outcome = await host().call(CallSpec(tool(body), {"path": text, "number": 2**70}, workspace=workspace))
     assert value_of(outcome) == [text, 2**70 + 1, "\ufffd text", {"é": None}, 0.1, True]
     assert (workspace / "back").read_bytes() == bytes(range(255, -1, -1)) * 2
     assert "Žluť naïve ﬀ 😀" in outcome.printed
@@ -149,7 +150,7 @@ async def test_megabytes_go_in_and_come_out(host: Callable[..., ToolHost], tool:
     import hashlib
     return OutputModel(value=[hashlib.sha256(input.path.encode()).hexdigest(), input.path[::-1]])
     """
-    outcome = await host(output_mb=16).call(tool(body), {"path": text}, workspace=workspace)
+    outcome = await host(output_mb=16).call(CallSpec(tool(body), {"path": text}, workspace=workspace))
     digest, back = value_of(outcome)
     assert digest == sha256(text.encode()).hexdigest()
     assert back == text[::-1]
@@ -160,10 +161,10 @@ async def test_output_has_limits(host: Callable[..., ToolHost], tool: MakeTool, 
     limited = host(output_mb=1)
     huge = tool("return OutputModel(value='x' * (3 << 20))", name="huge")
     flood = tool("while True: print('x' * 1000)", name="flood")
-    outcome = await limited.call(huge, {}, workspace=workspace)
+    outcome = await limited.call(CallSpec(huge, {}, workspace=workspace))
     assert error_of(outcome).kind == "bad_output"
     assert "larger than 1 MiB" in error_of(outcome).message
-    outcome = await limited.call(flood, {}, workspace=workspace)
+    outcome = await limited.call(CallSpec(flood, {}, workspace=workspace))
     assert error_of(outcome).kind == "crashed"
     assert "printed more than 1 MiB" in error_of(outcome).message
     assert len(outcome.printed) <= 5_000
@@ -195,10 +196,10 @@ async def test_programs_are_for_tools_that_were_granted_them(
 ) -> None:
     one, runnable = host(), tool("import os\nreturn OutputModel(value=os.popen('echo here').read())")
     for _ in range(2):  # one after the other, also in the same server
-        refused = error_of(await one.call(runnable, {}, workspace=workspace))
+        refused = error_of(await one.call(CallSpec(runnable, {}, workspace=workspace)))
         assert refused.kind == "denied"
         assert refused.message.startswith(NO_PROGRAM)
-        granted = await one.call(runnable, {}, workspace=workspace, grant=Grant(subprocess=True))
+        granted = await one.call(CallSpec(runnable, {}, workspace=workspace, grant=Grant(subprocess=True)))
         assert value_of(granted) == "here\n"
 
 
@@ -210,11 +211,13 @@ async def test_no_process_is_left(host: Callable[..., ToolHost], tool: MakeTool,
     one, runnable = host(), tool(LEAVING.replace("MARK", mark) + ending)
     call = asyncio.create_task(
         one.call(
-            runnable,
-            {},
-            workspace=workspace,
-            timeout_s=2.0 if how == "time-out" else PATIENCE_S,
-            grant=Grant(subprocess=True),
+            CallSpec(
+                runnable,
+                {},
+                workspace=workspace,
+                timeout_s=2.0 if how == "time-out" else PATIENCE_S,
+                grant=Grant(subprocess=True),
+            )
         )
     )
     while not (workspace / "started").exists() and not call.done():
@@ -229,7 +232,7 @@ async def test_no_process_is_left(host: Callable[..., ToolHost], tool: MakeTool,
     else:
         assert value_of(await call) == 1
     assert processes_with(mark) == []
-    assert value_of(await one.call(tool("return OutputModel(value=1)"), {}, workspace=workspace)) == 1
+    assert value_of(await one.call(CallSpec(tool("return OutputModel(value=1)"), {}, workspace=workspace))) == 1
 
 
 @pytest.fixture
@@ -278,7 +281,7 @@ asyncio.run(main())
         await asyncio.sleep(0.01)
     assert processes_with(mark, str(workspace)) == []
     # and whoever comes next has the workspace
-    assert value_of(await host().call(tool("return OutputModel(value=1)"), {}, workspace=workspace)) == 1
+    assert value_of(await host().call(CallSpec(tool("return OutputModel(value=1)"), {}, workspace=workspace))) == 1
 
 
 @all_of(off="nothing confines a tool there: it reads and writes what the user may")
@@ -289,7 +292,9 @@ async def test_what_was_not_given_is_refused_and_said_to_be(
     secret.write_text("sk-canary")
     one = host()
     for how in ("open(input.path).read()", "open(input.path, 'a').write('x')"):
-        outcome = await one.call(tool(f"return OutputModel(value={how})"), {"path": str(secret)}, workspace=workspace)
+        outcome = await one.call(
+            CallSpec(tool(f"return OutputModel(value={how})"), {"path": str(secret)}, workspace=workspace)
+        )
         assert error_of(outcome).kind == "denied"
         assert str(secret) in error_of(outcome).message
         assert "sk-canary" not in outcome.model_dump_json()
@@ -312,7 +317,7 @@ async def test_a_tool_works_in_its_workspace_which_stays_the_users(
     return OutputModel(value=[os.getcwd(), os.getuid()])
     """
     one = host()
-    outcome = await one.call(tool(body), {}, workspace=workspace)
+    outcome = await one.call(CallSpec(tool(body), {}, workspace=workspace))
     await one.aclose()
     where, uid = value_of(outcome)
     assert where == "."
@@ -344,7 +349,7 @@ async def test_however_a_tool_ends_the_end_is_a_value(
 ) -> None:
     one = host()
     tools = [tool(body, name=f"ends{at}") for at, body in enumerate(EXITS)]
-    outcomes = await asyncio.gather(*(one.call(each, {}, workspace=workspace) for each in tools))
+    outcomes = await asyncio.gather(*(one.call(CallSpec(each, {}, workspace=workspace)) for each in tools))
     for outcome, (body, words) in zip(outcomes, EXITS.items(), strict=True):
         assert error_of(outcome).kind == "crashed", body
         assert words in error_of(outcome).message, body
@@ -373,7 +378,9 @@ async def test_calls_at_once_mix_nothing_up_and_those_that_are_killed_take_no_ot
 
     beating = asyncio.create_task(beat())
     numbers = range(back.many)
-    outcomes = await asyncio.gather(*(one.call(runnable, {"number": n}, workspace=workspace) for n in numbers))
+    outcomes = await asyncio.gather(
+        *(one.call(CallSpec(runnable, {"number": n}, workspace=workspace)) for n in numbers)
+    )
     beating.cancel()
     for number, outcome in enumerate(outcomes):
         if number % 20 == 7:
@@ -391,18 +398,24 @@ async def test_a_tool_that_hangs_in_c_is_stopped_beside_others(
     one = host()
     hanging = tool("import re\nre.match(r'(a+)+$', 'a' * 60 + 'b')", name="hanging")
     quick = tool("return OutputModel(value=input.number + 1)", name="quick")
-    assert value_of(await one.call(quick, {}, workspace=workspace)) == 1
-    stuck = asyncio.create_task(one.call(hanging, {}, workspace=workspace, timeout_s=0.5))
-    assert [value_of(await one.call(quick, {"number": n}, workspace=workspace)) for n in range(3)] == [1, 2, 3]
+    assert value_of(await one.call(CallSpec(quick, {}, workspace=workspace))) == 1
+    stuck = asyncio.create_task(one.call(CallSpec(hanging, {}, workspace=workspace, timeout_s=0.5)))
+    assert [value_of(await one.call(CallSpec(quick, {"number": n}, workspace=workspace))) for n in range(3)] == [
+        1,
+        2,
+        3,
+    ]
     assert error_of(await stuck).kind == "timeout"
 
 
 async def killed_in_the_middle(host: ToolHost, runnable: Runnable, workspace: Path, calls: int) -> list[CallOutcome]:
     """Outcomes of calls whose server is killed when some have ended, and some have not begun."""
-    assert (await host.call(runnable, {"number": 1000}, workspace=workspace)).error is None
+    assert (await host.call(CallSpec(runnable, {"number": 1000}, workspace=workspace))).error is None
     if not servers():
         pytest.skip("this kernel keeps no calls apart, so none is warm")
-    running = [asyncio.create_task(host.call(runnable, {"number": n}, workspace=workspace)) for n in range(calls)]
+    running = [
+        asyncio.create_task(host.call(CallSpec(runnable, {"number": n}, workspace=workspace))) for n in range(calls)
+    ]
     await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
     [server] = servers()
     os.kill(server, signal.SIGKILL)
@@ -416,7 +429,7 @@ async def test_when_the_server_is_killed_calls_without_effects_are_made_again(
     one, add = host(), tool("return OutputModel(value=input.number + 1)")
     outcomes = await killed_in_the_middle(one, add, workspace, calls=20)
     assert [value_of(outcome) for outcome in outcomes] == list(range(1, 21))
-    assert value_of(await one.call(add, {"number": 1}, workspace=workspace)) == 2
+    assert value_of(await one.call(CallSpec(add, {"number": 1}, workspace=workspace))) == 2
 
 
 @warm_alone
@@ -452,6 +465,6 @@ async def test_a_workspace_may_be_named_from_the_current_folder(
     """A run's folder is named as the user named it, and tools must be able to write there."""
     monkeypatch.chdir(workspace.parent)
     body = 'open("made.txt", "w").write("made")\nreturn OutputModel(value=open("made.txt").read())'
-    outcome = await host_with(level).call(tool(body), {}, workspace=Path(workspace.name))
+    outcome = await host_with(level).call(CallSpec(tool(body), {}, workspace=Path(workspace.name)))
     assert value_of(outcome) == "made"
     assert outcome.made == ("made.txt",)

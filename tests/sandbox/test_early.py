@@ -18,6 +18,7 @@ import pytest
 from habilis.config import SandboxSettings
 from habilis.contract.runnable import Runnable
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.runtime.loading import may_be_loaded_early
 from habilis.runtime.packages.environments import Environments
@@ -269,12 +270,12 @@ async def test_a_call_that_began_early_says_what_a_cold_one_says(
     (workspace / "given.txt").write_text("given")
     text, arguments = BODIES[body]
     guarded = f"if input.number == 77:\n    return OutputModel(value=1)\n{text}"
-    await warm.call(tool(guarded), {"number": 77}, workspace=workspace)
+    await warm.call(CallSpec(tool(guarded), {"number": 77}, workspace=workspace))
     await until(lambda: bool(waiting()))
     limit_s = 2.0 if "sleep" in text or "while" in text else 60.0
-    early = await warm.call(tool(guarded), arguments, workspace=workspace, timeout_s=limit_s)
+    early = await warm.call(CallSpec(tool(guarded), arguments, workspace=workspace, timeout_s=limit_s))
     cold_host = ToolHost(SandboxSettings(warm=False), sandbox=make(level))
-    cold = await cold_host.call(tool(guarded), arguments, workspace=workspace, timeout_s=limit_s)
+    cold = await cold_host.call(CallSpec(tool(guarded), arguments, workspace=workspace, timeout_s=limit_s))
     await cold_host.aclose()
     assert early.model_copy(update={"seconds": 0.0}) == cold.model_copy(update={"seconds": 0.0})
 
@@ -283,7 +284,7 @@ async def test_chance_is_not_the_same_in_each_call(warm: ToolHost, tool: MakeToo
     found = set()
     for _ in range(4):
         outcome = await warm.call(
-            tool("import random\nreturn OutputModel(value=random.random())"), {}, workspace=workspace
+            CallSpec(tool("import random\nreturn OutputModel(value=random.random())"), {}, workspace=workspace)
         )
         assert outcome.error is None
         found.add(outcome.output["value"])

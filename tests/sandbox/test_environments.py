@@ -16,6 +16,7 @@ import pytest
 
 from habilis.config import SandboxSettings, ToolsSettings
 from habilis.contract.runnable import Runnable
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.cache import MARK
 from habilis.runtime.packages.environments import LOCK_COPY, Environments, base_name
@@ -93,7 +94,9 @@ async def test_tools_with_conflicting_needs_both_work_in_one_task(
         tool(body, name="three", requirements=("alpha==1.0",)),
     ]
     try:
-        outcomes = await asyncio.gather(*(host.call(each, {}, workspace=workspace) for each in (*tools, *tools)))
+        outcomes = await asyncio.gather(
+            *(host.call(CallSpec(each, {}, workspace=workspace)) for each in (*tools, *tools))
+        )
     finally:
         await host.aclose()
     versions = [o.output and o.output["value"] for o in outcomes]

@@ -15,6 +15,7 @@ from habilis.config import SandboxSettings
 from habilis.contract.runnable import Runnable
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob
 from habilis.core.types import CallOutcome
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.proxy import Proxy, ProxyDoor
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make, missing
@@ -78,7 +79,9 @@ async def test_calls_at_the_same_time_reach_each_its_own_host(
     hosts.append(host_in(sandbox))
     fetch = tool(FETCH)
     tried = [(host, port) for host in hosts for port in ports]
-    got = await asyncio.gather(*(host.call(fetch, {"number": port}, workspace=workspace) for host, port in tried))
+    got = await asyncio.gather(
+        *(host.call(CallSpec(fetch, {"number": port}, workspace=workspace)) for host, port in tried)
+    )
     answers = [outcome.output and outcome.output["value"] for outcome in got]
     assert answers == ["0", None, None, "1", None, None], [told(outcome) for outcome in got]
     assert "is not granted" in told(got[1])
@@ -103,11 +106,11 @@ async def test_the_relay_takes_no_process_and_no_open_file_from_the_tool(
     """
     plain = host_in(sandbox, processes=6)
     granted = host_in(WithDoor(sandbox, f"localhost:{ports[0]}"), processes=6)
-    counted = [await host.call(tool(body), {}, workspace=workspace) for host in (plain, granted)]
+    counted = [await host.call(CallSpec(tool(body), {}, workspace=workspace)) for host in (plain, granted)]
     assert counted[0].output is not None
     assert counted[0].output == counted[1].output
     body = "import os\nreturn OutputModel(value=len(os.listdir('/proc/self/fd')))"
-    counted = [await host.call(tool(body), {}, workspace=workspace) for host in (plain, granted)]
+    counted = [await host.call(CallSpec(tool(body), {}, workspace=workspace)) for host in (plain, granted)]
     assert counted[0].output == counted[1].output
 
 
@@ -126,7 +129,7 @@ async def test_a_tool_that_waits_for_its_children_does_not_wait_for_the_relay(
         return OutputModel(value=codes)
     """
     host = host_in(WithDoor(sandbox, f"localhost:{ports[0]}"))
-    outcome = await host.call(tool(body), {}, workspace=workspace, timeout_s=20)
+    outcome = await host.call(CallSpec(tool(body), {}, workspace=workspace, timeout_s=20))
     assert outcome.output == {"value": [3], "error": None}
 
 
@@ -135,7 +138,7 @@ async def test_a_cancelled_call_leaves_no_door_and_no_process(
 ) -> None:
     with_door = WithDoor(sandbox, f"localhost:{ports[0]}")
     body = "import time\nopen('started', 'w').close()\ntime.sleep(60)"
-    call = asyncio.create_task(host_in(with_door).call(tool(body), {}, workspace=workspace))
+    call = asyncio.create_task(host_in(with_door).call(CallSpec(tool(body), {}, workspace=workspace)))
     while not (workspace / "started").exists():
         await asyncio.sleep(0.01)
     call.cancel()
@@ -169,7 +172,7 @@ async def test_a_client_that_never_blocks_reaches_its_host(
     return OutputModel(value=asyncio.run(both()))
     """
     host = host_in(WithDoor(sandbox, f"localhost:{ports[1]}"))
-    outcome = await host.call(tool(body), {"number": ports[1]}, workspace=workspace, timeout_s=20)
+    outcome = await host.call(CallSpec(tool(body), {"number": ports[1]}, workspace=workspace, timeout_s=20))
     assert outcome.output == {"value": ["1", "1"], "error": None}, told(outcome)
 
 

@@ -11,6 +11,7 @@ from habilis.contract.capabilities import Capabilities, Grant
 from habilis.contract.runnable import Runnable
 from habilis.core.masker import Masker
 from habilis.core.types import CallError, CallOutcome
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.enforcing import told
 from habilis.runtime.grants import Grants
 from habilis.runtime.host import ToolHost
@@ -44,24 +45,24 @@ async def test_a_variable_reaches_the_tool_that_was_granted_it_and_its_value_com
     """
     host, reader = host_with(level), tool(body)
     grant = Grant(env=("API_TOKEN",))
-    given = await host.call(reader, {}, workspace=workspace, grant=grant)
+    given = await host.call(CallSpec(reader, {}, workspace=workspace, grant=grant))
     assert given.granted == ("env API_TOKEN",)
     value = given.output["value"]
     assert value["length"] == len(SECRET)
     assert "NEIGHBOURS_TOKEN" not in value["all"]
     assert value["[API_TOKEN]"][0] == "[API_TOKEN]"
-    failed = await host.call(reader, {"number": 1}, workspace=workspace, grant=grant)
+    failed = await host.call(CallSpec(reader, {"number": 1}, workspace=workspace, grant=grant))
     assert failed.error is not None
     assert "[API_TOKEN]" in failed.error.message
     for outcome in (given, failed):
         text = outcome.model_dump_json()
         assert "planted" not in text
         assert "c2stIn" not in text  # the beginning of its base64
-    without = await host.call(reader, {}, workspace=workspace)
+    without = await host.call(CallSpec(reader, {}, workspace=workspace))
     assert without.error is not None
     assert without.error.exception == "KeyError"
     told_why = await host.call(
-        reader, {}, workspace=workspace, grant=Grant(denied=("env API_TOKEN: not in sandbox.env_allow",))
+        CallSpec(reader, {}, workspace=workspace, grant=Grant(denied=("env API_TOKEN: not in sandbox.env_allow",)))
     )
     assert told_why.error is not None
     assert told_why.error.kind == "denied"
@@ -78,7 +79,7 @@ async def test_variables_come_from_the_environment_that_was_decided_on(
     reader = tool(f"import os\n{found}\nreturn OutputModel(value=[*found, len(os.environ[found[0]])])")
     grant = await Grants(env_allow=names, environ=environ).decide("tool", "v1", Capabilities(env=names))
     assert grant.env == ("API_TOKEN", "ONLY_THERE")
-    given = await host_with(level).call(reader, {}, workspace=workspace, grant=grant)
+    given = await host_with(level).call(CallSpec(reader, {}, workspace=workspace, grant=grant))
     assert given.output["value"] == ["API_TOKEN", "ONLY_THERE", len("another-value")]
     assert given.granted == ("env API_TOKEN", "env ONLY_THERE")
     assert given.refused == ("env NEIGHBOURS_TOKEN: not set in the environment",)
@@ -91,7 +92,7 @@ async def test_a_variable_that_is_gone_by_the_time_of_the_call_is_not_said_to_be
     monkeypatch.delenv("API_TOKEN")
     reader = tool("import os\nreturn OutputModel(value='API_TOKEN' in os.environ)")
     grant = Grant(env=("API_TOKEN", "NEIGHBOURS_TOKEN"))
-    outcome = await host_with(level).call(reader, {}, workspace=workspace, grant=grant)
+    outcome = await host_with(level).call(CallSpec(reader, {}, workspace=workspace, grant=grant))
     assert outcome.output["value"] is False
     assert outcome.granted == ("env NEIGHBOURS_TOKEN",)
     assert outcome.refused == ("env API_TOKEN: not set in the environment",)
@@ -112,7 +113,9 @@ async def test_a_path_is_readable_while_it_is_granted_and_never_writable(
     host, reader = host_with(level), tool(body)
 
     async def read(path: Path, number: int = 0, grant: Grant | None = None) -> CallOutcome:
-        return await host.call(reader, {"path": str(path), "number": number}, workspace=workspace, grant=grant)
+        return await host.call(
+            CallSpec(reader, {"path": str(path), "number": number}, workspace=workspace, grant=grant)
+        )
 
     grant = Grant(read=(str(given),))
     assert (await read(given / "a.csv", grant=grant)).output["value"] == "of the table"
@@ -131,11 +134,11 @@ async def test_memory_and_time_are_those_of_the_grant(
 ) -> None:
     host = host_with(level, memory_mb=256, tool_timeout_s=30)
     eater = tool("return OutputModel(value=len(bytearray(input.number << 20)))")
-    more = await host.call(eater, {"number": 400}, workspace=workspace, grant=Grant(memory_mb=1024))
+    more = await host.call(CallSpec(eater, {"number": 400}, workspace=workspace, grant=Grant(memory_mb=1024)))
     assert more.output["value"] == 400 << 20
-    assert (await host.call(eater, {"number": 400}, workspace=workspace)).error is not None
+    assert (await host.call(CallSpec(eater, {"number": 400}, workspace=workspace))).error is not None
     endless = tool("while True: pass", name="endless")
-    ended = await host.call(endless, {}, workspace=workspace, grant=Grant(timeout_s=0.5))
+    ended = await host.call(CallSpec(endless, {}, workspace=workspace, grant=Grant(timeout_s=0.5)))
     assert ended.error is not None
     assert (ended.error.kind, "0.5 s" in ended.error.message) == ("timeout", True)
 
@@ -171,19 +174,19 @@ async def test_a_granted_host_is_reached_and_another_is_refused_by_name(
     grant = Grant(network=(f"localhost:{site}",), any_host=True)
     arguments = {"path": f"localhost:{site} other.example.org"}
     try:
-        both = await host.call(fetch, arguments, workspace=workspace, grant=grant)
+        both = await host.call(CallSpec(fetch, arguments, workspace=workspace, grant=grant))
         assert both.output["value"] == ["hello", "refused"]
         assert both.granted == (f"network localhost:{site}",)
         assert [reason.partition(": ")[0] for reason in both.refused] == ["network other.example.org"]
-        failed = await host.call(fetch, {**arguments, "number": 1}, workspace=workspace, grant=grant)
+        failed = await host.call(CallSpec(fetch, {**arguments, "number": 1}, workspace=workspace, grant=grant))
         assert failed.error is not None
         assert failed.error.kind == "denied"
         assert "other.example.org" in failed.error.message
         assert "capabilities" in failed.error.message
-        watched = await host.call(fetch, arguments, workspace=workspace, grant=Grant(watched=True))
+        watched = await host.call(CallSpec(fetch, arguments, workspace=workspace, grant=Grant(watched=True)))
         assert watched.output["value"] == ["refused", "refused"]
         assert len(watched.refused) == (2 if level == "bubblewrap" else 0)
-        without = await host.call(fetch, {**arguments, "number": 1}, workspace=workspace)
+        without = await host.call(CallSpec(fetch, {**arguments, "number": 1}, workspace=workspace))
         assert without.output["error"]
     finally:
         await host.aclose()
@@ -196,13 +199,15 @@ async def test_behind_one_wall_alone_hosts_are_given_only_where_any_may_be(
         pytest.skip(f"landlock: {problem}")
     host, touching = host_with("landlock"), tool("open('started', 'w')\nreturn OutputModel()")
     for hosts in (("example.org",), ("*",)):
-        outcome = await host.call(touching, {}, workspace=workspace, grant=Grant(network=hosts))
+        outcome = await host.call(CallSpec(touching, {}, workspace=workspace, grant=Grant(network=hosts)))
         assert outcome.error is not None
         assert outcome.error.kind == "denied"
         assert "capabilities.network is any" in outcome.error.message
         assert outcome.refused
     assert not (workspace / "started").exists()
-    given = await host.call(touching, {}, workspace=workspace, grant=Grant(network=("example.org",), any_host=True))
+    given = await host.call(
+        CallSpec(touching, {}, workspace=workspace, grant=Grant(network=("example.org",), any_host=True))
+    )
     assert (given.error, given.granted) == (None, ("network example.org",))
 
 

@@ -11,6 +11,7 @@ import pytest
 from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.types import CallError
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 
 pytestmark = pytest.mark.sandbox
@@ -41,7 +42,9 @@ async def test_task_files_are_read_where_they_lie_and_by_their_links(
     return OutputModel(value=texts)
     """
     files = [hidden / "data.csv", folder]
-    outcome = await host_with(level).call(tool(body), {"path": str(files[0])}, workspace=workspace, files=files)
+    outcome = await host_with(level).call(
+        CallSpec(tool(body), {"path": str(files[0])}, workspace=workspace, files=files)
+    )
     assert outcome.output == {"value": ["a,b", "a,b", "deep", "hidden"], "error": None}
     assert outcome.opened == (str(hidden / "data.csv"), str(folder / "deep" / "x.txt"))
     assert outcome.made == ()
@@ -62,14 +65,14 @@ async def test_a_database_among_the_files_counts_as_opened(
     with sqlite3.connect(f"file:{input.path}?mode=ro", uri=True) as db:
         return OutputModel(value=[row[0] for row in db.execute("select name from sqlite_master")])
     """
-    outcome = await host.call(tool(body), {"path": str(database)}, workspace=workspace, files=[database])
+    outcome = await host.call(CallSpec(tool(body), {"path": str(database)}, workspace=workspace, files=[database]))
     assert outcome.output == {"value": ["t"], "error": None}
     assert outcome.opened == (str(database),)
 
 
 async def test_a_tool_named_like_a_standard_module_loads(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
     body = "import json\nreturn OutputModel(value=json.dumps([1]))"
-    outcome = await host.call(tool(body, name="json"), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool(body, name="json"), {}, workspace=workspace))
     assert outcome.output == {"value": "[1]", "error": None}
 
 
@@ -84,13 +87,13 @@ async def test_an_async_tool_runs(host: ToolHost, tool: MakeTool, workspace: Pat
         await asyncio.sleep(0)
         return OutputModel(value=1)
     """
-    assert (await host.call(tool(module=module), {}, workspace=workspace)).output == {"value": 1}
+    assert (await host.call(CallSpec(tool(module=module), {}, workspace=workspace))).output == {"value": 1}
 
 
 async def test_wrong_arguments_are_all_named_and_the_tool_does_not_run(
     host: ToolHost, tool: MakeTool, workspace: Path
 ) -> None:
-    outcome = await host.call(tool("open('ran', 'w')"), {"path": 5, "number": "many"}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool("open('ran', 'w')"), {"path": 5, "number": "many"}, workspace=workspace))
     assert outcome.error is not None
     assert outcome.error.kind == "invalid_arguments"
     assert "path" in outcome.error.message
@@ -115,15 +118,17 @@ JSON_OF = {
 
 
 async def test_every_value_becomes_json(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
-    outcome = await host.call(tool(f"return OutputModel(value=[{', '.join(JSON_OF)}])"), {}, workspace=workspace)
+    outcome = await host.call(
+        CallSpec(tool(f"return OutputModel(value=[{', '.join(JSON_OF)}])"), {}, workspace=workspace)
+    )
     assert outcome.error is None, outcome.error
     assert dict(zip(JSON_OF, outcome.output["value"], strict=True)) == JSON_OF
 
 
 async def test_sets_come_in_the_same_order_each_time(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
     body = "return OutputModel(value=list({str(n) for n in range(50)}))"
-    first = await host.call(tool(body), {}, workspace=workspace)
-    assert first.output == (await host.call(tool(body), {}, workspace=workspace)).output
+    first = await host.call(CallSpec(tool(body), {}, workspace=workspace))
+    assert first.output == (await host.call(CallSpec(tool(body), {}, workspace=workspace))).output
 
 
 @pytest.mark.parametrize(
@@ -139,14 +144,14 @@ async def test_sets_come_in_the_same_order_each_time(host: ToolHost, tool: MakeT
 async def test_what_is_no_output_model_is_said_to_be_none(
     host: ToolHost, tool: MakeTool, workspace: Path, result: str, words: str
 ) -> None:
-    outcome = await host.call(tool(f"return {result}"), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool(f"return {result}"), {}, workspace=workspace))
     assert outcome.error is not None
     assert outcome.error.kind == "bad_output"
     assert words in outcome.error.message
 
 
 async def test_a_dict_that_fits_is_taken(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
-    outcome = await host.call(tool("return {'value': 3}"), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool("return {'value': 3}"), {}, workspace=workspace))
     assert outcome.output == {"value": 3, "error": None}
 
 
@@ -159,25 +164,25 @@ async def test_a_crash_names_the_tools_own_lines_and_no_path_of_the_host(
         return json.loads(text)
     return OutputModel(value=parse("{"))
     """
-    outcome = await host.call(tool(body), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool(body), {}, workspace=workspace))
     assert outcome.error is not None
     assert outcome.error.kind == "crashed"
     assert outcome.error.exception == "JSONDecodeError"
     assert "in parse: return json.loads(text)" in outcome.error.message
     assert str(workspace.parent) not in outcome.error.message
     assert "site-packages" not in outcome.error.message
-    again = await host.call(tool(body), {}, workspace=workspace)
+    again = await host.call(CallSpec(tool(body), {}, workspace=workspace))
     assert again.error == outcome.error
 
 
 async def test_a_missing_file_is_named(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
-    outcome = await host.call(tool("open(input.path)"), {"path": "no.csv"}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool("open(input.path)"), {"path": "no.csv"}, workspace=workspace))
     assert outcome.error is not None
     assert (outcome.error.kind, outcome.error.missing_file) == ("crashed", "no.csv")
 
 
 async def test_a_missing_package_is_unavailable(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
-    outcome = await host.call(tool("import no_such_package.sub"), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool("import no_such_package.sub"), {}, workspace=workspace))
     assert outcome.error is not None
     assert outcome.error.kind == "unavailable"
     assert "no_such_package" in outcome.error.message
@@ -216,7 +221,7 @@ async def test_describe_and_call_in_one_interpreter(host: ToolHost, tool: MakeTo
         assert os.getpid() == pid
         return OutputModel(n=input.n + 1)
     """
-    description, outcome = await host.try_out(tool(module=module), {"n": 2}, workspace=workspace)
+    description, outcome = await host.try_out(CallSpec(tool(module=module), {"n": 2}, workspace=workspace))
     assert isinstance(description, Description)
     assert description.description == "Adds one."
     assert description.input_schema["properties"]["n"]["default"] == 1
@@ -233,10 +238,10 @@ async def test_texts_call_the_workspace_by_a_dot(host: ToolHost, tool: MakeTool,
         raise ValueError(f"bad {here}/x.txt")
     return OutputModel(value={"path": here + "/x.txt", here: [here, here + "2"]})
     """
-    fine = await host.call(tool(body), {}, workspace=workspace)
+    fine = await host.call(CallSpec(tool(body), {}, workspace=workspace))
     assert fine.output["value"] == {"path": "./x.txt", ".": [".", f"{workspace}2"]}
     assert fine.printed == "in . <object object at 0x…>\n"
-    failed = await host.call(tool(body), {"number": 1}, workspace=workspace)
+    failed = await host.call(CallSpec(tool(body), {"number": 1}, workspace=workspace))
     assert failed.error is not None
     assert "bad ./x.txt" in failed.error.message
 
@@ -249,7 +254,7 @@ async def test_files_that_were_there_and_are_read_again_count_as_opened(
     open("own.txt", "w").write("y")
     return OutputModel(value=open("earlier.txt").read() + open("own.txt").read())
     """
-    outcome = await host.call(tool(body), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool(body), {}, workspace=workspace))
     assert outcome.opened == ("earlier.txt",)
     assert outcome.made == ("own.txt",)
 
@@ -267,7 +272,7 @@ async def test_what_is_written_late_is_written(host: ToolHost, tool: MakeTool, w
         log.write("line")
         return OutputModel()
     """
-    outcome = await host.call(tool(module=module), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool(module=module), {}, workspace=workspace))
     assert outcome.output == {"n": 0}
     assert (workspace / "log.txt").read_text() == "line"
     assert outcome.made == ("exit.txt", "log.txt")
@@ -282,13 +287,13 @@ async def test_subprocesses_and_pools_work_inside(host: ToolHost, tool: MakeTool
     said = subprocess.run(["sh", "-c", "echo hi; echo there > file.txt"], capture_output=True, text=True).stdout
     return OutputModel(value=[squares, said])
     """
-    outcome = await host.call(tool(body), {}, workspace=workspace, grant=Grant(subprocess=True))
+    outcome = await host.call(CallSpec(tool(body), {}, workspace=workspace, grant=Grant(subprocess=True)))
     assert outcome.output["value"] == [[0, 1, 4, 9], "hi\n"]
     assert outcome.made == ("file.txt",)
 
 
 async def test_a_module_that_is_gone_is_unavailable(host: ToolHost, workspace: Path) -> None:
-    outcome = await host.call(Runnable("gone", workspace / "gone.py"), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(Runnable("gone", workspace / "gone.py"), {}, workspace=workspace))
     assert outcome.error is not None
     assert outcome.error.kind == "unavailable"
 
@@ -306,7 +311,9 @@ async def test_writing_below_a_given_folder_is_not_reading_it(
     return OutputModel(value=1)
     """
     outcome = await host_with(level).call(
-        tool(body), {"path": str(workspace.parent / "data.txt")}, workspace=workspace, files=[workspace.parent]
+        CallSpec(
+            tool(body), {"path": str(workspace.parent / "data.txt")}, workspace=workspace, files=[workspace.parent]
+        )
     )
     assert outcome.output == {"value": 1, "error": None}
     assert (outcome.opened, outcome.made) == ((), ("own.txt",))
@@ -315,7 +322,7 @@ async def test_writing_below_a_given_folder_is_not_reading_it(
 
 async def test_names_that_are_no_text_do_not_break_the_record(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
     body = "open(b'\\xff', 'w').write('x')\nopen('caf\u00e9', 'w').write('x')\nreturn OutputModel(value=1)"
-    outcome = await host.call(tool(body), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool(body), {}, workspace=workspace))
     assert outcome.made == ("\\xff", "caf\u00e9")
     assert outcome.model_dump_json()
 
@@ -330,10 +337,10 @@ async def test_one_call_does_not_tidy_away_what_another_is_using(
         time.sleep(0.01)
     return OutputModel(value=os.path.exists("pipe"))
     """
-    waiting = asyncio.create_task(host.call(tool(slow, name="slow"), {}, workspace=workspace, timeout_s=20))
+    waiting = asyncio.create_task(host.call(CallSpec(tool(slow, name="slow"), {}, workspace=workspace, timeout_s=20)))
     while not (workspace / "pipe").exists():
         await asyncio.sleep(0.01)
-    await host.call(tool("return {}", name="quick"), {}, workspace=workspace)
+    await host.call(CallSpec(tool("return {}", name="quick"), {}, workspace=workspace))
     (workspace / "go").touch()
     assert (await waiting).output == {"value": True, "error": None}
     assert not (workspace / "pipe").exists()

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from habilis.contract.runnable import Runnable
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.ownership.judging import ACCESS, DEFAULT, Baseline, WorkspaceJudge
 from habilis.sandbox.ownership.workspace import Survey, changed
@@ -87,7 +88,9 @@ async def test_a_link_that_a_later_call_turns_outward_is_gone(
     first, second = FIRST_AND_SECOND[how]
     host = host_with(level)
     for body in (first, second):
-        done = await host.call(tool(f"import os\n{body}\nreturn OutputModel(value='done')"), {}, workspace=workspace)
+        done = await host.call(
+            CallSpec(tool(f"import os\n{body}\nreturn OutputModel(value='done')"), {}, workspace=workspace)
+        )
         assert value_of(done) == "done", "it did not begin"
         assert out_of(workspace) == []
 
@@ -126,7 +129,7 @@ async def test_modes_attributes_and_acls_do_not_stay(
     return OutputModel(value=done)
     """
     began = stat.S_IMODE(workspace.stat().st_mode)
-    outcome = await host_with(level).call(tool(body), {}, workspace=workspace)
+    outcome = await host_with(level).call(CallSpec(tool(body), {}, workspace=workspace))
     if level == "bubblewrap" and acl_possible(workspace):
         assert value_of(outcome), "no attribute was set"
     names = ("wide", "program", "closed", "open", "shut")

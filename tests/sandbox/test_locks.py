@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from habilis.contract.runnable import Runnable
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 
 from .conftest import value_of
@@ -46,7 +47,7 @@ async def test_a_database_works_with_every_journal_and_keeps_what_call_after_cal
     """Two connections of one tool still keep out of each other's way: SQLite sees to that by itself."""
     one, runnable = host_with(level), tool(DATABASE)
     for total in (3, 6):
-        outcome = await one.call(runnable, {"path": journal}, workspace=workspace)
+        outcome = await one.call(CallSpec(runnable, {"path": journal}, workspace=workspace))
         assert value_of(outcome) == [journal, "database is locked", "ok", total]
     with sqlite3.connect(workspace / "data.db") as outside:
         assert outside.execute("SELECT count(*) FROM t").fetchone() == (4,)
@@ -71,10 +72,10 @@ async def test_a_database_among_the_tasks_files_is_read_while_its_owner_writes_i
     owner.execute("BEGIN IMMEDIATE")
     owner.execute("INSERT INTO t VALUES (5)")
     one, runnable = host_with(level), tool(READ)
-    outcome = await one.call(runnable, {"path": str(given)}, workspace=workspace, files=[given])
+    outcome = await one.call(CallSpec(runnable, {"path": str(given)}, workspace=workspace, files=[given]))
     assert value_of(outcome) == 4
     owner.execute("COMMIT")
-    outcome = await one.call(runnable, {"path": str(given)}, workspace=workspace, files=[given])
+    outcome = await one.call(CallSpec(runnable, {"path": str(given)}, workspace=workspace, files=[given]))
     assert value_of(outcome) == 9
     owner.close()
 
@@ -148,5 +149,5 @@ async def test_what_honest_tools_ask_of_the_kernel_they_get(
 ) -> None:
     from habilis.contract.capabilities import Grant
 
-    outcome = await host_with(level).call(tool(HONEST), {}, workspace=workspace, grant=Grant(subprocess=True))
+    outcome = await host_with(level).call(CallSpec(tool(HONEST), {}, workspace=workspace, grant=Grant(subprocess=True)))
     assert value_of(outcome) == ["locked", "waited", "handed over", "moved", 328350, "started"]

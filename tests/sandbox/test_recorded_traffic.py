@@ -16,6 +16,7 @@ from habilis.contract.capabilities import Grant
 from habilis.contract.records import RecordStore
 from habilis.contract.runnable import Runnable
 from habilis.core.types import CallOutcome
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import Fixture, Recorder, Recording, Replaying, Stored, load, unrecorded
 from habilis.runtime.egress.inspecting import Authority
 from habilis.runtime.egress.proxy import Proxy, ProxyDoor
@@ -89,14 +90,14 @@ async def test_a_call_is_given_again_without_its_host_and_without_its_secret(
     url = f"http://localhost:{site.port}/a"
     grant = Grant(network=(f"localhost:{site.port}",), any_host=True, env=("API_TOKEN",))
     fetch, arguments = tool(FETCH), {"path": f"{url} {url}"}
-    live = await host.call(fetch, arguments, workspace=workspace, grant=grant, network=Recording(store.keep))
+    live = await host.call(CallSpec(fetch, arguments, workspace=workspace, grant=grant, network=Recording(store.keep)))
     assert live.output["value"] == ["visit 1", "visit 2"]
     assert b"Bearer sk-planted-token" in site.heard
     assert b"planted" not in b"".join(path.read_bytes() for path in (store.path("x").parent / "files").iterdir())
     monkeypatch.delenv("API_TOKEN")
     replaying = Replaying(kept(store, live), ("API_TOKEN",))
     for given in (None, grant):
-        again = await host.call(fetch, arguments, workspace=workspace, grant=given, network=replaying)
+        again = await host.call(CallSpec(fetch, arguments, workspace=workspace, grant=given, network=replaying))
         assert (again.output, again.error) == (live.output, None)
     assert site.connections == 2
 
@@ -106,7 +107,9 @@ async def test_a_replay_reaches_nobody_whatever_the_tool_tries(
 ) -> None:
     grant = Grant(network=(f"localhost:{site.port}", "*"), any_host=True)
     arguments = {"path": f"http://localhost:{site.port}/a", "number": site.port}
-    live = await host.call(tool(FETCH), arguments, workspace=workspace, grant=grant, network=Recording(store.keep))
+    live = await host.call(
+        CallSpec(tool(FETCH), arguments, workspace=workspace, grant=grant, network=Recording(store.keep))
+    )
     replaying = Replaying(kept(store, live))
     hostile = tool(
         """
@@ -133,7 +136,7 @@ async def test_a_replay_reaches_nobody_whatever_the_tool_tries(
         """,
         name="hostile_tool",
     )
-    outcome = await host.call(hostile, arguments, workspace=workspace, grant=grant, network=replaying)
+    outcome = await host.call(CallSpec(hostile, arguments, workspace=workspace, grant=grant, network=replaying))
     assert unrecorded(outcome), outcome
     assert outcome.error is not None
     assert f"GET http://localhost:{site.port}/b" in outcome.error.message
@@ -153,13 +156,15 @@ async def test_https_is_recorded_where_it_may_be_looked_into_and_no_key_is_withi
         url = f"https://localhost:{site.port}/a"
         grant, arguments = Grant(network=(f"localhost:{site.port}",), any_host=True), {"path": url}
         fetch = tool(FETCH)
-        live = await host.call(fetch, arguments, workspace=workspace, grant=grant, network=Recording(store.keep))
+        live = await host.call(
+            CallSpec(fetch, arguments, workspace=workspace, grant=grant, network=Recording(store.keep))
+        )
         assert live.output is not None, live
         assert live.output["value"] == ["visit 1"]
-        again = await host.call(fetch, arguments, workspace=workspace, network=Replaying(kept(store, live)))
+        again = await host.call(CallSpec(fetch, arguments, workspace=workspace, network=Replaying(kept(store, live))))
         assert (again.output, site.connections) == (live.output, 1)
         searching = tool(SEARCH, name="searching_tool")
-        found = await host.call(searching, {}, workspace=workspace, grant=grant)
+        found = await host.call(CallSpec(searching, {}, workspace=workspace, grant=grant))
         assert found.output is not None, found
         shown = ["/run/habilis/authority.pem"] if level == "bubblewrap" else []  # elsewhere no folder of it is shown
         assert found.output["value"] == {"certificates": shown, "keys": []}
@@ -194,7 +199,9 @@ async def test_what_cannot_be_kept_is_said_and_the_call_is_as_good_as_any(
 
     place = f"localhost:{site.port}"
     grant, arguments = Grant(network=(place,), any_host=True), {"path": f"http://{place}/"}
-    outcome = await host.call(tool(FETCH), arguments, workspace=workspace, grant=grant, network=Recording(full))
+    outcome = await host.call(
+        CallSpec(tool(FETCH), arguments, workspace=workspace, grant=grant, network=Recording(full))
+    )
     assert outcome.output["value"] == ["visit 1"]
     assert outcome.traffic is not None
     assert outcome.traffic.lost == "it could not be kept: No space left on device"
@@ -204,7 +211,7 @@ async def test_without_walls_no_traffic_is_given_again(tool: MakeTool, workspace
     """It would not be given again alone: the tool could ask the hosts themselves."""
     host = ToolHost(SandboxSettings(mode="off"))
     outcome = await host.call(
-        tool("return OutputModel(value=1)"), {}, workspace=workspace, network=Replaying(Fixture())
+        CallSpec(tool("return OutputModel(value=1)"), {}, workspace=workspace, network=Replaying(Fixture()))
     )
     await host.aclose()
     assert outcome.error is not None

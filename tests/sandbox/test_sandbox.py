@@ -18,6 +18,7 @@ from habilis.config import SandboxSettings
 from habilis.contract.runnable import Runnable
 from habilis.core.errors import SandboxUnavailable
 from habilis.core.ports import SandboxExit, SandboxJob
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.bubblewrap import Bubblewrap
 from habilis.sandbox.backends.landlock import REFER_ABI, landlock_abi
@@ -63,7 +64,7 @@ async def test_a_sandbox_that_lies_does_not_pass() -> None:
 async def test_off_is_off_and_says_so(tool: MakeTool, workspace: Path) -> None:
     host = ToolHost(SandboxSettings(mode="off"))
     assert await host.level() == "off"
-    outcome = await host.call(tool("return OutputModel(value=1)"), {}, workspace=workspace)
+    outcome = await host.call(CallSpec(tool("return OutputModel(value=1)"), {}, workspace=workspace))
     assert outcome.output == {"value": 1, "error": None}
     assert outcome.level == "off"
 
@@ -92,7 +93,7 @@ async def test_a_tool_that_cannot_be_started_is_unavailable(tool: MakeTool, work
     broken.chmod(0o755)
     for program, words in ((broken, "something odd"), (tmp_path / "none", "No such file")):
         host = ToolHost(SandboxSettings(), sandbox=Bubblewrap(program, Tenancy()))
-        outcome = await host.call(tool("return {}"), {}, workspace=workspace)
+        outcome = await host.call(CallSpec(tool("return {}"), {}, workspace=workspace))
         assert outcome.error is not None
         assert outcome.error.kind == "unavailable"
         assert words in outcome.error.message
@@ -152,7 +153,9 @@ async def test_a_pipe_among_the_tasks_files_is_not_written_to(
         open("/dev/null", "w").write("x")
         return OutputModel(value=os.write(os.open(input.path, os.O_WRONLY | os.O_NONBLOCK), b"stolen"))
         """
-        called = host_with(level).call(tool(body), {"path": f"{name}/pipe"}, workspace=workspace, files=[folder])
+        called = host_with(level).call(
+            CallSpec(tool(body), {"path": f"{name}/pipe"}, workspace=workspace, files=[folder])
+        )
         outcome = await called
         assert outcome.error is not None
         assert outcome.error.kind == "denied", outcome.error.message

@@ -14,6 +14,7 @@ import pytest
 
 from habilis.config import SandboxSettings
 from habilis.contract.runnable import Description, Runnable
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make
 
@@ -38,7 +39,7 @@ async def warm(level: str, workspace: Path) -> AsyncIterator[ToolHost]:
 
 async def test_calls_are_forks_of_one_server(warm: ToolHost, tool: MakeTool, workspace: Path) -> None:
     body = "import os\nreturn OutputModel(value=[os.getpid(), os.getppid()])"
-    pids = [value_of(await warm.call(tool(body), {}, workspace=workspace)) for _ in range(4)]
+    pids = [value_of(await warm.call(CallSpec(tool(body), {}, workspace=workspace))) for _ in range(4)]
     assert len({own for own, _ in pids}) == 4
     assert len({server for _, server in pids}) == 1
 
@@ -54,8 +55,8 @@ async def test_temporary_folders_full_of_files_are_not_the_next_calls(
     return OutputModel(value=os.getppid())
     """
     look = "import os, tempfile\nreturn OutputModel(value=len(os.listdir(tempfile.gettempdir())))"
-    value_of(await warm.call(tool(fill), {}, workspace=workspace))
-    left = value_of(await warm.call(tool(look), {}, workspace=workspace))
+    value_of(await warm.call(CallSpec(tool(fill), {}, workspace=workspace)))
+    left = value_of(await warm.call(CallSpec(tool(look), {}, workspace=workspace)))
     assert isinstance(left, int)
     assert left < 100
 
@@ -64,7 +65,7 @@ async def test_what_the_host_puts_into_the_workspace_belongs_to_the_next_call(
     warm: ToolHost, tool: MakeTool, workspace: Path
 ) -> None:
     """Large results are put there for tools to work on, also while the workspace is lent."""
-    await warm.call(tool(ADD), {}, workspace=workspace)
+    await warm.call(CallSpec(tool(ADD), {}, workspace=workspace))
     (workspace / "sub").mkdir(mode=0o700)
     for name in ("late.txt", "sub/later.txt"):
         (workspace / name).write_text("a")
@@ -74,17 +75,17 @@ async def test_what_the_host_puts_into_the_workspace_belongs_to_the_next_call(
         open(name, "a").write("b")
     return OutputModel(value=open("late.txt").read())
     """
-    outcome = await warm.call(tool(body), {}, workspace=workspace)
+    outcome = await warm.call(CallSpec(tool(body), {}, workspace=workspace))
     assert value_of(outcome) == "ab"
     assert outcome.made == ("late.txt", "sub/later.txt")
 
 
 async def test_later_files_are_seen(warm: ToolHost, tool: MakeTool, workspace: Path, tmp_path: Path) -> None:
-    await warm.call(tool(ADD), {}, workspace=workspace)
+    await warm.call(CallSpec(tool(ADD), {}, workspace=workspace))
     given = tmp_path / "given.txt"
     given.write_text("late")
     read = tool("return OutputModel(value=open(input.path).read())", name="read")
-    outcome = await warm.call(read, {"path": str(given)}, workspace=workspace, files=[given])
+    outcome = await warm.call(CallSpec(read, {"path": str(given)}, workspace=workspace, files=[given]))
     assert value_of(outcome) == "late"
 
 
@@ -106,7 +107,7 @@ async def test_trials_in_folders_of_their_own_are_warm_and_see_nothing_of_each_o
             folder = tmp_path / f"trial{number}"
             folder.mkdir()
             (folder / f"given{number}.txt").write_text("x")
-            described, outcome = await host.try_out(tool(body), {"number": number}, workspace=folder)
+            described, outcome = await host.try_out(CallSpec(tool(body), {"number": number}, workspace=folder))
             assert isinstance(described, Description)
             assert outcome is not None
             seen, parent = value_of(outcome)
@@ -141,7 +142,7 @@ async def test_trials_go_on_when_the_library_around_their_folder_is_gone(
                     host.start_trials(library)
                 else:
                     shutil.rmtree(library)
-                described, outcome = await host.try_out(module, {"number": step}, workspace=workspace)
+                described, outcome = await host.try_out(CallSpec(module, {"number": step}, workspace=workspace))
                 assert isinstance(described, Description)
                 assert outcome is not None
                 assert value_of(outcome) == step + 1
@@ -168,7 +169,7 @@ async def test_cold_is_the_way_where_no_server_starts(level: str, tool: MakeTool
     host = ToolHost(SandboxSettings(), sandbox=sandbox)  # type: ignore[arg-type]
     host.start(workspace, ())
     for number in range(2):
-        assert value_of(await host.call(tool(ADD), {"number": number}, workspace=workspace)) == number + 1
+        assert value_of(await host.call(CallSpec(tool(ADD), {"number": number}, workspace=workspace))) == number + 1
     await host.aclose()
     assert sandbox.asked == 1
 
@@ -203,7 +204,7 @@ async def test_a_server_that_did_not_start_is_tried_again_after_a_pause(
     try:
         async with asyncio.timeout(60):
             while not servers():
-                assert value_of(await host.call(tool(ADD), {"number": 1}, workspace=workspace)) == 2
+                assert value_of(await host.call(CallSpec(tool(ADD), {"number": 1}, workspace=workspace))) == 2
     finally:
         await host.aclose()
 
@@ -223,10 +224,10 @@ async def test_an_idle_server_leaves_and_another_comes(
     host = Hasty(SandboxSettings(), sandbox=make(level))
     host.start(workspace, ())
     try:
-        first = value_of(await host.call(tool(ADD), {"number": 1}, workspace=workspace))
+        first = value_of(await host.call(CallSpec(tool(ADD), {"number": 1}, workspace=workspace)))
         while servers():
             await asyncio.sleep(0.01)
-        assert first == value_of(await host.call(tool(ADD), {"number": 1}, workspace=workspace)) == 2
+        assert first == value_of(await host.call(CallSpec(tool(ADD), {"number": 1}, workspace=workspace))) == 2
     finally:
         await host.aclose()
     assert servers() == []

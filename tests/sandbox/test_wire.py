@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from habilis.config import SandboxSettings
 from habilis.contract.runnable import Runnable
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make
 from habilis.sandbox.forkserver.warm import ServerGone, WarmServer
@@ -123,7 +124,7 @@ async def test_no_message_ends_the_server(level: str, tool: Callable[..., Runnab
     runnable = tool("import os\nreturn OutputModel(value=[input.number, os.getppid()])")
     parents = set()
     try:
-        await host.call(runnable, {"number": 0}, workspace=workspace)
+        await host.call(CallSpec(runnable, {"number": 0}, workspace=workspace))
         assert host._servers is not None
         [place] = host._servers._places.values()
         server = place.server
@@ -141,7 +142,7 @@ async def test_no_message_ends_the_server(level: str, tool: Callable[..., Runnab
                 for one in spare:
                     os.close(one)
             if number % 30 == 0:
-                outcome = await host.call(runnable, {"number": number}, workspace=workspace)
+                outcome = await host.call(CallSpec(runnable, {"number": number}, workspace=workspace))
                 assert outcome.error is None, outcome.error
                 assert outcome.output["value"][0] == number
                 parents.add(outcome.output["value"][1])

@@ -13,6 +13,7 @@ from habilis.contract.runnable import Runnable
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError
 from habilis.prompts import Prompts
+from habilis.runtime.calls import CallSpec
 from habilis.synthesis.replay import Replayer, ReplayReport
 
 Source = Callable[..., str]
@@ -77,7 +78,7 @@ async def test_absolute_names_are_found_again_and_named_as_before(bench: Bench, 
         "    return OutputModel(result=f'{path}: {len(open(path).read().splitlines())}')"
     )
     tool = await bench.has(body, result="str | None")
-    outcome = await shop.host.call(tool.runnable, {"path": path}, workspace=shop.workspace)
+    outcome = await shop.host.call(CallSpec(tool.runnable, {"path": path}, workspace=shop.workspace))
     from habilis.core.types import Invocation
 
     shop.private.record(

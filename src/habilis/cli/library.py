@@ -21,6 +21,7 @@ from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import call_text, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
+from habilis.runtime.calls import CallSpec
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -150,12 +151,14 @@ class Bench:
         if not tool.described and (error := await self._describe(tool.run, grant)) is not None:
             return CallOutcome(error=error, level=self.level)
         return await self._host.call(
-            tool.run,
-            arguments,
-            workspace=self._workspace,
-            files=self._files,
-            timeout_s=self._timeout_s or grant.timeout_s,
-            grant=grant,
+            CallSpec(
+                tool.run,
+                arguments,
+                workspace=self._workspace,
+                files=self._files,
+                timeout_s=self._timeout_s or grant.timeout_s,
+                grant=grant,
+            )
         )
 
     def _faults(self, tool: Chosen) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from habilis.core.errors import Interrupted
 from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.masker import MASKER
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import Recording
 from habilis.runtime.grants import Grants
 from habilis.sources.bound import ExternalTools
@@ -338,13 +339,15 @@ class Workshop:
         grant = await self.grants.of(tool)
         recording = {"network": Recording(self.library.keep)} if grant.network else {}
         return await self.host.call(
-            tool.runnable,
-            call.args,
-            workspace=self.workspace,
-            files=self._paths,
-            timeout_s=grant.timeout_s,
-            grant=grant,
-            **recording,
+            CallSpec(
+                tool.runnable,
+                call.args,
+                workspace=self.workspace,
+                files=self._paths,
+                timeout_s=grant.timeout_s,
+                grant=grant,
+                **recording,
+            )
         )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.contract.taskfiles import link_into
 from habilis.core.types import CallError, CallOutcome, TaskFile
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.grants import Grants
 
 if TYPE_CHECKING:
@@ -82,12 +83,14 @@ class Caller:
             return CallOutcome(error=CallError(kind="denied", message=text), refused=faults)
         grant = await self._grants.of(tool)
         return await self._host.call(
-            tool.runnable,
-            arguments,
-            workspace=self._workspace,
-            files=self._files,
-            timeout_s=grant.timeout_s,
-            grant=grant,
+            CallSpec(
+                tool.runnable,
+                arguments,
+                workspace=self._workspace,
+                files=self._files,
+                timeout_s=grant.timeout_s,
+                grant=grant,
+            )
         )
 
     async def aclose(self) -> None:

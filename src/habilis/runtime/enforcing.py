@@ -15,6 +15,7 @@ from habilis.contract.capabilities import NO_PROGRAMS, Grant
 from habilis.core.masker import MASKER, Masker
 from habilis.core.ports import SandboxJob
 from habilis.core.types import CallError, CallOutcome, Traffic
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import NOT_RECORDED, Recorder, Recording, Replaying, Stored
 
 if TYPE_CHECKING:
@@ -84,20 +85,14 @@ class ProxyDoors:
 
 
 async def under_grant(
-    grant: Grant | None,
-    job: SandboxJob,
-    steps: Sequence[str],
-    run: Runs,
-    *,
-    level: str,
-    doors: Doors,
-    network: Recording | Replaying | None = None,
+    spec: CallSpec, job: SandboxJob, steps: Sequence[str], run: Runs, *, level: str, doors: Doors
 ) -> Outcomes:
-    """The outcomes of `run` with `job` widened by `grant`. What was refused stands in each, secrets in none.
+    """The outcomes of `run` with `job` widened by the grant of `spec`. What was refused stands in each, secrets in
+    none.
 
     `run` is told whether the job is wider than one without a grant; such a call needs an interpreter of its own.
-    `network` says that what passes to granted hosts is to be kept, or that a fixture answers in their place.
     """
+    grant, network = spec.grant, spec.network
     if isinstance(network, Replaying):
         return await _replayed(grant or Grant(), job, steps, run, level=level, doors=doors, network=network)
     if grant is None:

@@ -7,8 +7,10 @@ import importlib.util
 import json
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +23,8 @@ from habilis.core.errors import SandboxUnavailable
 from habilis.core.masker import MASKER
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome
-from habilis.runtime.egress.cassette import Recording, Replaying
-from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, ProxyDoors, under_grant
+from habilis.runtime.calls import CallSpec
+from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, Outcomes, ProxyDoors, under_grant
 from habilis.runtime.loading import may_be_loaded_early, repeatable
 from habilis.runtime.packages.environments import Environment, EnvironmentFailed, Environments
 from habilis.sandbox.backends.probing import choose
@@ -41,6 +43,20 @@ from habilis.sandbox.syscalls import seccomp
 logger = logging.getLogger(__name__)
 _GUEST = program("guest")
 _MIB = 1 << 20
+
+
+Steps = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What a call needs beside its job: where it runs, with what, and what may be loaded ahead of its next."""
+
+    sandbox: Sandbox
+    found: Environment
+    source: str
+    steps: Steps
+    early: Early | None
 
 
 class ToolHost:
@@ -88,46 +104,22 @@ class ToolHost:
         import tempfile
 
         with tempfile.TemporaryDirectory(prefix="habilis-describe-") as folder:
-            description, _ = await self.try_out(tool, None, workspace=Path(folder), grant=grant)
+            description, _ = await self.try_out(CallSpec(tool, None, Path(folder), grant=grant))
         return description
 
-    async def call(
-        self,
-        tool: Runnable,
-        arguments: Mapping[str, Any],
-        *,
-        workspace: Path,
-        files: Sequence[Path] = (),
-        timeout_s: float | None = None,
-        grant: Grant | None = None,
-        network: Recording | Replaying | None = None,
-    ) -> CallOutcome:
-        """Run `tool` once, with `grant` and nothing else beside `files`; `timeout_s` comes before the grant's own.
+    async def call(self, spec: CallSpec) -> CallOutcome:
+        """Run a tool once. Cancellation kills all of its processes and goes on; nothing else is raised for a tool."""
+        outcomes = await self._outcomes(spec, ("call",))
+        return spec.tool.seen(outcomes["call"])
 
-        `network`: keep what it exchanges with granted hosts, or answer it from what was kept and reach none.
-        Cancellation kills all of its processes and goes on; nothing else is raised for a tool.
-        """
-        given = tool.given(arguments)
-        outcomes = await self._run(tool, ("call",), given, workspace, files, timeout_s, grant, network)
-        return tool.seen(outcomes["call"])
-
-    async def try_out(
-        self,
-        tool: Runnable,
-        arguments: Mapping[str, Any] | None,
-        *,
-        workspace: Path,
-        files: Sequence[Path] = (),
-        grant: Grant | None = None,
-    ) -> tuple[Description | CallError, CallOutcome | None]:
-        """Describe `tool` and, given `arguments`, call it, in one interpreter. No call is made when that fails."""
-        steps = ("describe",) if arguments is None else ("describe", "call")
-        outcomes = await self._run(tool, steps, dict(arguments or {}), workspace, files, None, grant)
+    async def try_out(self, spec: CallSpec) -> tuple[Description | CallError, CallOutcome | None]:
+        """Describe a tool and, given arguments, call it, in one interpreter. No call is made when that fails."""
+        outcomes = await self._outcomes(spec, ("describe",) if spec.arguments is None else ("describe", "call"))
         told = outcomes["describe"]
         if told.error is not None:
             return told.error, None
         try:
-            description = Description(name=tool.name, **told.output)
+            description = Description(name=spec.tool.name, **told.output)
         except (ValidationError, TypeError):
             return CallError(kind="bad_output", message="the tool's description of itself is not usable"), None
         return description, outcomes.get("call")
@@ -196,69 +188,32 @@ class ToolHost:
         except EnvironmentFailed as error:
             return CallError(kind="unavailable", message=str(error))
 
-    async def _run(
-        self,
-        tool: Runnable,
-        steps: Sequence[str],
-        arguments: dict[str, Any],
-        workspace: Path,
-        files: Sequence[Path],
-        timeout_s: float | None,
-        grant: Grant | None = None,
-        network: Recording | Replaying | None = None,
-    ) -> dict[str, CallOutcome]:
+    async def _outcomes(self, spec: CallSpec, steps: Steps) -> Outcomes:
         """The outcome of each step. Steps behind a failed one are missing."""
-        workspace = placed(workspace)
-        wider = (grant is not None and not grant.empty) or network is not None
-        if self._room is None or files or workspace in self._announced or wider:
-            return await self._run_in(workspace, tool, steps, arguments, files, timeout_s, grant, network)
-        async with self._room.instead_of(workspace) as place:
-            return await self._run_in(place, tool, steps, arguments, files, timeout_s, grant, network)
+        spec = replace(spec, workspace=placed(spec.workspace))
+        if self._room is None or spec.files or spec.workspace in self._announced or spec.wider:
+            return await self._run(spec, steps)
+        async with self._room.instead_of(spec.workspace) as place:
+            return await self._run(replace(spec, workspace=place), steps)
 
-    async def _run_in(
-        self,
-        workspace: Path,
-        tool: Runnable,
-        steps: Sequence[str],
-        arguments: dict[str, Any],
-        files: Sequence[Path],
-        timeout_s: float | None,
-        grant: Grant | None,
-        network: Recording | Replaying | None,
-    ) -> dict[str, CallOutcome]:
+    async def _run(self, spec: CallSpec, steps: Steps) -> Outcomes:
         sandbox = await self._chosen()
-        found = await self._environment(tool.requirements)
+        found = await self._environment(spec.tool.requirements)
         if isinstance(found, CallError):
             return {steps[0]: CallOutcome(error=found, level=sandbox.level)}
         try:
-            source = importlib.util.decode_source(tool.module.read_bytes())
-            request = {
-                "name": tool.name,
-                "source": source,
-                "packages": [str(path) for path in found.paths],
-                "steps": list(steps),
-                "arguments": arguments,
-                "files": [str(path) for path in files],
-                "workspace": str(workspace),
-                "sealed": "" if sandbox.level in WITHOUT_WALLS or (grant and grant.subprocess) else seccomp.seal(),
-            }
-            body = json.dumps(request).encode("ascii")
-            early = None
-            if tuple(steps) == ("call",):
-                about = json.dumps({**request, "arguments": {}}).encode("ascii")
-                early = Early(about, json.dumps(arguments).encode("ascii"), lambda: may_be_loaded_early(source))
+            source = importlib.util.decode_source(spec.tool.module.read_bytes())
+            request = _request(spec, steps, source, found, level=sandbox.level)
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
             text = f"the tool's module cannot be read: {getattr(error, 'strerror', None) or error}"
             return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
-        limits = self._limits(timeout_s, grant.timeout_s if grant else None)
-        job = self._job(found, body, workspace, files, limits)
-
-        async def run(job: SandboxJob, wider: bool) -> dict[str, CallOutcome]:
-            return await self._confined(sandbox, job, found, source, steps, early, cold=wider)
-
-        doors = self._doors
-        found_out = await under_grant(grant, job, steps, run, level=sandbox.level, doors=doors, network=network)
-        return {step: MASKER.outcome(outcome) for step, outcome in found_out.items()}
+        limits = self._limits(spec.timeout_s, spec.grant.timeout_s if spec.grant else None)
+        job = self._job(found, _dumped(request), spec.workspace, spec.files, limits)
+        ready = _Ready(sandbox, found, source, steps, _early(request, source) if steps == ("call",) else None)
+        outcomes = await under_grant(
+            spec, job, steps, partial(self._confined, ready), level=sandbox.level, doors=self._doors
+        )
+        return {step: MASKER.outcome(outcome) for step, outcome in outcomes.items()}
 
     def _job(
         self, found: Environment, body: bytes, workspace: Path, files: Sequence[Path], limits: SandboxLimits
@@ -272,26 +227,13 @@ class ToolHost:
             limits=limits,
         )
 
-    async def _confined(
-        self,
-        sandbox: Sandbox,
-        job: SandboxJob,
-        found: Environment,
-        source: str,
-        steps: Sequence[str],
-        early: Early | None,
-        *,
-        cold: bool,
-    ) -> dict[str, CallOutcome]:
+    async def _confined(self, ready: _Ready, job: SandboxJob, cold: bool) -> Outcomes:
         """Run `job`, and see what it left in its workspace. `cold`: by an interpreter of its own."""
-        use = self._custody.enter(job.workspace)
+        level, use = ready.sandbox.level, self._custody.enter(job.workspace)
         try:
             try:
                 before = await self._custody.look(use, job.read_only)
-                if cold:
-                    ended = await sandbox.run(job)
-                else:
-                    ended = await self._ended(sandbox, job, found, source, before, early)
+                ended = await (ready.sandbox.run(job) if cold else self._ended(ready, job, before))
             finally:
                 after = self._custody.leave_at_once(use)
                 if after is None:
@@ -299,36 +241,28 @@ class ToolHost:
             made = changed(before.files, after.files)
         except OSError as error:
             text = f"the sandbox could not be started: {error.strerror or error}"
-            return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
-        return outcomes_of(ended, job, steps, made, shared=use.most > 1, level=sandbox.level)
+            return {ready.steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=level)}
+        return outcomes_of(ended, job, ready.steps, made, shared=use.most > 1, level=level)
 
-    async def _ended(
-        self,
-        sandbox: Sandbox,
-        job: SandboxJob,
-        found: Environment,
-        source: str,
-        before: Survey,
-        early: Early | None,
-    ) -> SandboxExit:
+    async def _ended(self, ready: _Ready, job: SandboxJob, before: Survey) -> SandboxExit:
         """How the call ended: done by a warm server where there is one, else by an interpreter of its own.
 
         A call whose server was killed under it is made again when that can do no harm.
         """
         if job.workspace in self._announced:
-            server = await (await self._warm()).server(job, found.paths)
+            server = await (await self._warm()).server(job, ready.found.paths)
             if server is not None:
                 await server.adopt(before.owners)
                 trial = self._room is not None and job.workspace == self._room.folder
                 with suppress(ServerGone):
                     try:
-                        ended = await server.call(job.request, job.limits, None if trial else early)
+                        ended = await server.call(job.request, job.limits, None if trial else ready.early)
                     finally:
                         if trial:
                             await server.give_back()
-                    if ended.stopped != LOST or not repeatable(ended, source):
+                    if ended.stopped != LOST or not repeatable(ended, ready.source):
                         return ended
-        return await sandbox.run(job)
+        return await ready.sandbox.run(job)
 
     def _limits(self, timeout_s: float | None, granted_s: float | None = None) -> SandboxLimits:
         """`granted_s`: who is given that much time may compute all of it."""
@@ -348,3 +282,28 @@ class ToolHost:
 def placed(folder: Path) -> Path:
     """`folder` by its whole name: inside the sandbox relative names begin elsewhere."""
     return folder.absolute()
+
+
+def _request(spec: CallSpec, steps: Steps, source: str, found: Environment, *, level: str) -> dict[str, Any]:
+    """What the guest is told of a call."""
+    unsealed = level in WITHOUT_WALLS or (spec.grant is not None and spec.grant.subprocess)
+    return {
+        "name": spec.tool.name,
+        "source": source,
+        "packages": [str(path) for path in found.paths],
+        "steps": list(steps),
+        "arguments": spec.given,
+        "files": [str(path) for path in spec.files],
+        "workspace": str(spec.workspace),
+        "sealed": "" if unsealed else seccomp.seal(),
+    }
+
+
+def _early(request: dict[str, Any], source: str) -> Early:
+    """The same call for a server that may load its tool ahead: what the tool is, apart from what it is given."""
+    about = _dumped({**request, "arguments": {}})
+    return Early(about, _dumped(request["arguments"]), lambda: may_be_loaded_early(source))
+
+
+def _dumped(value: Any) -> bytes:
+    return json.dumps(value).encode("ascii")

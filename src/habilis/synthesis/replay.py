@@ -21,6 +21,7 @@ from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import CallError, CallOutcome
 from habilis.judging import Case, JudgeTrial, at_once, standing_of
 from habilis.judging.planted_calls import MENDED_CALLS, MENDED_TOOL
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress import cassette
 from habilis.synthesis.scratch import moved_names, named_back, scratch_name
 
@@ -185,7 +186,7 @@ class Replayer:
         moved = moved_names(record.arguments, record.files)
         arguments = with_text(record.arguments, lambda text: moved.get(text, text))
         outcome: CallOutcome = await self._host.call(
-            tool, arguments, workspace=workspace, timeout_s=timeout_s, grant=grant, **more
+            CallSpec(tool, arguments, workspace=workspace, timeout_s=timeout_s, grant=grant, **more)
         )
         return outcome.model_copy(update={"output": named_back(outcome.output, moved, workspace)})
 

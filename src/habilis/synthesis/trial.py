@@ -22,6 +22,7 @@ from habilis.contract.inference import refused_in
 from habilis.contract.needs import need_of
 from habilis.contract.records import is_empty, path_texts, set_error, with_text
 from habilis.core.types import CallError, CallOutcome, JsonSchema
+from habilis.runtime.calls import CallSpec
 from habilis.schemas.checking import fault_of
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround, beginning, call_from, is_there
 from habilis.synthesis.replay import compact
@@ -93,7 +94,7 @@ class Trials:
         offline = not self._live and bool(grant.network or grant.watched)
         arguments = call.arguments if call and not offline else None
         described, outcome = await self._host.try_out(
-            candidate, arguments, workspace=workspace, files=call.files if call else (), grant=grant
+            CallSpec(candidate, arguments, workspace=workspace, files=call.files if call else (), grant=grant)
         )
         if isinstance(described, CallError):
             raise Rejected(f"It cannot be loaded: {described.message}")
@@ -119,7 +120,9 @@ class Trials:
         arguments = call_from(ground, trial.description.input_schema, ground.laid_out(place))
         if arguments is None:
             return trial
-        outcome = await self._host.call(candidate, arguments, workspace=place, files=ground.paths, grant=grant)
+        outcome = await self._host.call(
+            CallSpec(candidate, arguments, workspace=place, files=ground.paths, grant=grant)
+        )
         failure = _failure(arguments, outcome)
         error = outcome.error
         if error and (error.kind == "bad_output" or (error.kind == "crashed" and error.exception in _FAULTS_OF_CODE)):

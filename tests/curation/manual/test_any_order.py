@@ -19,6 +19,7 @@ from habilis.curation.manual.account import HandReport
 from habilis.library import Library
 from habilis.library.generations import digest
 from habilis.library.outofuse import PLACES, set_aside
+from habilis.runtime.calls import CallSpec
 
 from ..merging.conftest import adding, module
 from .conftest import SUMS, Desk
@@ -111,7 +112,7 @@ class Tended(RuleBasedStateMachine):
             for record in library.records(name)[:2]:
                 tool = library.get(name)
                 assert tool is not None
-                work = self.desk.host.call(tool.runnable, record.arguments, workspace=self.desk.folder)
+                work = self.desk.host.call(CallSpec(tool.runnable, record.arguments, workspace=self.desk.folder))
                 assert asyncio.run(work).output == record.output, f"{name} does not repeat what it gave"
 
     def _try(self, work: Any) -> None:

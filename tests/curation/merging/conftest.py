@@ -15,6 +15,7 @@ from habilis.curation.curator import Curator
 from habilis.curation.ledger.reports import Finished, StepReport
 from habilis.library import LayeredLibrary, Library, Manifest, Origin, Tool
 from habilis.library.generations import Generations
+from habilis.runtime.calls import CallSpec
 from habilis.testing import ScriptedModel
 
 from ...toolshop import InProcessHost, put
@@ -90,7 +91,7 @@ class Stage:
                 number += 1
                 tool = view.get(name)
                 assert tool is not None, name
-                outcome = await self.host.call(tool.runnable, arguments, workspace=workspace)
+                outcome = await self.host.call(CallSpec(tool.runnable, arguments, workspace=workspace))
                 view.record(
                     Invocation(
                         call_id=f"c{number}",
@@ -147,7 +148,7 @@ class Stage:
 
     async def call(self, name: str, **arguments: Any) -> Any:
         """The output of a tool of the library, by any of its names."""
-        outcome = await self.host.call(self.get(name).runnable, arguments, workspace=self.folder)
+        outcome = await self.host.call(CallSpec(self.get(name).runnable, arguments, workspace=self.folder))
         assert outcome.error is None, outcome.error
         return outcome.output
 

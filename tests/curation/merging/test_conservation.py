@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from habilis.curation.merging.cluster import ClusterReply, ClustersReply, Joined, checked
 from habilis.library import Library
+from habilis.runtime.calls import CallSpec
 
 from .conftest import Stage, module
 
@@ -85,7 +86,7 @@ async def test_whatever_is_said_each_tool_is_accounted_for_once_and_what_is_kept
                 tool = library.get(name)
                 assert tool is not None
                 if record.verdict == "success":
-                    outcome = await stage.host.call(tool.runnable, record.arguments, workspace=stage.folder)
+                    outcome = await stage.host.call(CallSpec(tool.runnable, record.arguments, workspace=stage.folder))
                     assert outcome.output == record.output, f"{name} does not repeat what it gave"
 
 

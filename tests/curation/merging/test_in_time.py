@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 import pytest
 
-from habilis.contract.runnable import Runnable
 from habilis.core.types import CallOutcome
 from habilis.curation.absorb import unverified
+from habilis.runtime.calls import CallSpec
 
 from ...toolshop import InProcessHost
 from .conftest import Stage, adding, endings
@@ -22,9 +21,9 @@ class Hanging(InProcessHost):
         super().__init__()
         self.began, self.ended = asyncio.Event(), False
 
-    async def call(self, tool: Runnable, *args: Any, **more: Any) -> CallOutcome:
-        if not tool.name.startswith("endless"):
-            return await super().call(tool, *args, **more)
+    async def call(self, spec: CallSpec) -> CallOutcome:
+        if not spec.tool.name.startswith("endless"):
+            return await super().call(spec)
         self.began.set()
         try:
             return await asyncio.get_running_loop().create_future()

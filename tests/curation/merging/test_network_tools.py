@@ -13,6 +13,7 @@ from habilis.core.types import Invocation, Traffic
 from habilis.curation.ledger.reports import Finished
 from habilis.library import LayeredLibrary, Library
 from habilis.prompts import Prompts
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import Recording
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make, missing
@@ -75,7 +76,7 @@ class Online:
         for number, code in enumerate(codes):
             arguments = {field: code}
             outcome = await self.host.call(
-                tool.runnable, arguments, workspace=workspace, grant=self.grant, network=Recording(view.keep)
+                CallSpec(tool.runnable, arguments, workspace=workspace, grant=self.grant, network=Recording(view.keep))
             )
             assert outcome.error is None, outcome.error
             outcome = outcome if forget is None else outcome.model_copy(update={"traffic": forget})

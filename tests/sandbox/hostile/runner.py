@@ -30,6 +30,7 @@ from habilis.config import SandboxSettings
 from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Runnable
 from habilis.core.types import CallOutcome
+from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import attacked, make
 
@@ -131,12 +132,14 @@ async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str,
         async with granted(make(level), scene.port, certificate, any_host=attack.any_host) as (sandbox, behind):
             host = ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=sandbox)
             outcome = await host.call(
-                Runnable("hostile_tool", scene.module),
-                {"s": {**scene.facts, **behind.facts}},
-                workspace=scene.workspace,
-                files=files,
-                timeout_s=attack.timeout_s,
-                grant=variables(attack),
+                CallSpec(
+                    Runnable("hostile_tool", scene.module),
+                    {"s": {**scene.facts, **behind.facts}},
+                    workspace=scene.workspace,
+                    files=files,
+                    timeout_s=attack.timeout_s,
+                    grant=variables(attack),
+                )
             )
             await behind.ended()
         harms = scene.harms(outcome) + behind.harms() + accidents
@@ -214,12 +217,14 @@ async def tried(attack: Attack, level: str, scene: Scene, host: ToolHost, *, alo
     for number, source in enumerate((*attack.before, attack.source)):
         tool = scene.module if source == attack.source else scene.beside(f"earlier_{number}", module_of(source))
         outcome = await host.call(
-            Runnable(tool.stem, tool),
-            {"s": scene.facts},
-            workspace=scene.workspace,
-            files=scene.files,
-            timeout_s=attack.timeout_s,
-            grant=variables(attack),
+            CallSpec(
+                Runnable(tool.stem, tool),
+                {"s": scene.facts},
+                workspace=scene.workspace,
+                files=scene.files,
+                timeout_s=attack.timeout_s,
+                grant=variables(attack),
+            )
         )
         harms += scene.harms(outcome) if alone else told_harms(outcome)
         if tool != scene.module and told(outcome) != 'output: "done"':
@@ -237,7 +242,7 @@ async def tried_among_others(attack: Attack, level: str, scene: Scene, host: Too
     async def other(name: str) -> CallOutcome:
         tool, files = Runnable(name, tools[name]), scene.files
         grant = Grant(subprocess=True)
-        return await host.call(tool, {"s": scene.facts}, workspace=scene.workspace, files=files, grant=grant)
+        return await host.call(CallSpec(tool, {"s": scene.facts}, workspace=scene.workspace, files=files, grant=grant))
 
     waiting = asyncio.create_task(other("beside"))
     while not (scene.workspace / "sibling").exists() and not waiting.done():
