@@ -1,1 +1,1 @@
-"""Four roles over a workshop: manager, tool developer, executor, integrator, and the team that runs them."""
+"""Four roles over a `TaskContext`: manager, tool developer, executor, integrator, and the team that runs them."""

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from habilis.agents.grounding import Unfounded
 from habilis.agents.grounding.telling import MOST_TOLD, listed
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
 from habilis.judging import JudgeTrial, one_by_one, standing_of
@@ -46,7 +46,7 @@ async def grounded(
     prompt: Rendered,
     form: type[Reply],
     unfounded: Callable[[Reply], tuple[Unfounded, ...]],
-    shop: Workshop,
+    ctx: TaskContext,
     *,
     findings: str,
 ) -> Reply | Doubted:
@@ -56,37 +56,37 @@ async def grounded(
     and quotations are left in doubt. Raises `ModelReplyUnusable` like any structured call.
     """
     messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-    reply = await shop.models.structured(prompt.role, messages, form, purpose="answer")
+    reply = await ctx.models.structured(prompt.role, messages, form, purpose="answer")
     doubts = unfounded(reply)
     if not doubts:
         return reply
-    shop.emit(Notice(level="info", text=f"The answer is asked for again: {listed(doubts)} in no finding."))
-    told = shop.prompts.render("doubted", values=_shown(doubts))
+    ctx.emit(Notice(level="info", text=f"The answer is asked for again: {listed(doubts)} in no finding."))
+    told = ctx.prompts.render("doubted", values=_shown(doubts))
     messages += [AIMessage(reply.model_dump_json()), HumanMessage(told.user)]
-    again = await shop.models.structured(prompt.role, messages, form, purpose="answer", label="answer from findings")
+    again = await ctx.models.structured(prompt.role, messages, form, purpose="answer", label="answer from findings")
     doubts = unfounded(again)
-    if not doubts or await _judged(again, doubts, findings, shop):
+    if not doubts or await _judged(again, doubts, findings, ctx):
         return again
     return Doubted(doubts)
 
 
-async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, shop: Workshop) -> bool:
+async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, ctx: TaskContext) -> bool:
     """Whether the judge finds the doubted values in the findings all the same. Its silence is a no, and so is the word
     of one that tells nothing."""
     if any(value.kind in BY_RULES_ALONE for value in doubts):
         return False
-    if not (await standing_of(GROUNDED, shop.models, shop.prompts)).tells:
+    if not (await standing_of(GROUNDED, ctx.models, ctx.prompts)).tells:
         return False
-    prompt = shop.prompts.render(
+    prompt = ctx.prompts.render(
         "grounded",
-        question=shop.task.question,
+        question=ctx.task.question,
         findings=findings,
         answer=str(getattr(reply, "final_answer", "")),
         values=_shown(doubts),
     )
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     try:
-        ruling = await shop.models.structured(prompt.role, messages, GroundedReply, purpose="review", label=VALUES)
+        ruling = await ctx.models.structured(prompt.role, messages, GroundedReply, purpose="review", label=VALUES)
     except ModelReplyUnusable:
         return False
     return ruling.word == "founded"

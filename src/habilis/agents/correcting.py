@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.events import Notice
 from habilis.core.types import ToolSpec
 from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
@@ -15,7 +15,7 @@ from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
 async def corrected_step(
     messages: Sequence[BaseMessage],
     specs: Sequence[ToolSpec],
-    shop: Workshop,
+    ctx: TaskContext,
     *,
     label: str,
     position: int,
@@ -32,11 +32,11 @@ async def corrected_step(
     that answer as well where they are called. Without any the reply is its text alone. `whole`: an answer that is cut
     off is asked to go on.
     """
-    parts = shop.settings.limits.max_parts if whole else 1
+    parts = ctx.settings.limits.max_parts if whole else 1
     asked = list(messages)
-    corrections = shop.settings.limits.correction_retries
+    corrections = ctx.settings.limits.correction_retries
     while True:
-        step = await shop.strategies.step(asked, specs, label=label, position=position, parts=parts)
+        step = await ctx.strategies.step(asked, specs, label=label, position=position, parts=parts)
         if step.doubt and corrections:
             corrections -= 1
             asked += [step.message, HumanMessage(step.doubt)]
@@ -49,7 +49,7 @@ async def corrected_step(
             return CheckedCalls((), (), said), step.doubt
         checked = check_calls(with_unique_ids(step.message, prefix, taken), [*specs, *also], only=only)
         for name in checked.taken_for:
-            shop.emit(Notice(level="warning", text=f"There is no tool {name!r}: the call was taken for {only}."))
+            ctx.emit(Notice(level="warning", text=f"There is no tool {name!r}: the call was taken for {only}."))
         if not checked.problems or not corrections:
             return checked, step.doubt
         corrections -= 1

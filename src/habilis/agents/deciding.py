@@ -14,7 +14,7 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, To
 from habilis.agents.correcting import corrected_step
 from habilis.agents.outcome import status_of
 from habilis.agents.state import TaskState
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import DecidedCall, Decision, ToolSpec
 from habilis.models.bounds import cut_of
@@ -39,11 +39,11 @@ def with_results(messages: Sequence[BaseMessage], results: Mapping[str, Any]) ->
     return [*messages, *given, *notes]
 
 
-def opening(shop: Workshop) -> HumanMessage:
+def opening(ctx: TaskContext) -> HumanMessage:
     """The first message of a conversation about the task."""
-    task = shop.task
-    prompt = shop.prompts.render(
-        "execute", question=task.question, files=shop.files_view, missing=task.missing, guidance=""
+    task = ctx.task
+    prompt = ctx.prompts.render(
+        "execute", question=task.question, files=ctx.files_view, missing=task.missing, guidance=""
     )
     return HumanMessage(prompt.user)
 
@@ -68,17 +68,17 @@ def specs_of(tools: Sequence[ToolSpec | Mapping[str, Any]]) -> list[ToolSpec]:
     return found
 
 
-async def nearest_specs(shop: Workshop) -> list[ToolSpec]:
+async def nearest_specs(ctx: TaskContext) -> list[ToolSpec]:
     """The tools of the library and of all sources that fit the task best. Raises `UserError` if a source must be there
     and is not."""
-    await shop.library.describe_missing(shop.host)
-    await shop.open_external()
-    limit = shop.settings.limits.max_bound_tools
-    cards = shop.candidates(shop.task.question, limit)
-    return [tool.spec for card in cards if (tool := shop.tool(card.name)) is not None][:limit]
+    await ctx.library.describe_missing(ctx.host)
+    await ctx.open_external()
+    limit = ctx.settings.limits.max_bound_tools
+    cards = ctx.candidates(ctx.task.question, limit)
+    return [tool.spec for card in cards if (tool := ctx.tool(card.name)) is not None][:limit]
 
 
-async def decide(shop: Workshop, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec]) -> Decision:
+async def decide(ctx: TaskContext, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec]) -> Decision:
     """The next step of `messages`. Every outcome but a `UserError` is a `Decision`."""
     pending = pending_calls(messages)
     if pending:
@@ -87,11 +87,11 @@ async def decide(shop: Workshop, messages: Sequence[BaseMessage], specs: Sequenc
     if not specs:
         raise UserError("there is no tool to decide for: give --tools, or a library or a source that holds some")
     turn = 1 + sum(message.type == "ai" for message in messages)
-    asked = [SystemMessage(shop.system_prompt), *messages]
+    asked = [SystemMessage(ctx.system_prompt), *messages]
     taken = {call_id for message in messages for call_id in call_ids(message)}
     try:
         checked, doubt = await corrected_step(
-            asked, specs, shop, label=f"decision {turn}", position=turn, prefix=f"d{turn}", taken=taken
+            asked, specs, ctx, label=f"decision {turn}", position=turn, prefix=f"d{turn}", taken=taken
         )
     except UserError:
         raise

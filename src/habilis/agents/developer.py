@@ -10,37 +10,37 @@ from langgraph.types import Command
 
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.types import Plan
 from habilis.synthesis.smith import BuildFailure
 
 
 @step
-async def tool_developer(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["executor", "integrator"]]:
+async def tool_developer(state: TaskState, runtime: Runtime[TaskContext]) -> Command[Literal["executor", "integrator"]]:
     """Build what the plan asks for. What was built is kept and bound even when another build failed."""
-    shop = runtime.context
+    ctx = runtime.context
     plan = Plan.model_validate(state["plan"])
     async with asyncio.TaskGroup() as group:
         builds = [
-            group.create_task(shop.smith.build(request, question=shop.task.question, files=shop.files_view))
+            group.create_task(ctx.smith.build(request, question=ctx.task.question, files=ctx.files_view))
             for request in plan.build
         ]
     results = [build.result() for build in builds]
     failures = [f"{r.name} could not be built: {r.reason}" for r in results if isinstance(r, BuildFailure)]
     built = [r.name for r in results if not isinstance(r, BuildFailure)]
     # The newest first: what the plan names now must be among the tools that fit under the limit.
-    bound = list(dict.fromkeys([*built, *plan.reuse, *_kept(state, plan, shop)]))
+    bound = list(dict.fromkeys([*built, *plan.reuse, *_kept(state, plan, ctx)]))
     update: TaskState = {"bound": bound, "build_failures": [*state.get("build_failures", []), *failures]}
-    if failures and shop.settings.tools.on_build_failure == "stop":
+    if failures and ctx.settings.tools.on_build_failure == "stop":
         return Command(update={**update, "report": failures[0]}, goto="integrator")
     return Command(update=update, goto="executor")
 
 
-def _kept(state: TaskState, plan: Plan, shop: Workshop) -> list[str]:
+def _kept(state: TaskState, plan: Plan, ctx: TaskContext) -> list[str]:
     """Tools that stay bound without a word of the plan. After a refusal these are the task's own: of the others only
     those that the plan names, lest the same ones lead to the same answer."""
     bound = state.get("bound", [])
     if not state.get("report") or not (plan.reuse or plan.build):
         return bound
-    own = set(shop.library.private.names())
+    own = set(ctx.library.private.names())
     return [name for name in bound if name in own]

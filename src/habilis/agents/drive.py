@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from habilis.agents.graph import TaskGraph, build_graph, initial_state
 from habilis.agents.state import TaskState
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.contract import taskfiles
 from habilis.core.errors import BudgetReached, ReplayMismatch, UserError
 from habilis.rundir import TaskDir
@@ -42,45 +42,45 @@ class DriveEnd:
         return self.error is None and self.question is None
 
 
-async def drive(shop: Workshop, folder: TaskDir, *, fresh: bool, answer: str | None, asker: Asker | None) -> DriveEnd:
+async def drive(ctx: TaskContext, folder: TaskDir, *, fresh: bool, answer: str | None, asker: Asker | None) -> DriveEnd:
     """Run the graph from its start, or from its last checkpoint. Every outcome but a `UserError` is an `DriveEnd`."""
     end = DriveEnd()
-    limit = shop.settings.limits.max_time_s
+    limit = ctx.settings.limits.max_time_s
     try:
         async with asyncio.timeout(limit):
-            end.level = await shop.host.level()
-            await shop.library.describe_missing(shop.host)
-            await shop.open_external()
-            taskfiles.link_into(shop.workspace, shop.task.files)
-            shop.expect_calls()
-            await _run_graph(shop, folder, end, fresh=fresh, answer=answer, asker=asker)
+            end.level = await ctx.host.level()
+            await ctx.library.describe_missing(ctx.host)
+            await ctx.open_external()
+            taskfiles.link_into(ctx.workspace, ctx.task.files)
+            ctx.expect_calls()
+            await _run_graph(ctx, folder, end, fresh=fresh, answer=answer, asker=asker)
     except TimeoutError:
         end.error = BudgetReached(f"the time budget of {limit or 0:g} s is used up")
     except (Exception, asyncio.CancelledError) as caught:  # every outcome is a result
         end.error = _root(caught)
         if isinstance(end.error, UserError) and not isinstance(end.error, ReplayMismatch):
             raise end.error from None
-        log.debug("task %s ended early", shop.task.id, exc_info=caught)
+        log.debug("task %s ended early", ctx.task.id, exc_info=caught)
     return end
 
 
 async def _run_graph(
-    shop: Workshop, folder: TaskDir, end: DriveEnd, *, fresh: bool, answer: str | None, asker: Asker | None
+    ctx: TaskContext, folder: TaskDir, end: DriveEnd, *, fresh: bool, answer: str | None, asker: Asker | None
 ) -> None:
     """The graph over its checkpoints; `end` holds the state reached, however this is left."""
     from langgraph.types import Command
 
     from habilis.agents.checkpoints import NewestCheckpoints
 
-    config: RunnableConfig = {"configurable": {"thread_id": shop.task.id}, "recursion_limit": STEPS}
+    config: RunnableConfig = {"configurable": {"thread_id": ctx.task.id}, "recursion_limit": STEPS}
     with NewestCheckpoints.at(folder.checkpoints) as saver:
         if not fresh:
-            shop.models.tape.resume_at((await _newest(saver, config)).get("tape", 0))
+            ctx.models.tape.resume_at((await _newest(saver, config)).get("tape", 0))
         graph = build_graph(saver)
         step: Any = initial_state() if fresh else await _where_it_stood(graph, config, answer)
         try:
             while True:
-                out = await graph.ainvoke(step, config, context=shop, durability="sync")
+                out = await graph.ainvoke(step, config, context=ctx, durability="sync")
                 end.question = _asked(out)
                 said = await asker(end.question) if end.question is not None and asker else None
                 if said is None:

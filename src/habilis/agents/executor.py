@@ -23,7 +23,7 @@ from habilis.agents.state import ExecutorState, Stop
 from habilis.agents.steps import step
 from habilis.config import LimitsSettings
 from habilis.context.presets import ASK_USER, FINISH_TASK
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
 from habilis.core.types import Usage
 from habilis.models.bounds import USELESS, cut_of
@@ -80,16 +80,16 @@ def is_cut(reply: AIMessage) -> bool:
 
 
 @step
-async def act(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterAct]:
+async def act(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[AfterAct]:
     """Ask the model for its next step. The system prompt stands in front and is never stored."""
-    shop = runtime.context
-    last = is_last_round(state, shop.settings.limits)
+    ctx = runtime.context
+    last = is_last_round(state, ctx.settings.limits)
     position = state["position"] + 1
-    shop.emit(Thought(position=position, stage="asked"))
-    before = shop.models.usage
-    reply = await _next_reply(state, shop, last=last, position=position)
-    shop.emit(_thought(position, reply, before, shop.models.usage))
-    goto = after_act(reply, last=last, care_due=mending.is_due(state, shop))
+    ctx.emit(Thought(position=position, stage="asked"))
+    before = ctx.models.usage
+    reply = await _next_reply(state, ctx, last=last, position=position)
+    ctx.emit(_thought(position, reply, before, ctx.models.usage))
+    goto = after_act(reply, last=last, care_due=mending.is_due(state, ctx))
     update: ExecutorState = {"messages": [*state["messages"], reply], "position": position}
     if goto != "roll_back":
         update["empty_run"] = 0
@@ -105,42 +105,42 @@ def _stop(state: ExecutorState, text: str, *, last: bool) -> Stop:
     return "out_of_rounds" if last and not text else "answer"
 
 
-async def _next_reply(state: ExecutorState, shop: Workshop, *, last: bool, position: int) -> AIMessage:
+async def _next_reply(state: ExecutorState, ctx: TaskContext, *, last: bool, position: int) -> AIMessage:
     """One reply whose calls fit their schemas, or the last one after all corrections were asked for.
 
     The bad replies and what was said about them are not stored, unless no reply was good; then the last one is, and
     the tool round answers its calls with the reasons.
     """
-    history = [*earlier_messages(shop), *showing(state["messages"], shop)]
-    messages: list[BaseMessage] = [SystemMessage(shop.system_prompt), *history]
+    history = [*earlier_messages(ctx), *showing(state["messages"], ctx)]
+    messages: list[BaseMessage] = [SystemMessage(ctx.system_prompt), *history]
     if last:
-        messages.append(HumanMessage(shop.prompts.render("last_round", rounds=state["rounds"]).system))
+        messages.append(HumanMessage(ctx.prompts.render("last_round", rounds=state["rounds"]).system))
     elif state["empty_run"]:
         messages.append(HumanMessage(state.get("cut_how", CUT) if state["was_cut"] else NUDGE))
     checked, _ = await corrected_step(
         messages,
-        [] if last else shop.specs(state["bound"]),
-        shop,
+        [] if last else ctx.specs(state["bound"]),
+        ctx,
         label="answer without tools" if last else f"step {position}",
         position=position,
-        prefix=f"{_turn(shop)}c{position}",
+        prefix=f"{_turn(ctx)}c{position}",
         taken={raw["call_id"] for raw in state["calls"]},
-        only=_only_tool(state["bound"], shop),
-        unshown=[] if last else shop.presets.unshown(),
+        only=_only_tool(state["bound"], ctx),
+        unshown=[] if last else ctx.presets.unshown(),
         whole=not (state["empty_run"] and state["was_cut"]),
     )
     return checked.message
 
 
-def _turn(shop: Workshop) -> str:
+def _turn(ctx: TaskContext) -> str:
     """What ids of calls begin with: those of a conversation's turns must not be the same."""
-    return f"t{shop.task.earlier.turn}" if shop.task.earlier else ""
+    return f"t{ctx.task.earlier.turn}" if ctx.task.earlier else ""
 
 
-def _only_tool(bound: Sequence[str], shop: Workshop) -> str | None:
+def _only_tool(bound: Sequence[str], ctx: TaskContext) -> str | None:
     """The one tool that calls of unknown names may be taken for, if settings allow and it writes nothing."""
-    tools = [spec.name for spec in shop.specs(bound) if not shop.presets.has(spec.name)]
-    if len(tools) != 1 or not shop.settings.tools.only_tool or shop.effects(tools[0]) == "writes":
+    tools = [spec.name for spec in ctx.specs(bound) if not ctx.presets.has(spec.name)]
+    if len(tools) != 1 or not ctx.settings.tools.only_tool or ctx.effects(tools[0]) == "writes":
         return None
     return tools[0]
 
@@ -156,15 +156,15 @@ def _thought(position: int, reply: AIMessage, before: Usage, after: Usage) -> Th
 
 
 @step
-async def call_tools(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterTools]:
+async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[AfterTools]:
     """Run the calls of the last reply and commit the round whole: results, log, counters in one step."""
-    shop = runtime.context
-    limits = shop.settings.limits
+    ctx = runtime.context
+    limits = ctx.settings.limits
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)
-    checked = check_calls(reply, shop.specs_for(state["bound"], {c["name"] for c in reply.tool_calls}))
-    results = await rounds.run_round(checked, state, shop)
-    rounds.observe(state["position"], str(reply.content), results, shop)
+    checked = check_calls(reply, ctx.specs_for(state["bound"], {c["name"] for c in reply.tool_calls}))
+    results = await rounds.run_round(checked, state, ctx)
+    rounds.observe(state["position"], str(reply.content), results, ctx)
     answered: list[BaseMessage] = [
         ToolMessage(r.text, tool_call_id=r.call_id, name=r.tool, status="error" if r.outcome.error else "success")
         for r in results
@@ -184,51 +184,53 @@ async def call_tools(state: ExecutorState, runtime: Runtime[Workshop]) -> Comman
         update |= {"stop": "finished", "text": str(finish.args.get("answer", "")).strip()}
         answered.append(ToolMessage("Finished.", tool_call_id=finish.id, name=FINISH_TASK))
     update["messages"] = [*state["messages"], *answered]
-    update["too_long"] = summary.too_long(update["messages"], state["bound"], shop)
+    update["too_long"] = summary.too_long(update["messages"], state["bound"], ctx)
     now: ExecutorState = {**state, **update}
     asking = any(call.name == ASK_USER for call in checked.calls)
-    goto = after_tools(now, limits, asking=asking, care_due=mending.is_due(now, shop))
+    goto = after_tools(now, limits, asking=asking, care_due=mending.is_due(now, ctx))
     return Command(update=update, goto=goto)
 
 
 @step
-async def ask(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[AfterTools]:
+async def ask(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[AfterTools]:
     """Put the round's questions to the user, the other calls being committed already.
 
     An interrupted node runs again from its start; the tape keeps the answers that were given.
     """
-    shop = runtime.context
+    ctx = runtime.context
     answered = {m.tool_call_id for m in state["messages"] if isinstance(m, ToolMessage)}
     said: list[BaseMessage] = []
     for message in state["messages"]:
         for call in message.tool_calls if isinstance(message, AIMessage) else ():
             if call["name"] == ASK_USER and call["id"] not in answered:
-                said.append(ToolMessage(_answer_to(call, shop), tool_call_id=call["id"], name=ASK_USER))
+                said.append(ToolMessage(_answer_to(call, ctx), tool_call_id=call["id"], name=ASK_USER))
     now: ExecutorState = {**state, "messages": [*state["messages"], *said]}
-    goto = after_tools(now, shop.settings.limits, asking=False, care_due=mending.is_due(now, shop))
+    goto = after_tools(now, ctx.settings.limits, asking=False, care_due=mending.is_due(now, ctx))
     return Command(update={"messages": now["messages"]}, goto=goto)
 
 
-def _answer_to(call: Mapping[str, Any], shop: Workshop) -> str:
+def _answer_to(call: Mapping[str, Any], ctx: TaskContext) -> str:
     question = str(call["args"].get("question", ""))
-    given = shop.tape.answer(call["id"])
+    given = ctx.tape.answer(call["id"])
     if given is None:
-        shop.emit(Asked(question=question))
-        given = str(interrupt({"question": question})) if shop.may_ask else NOBODY
-        shop.tape.answered(call["id"], given)
-        shop.emit(Told(call_id=call["id"], question=question, answer=given))
+        ctx.emit(Asked(question=question))
+        given = str(interrupt({"question": question})) if ctx.may_ask else NOBODY
+        ctx.tape.answered(call["id"], given)
+        ctx.emit(Told(call_id=call["id"], question=question, answer=given))
     return given
 
 
 @step
-async def enhance(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["summarise", "act", "__end__"]]:
+async def enhance(
+    state: ExecutorState, runtime: Runtime[TaskContext]
+) -> Command[Literal["summarise", "act", "__end__"]]:
     """Look at failing tools; when one was mended after the answer was given, the answer is asked for again.
 
     An answer that rests on a failed call is worth little once its tool works: the loop goes on with the new version,
     within the same round budget, instead of handing it to a review that must refuse it.
     """
-    shop = runtime.context
-    mended = await mending.mend(state, shop)
+    ctx = runtime.context
+    mended = await mending.mend(state, ctx)
     update: ExecutorState = {
         "calls": mended.calls,
         "messages": mended.messages,
@@ -236,28 +238,28 @@ async def enhance(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[L
     }
     if mended.tools:
         update |= {"failed_run": 0, "ending": ""}
-        rounds_left = not is_last_round({"rounds": state["rounds"]}, shop.settings.limits)
+        rounds_left = not is_last_round({"rounds": state["rounds"]}, ctx.settings.limits)
         if state.get("stop") == "answer" and rounds_left:
             update |= {"stop": "", "text": "", "messages": mended.messages[:-1]}
-    update["too_long"] = summary.too_long(update["messages"], state["bound"], shop)
+    update["too_long"] = summary.too_long(update["messages"], state["bound"], ctx)
     return Command(update=update, goto=after_care({**state, **update}))
 
 
 @step
-async def summarise(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act"]]:
+async def summarise(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[Literal["act"]]:
     """Fold the history into one summary."""
-    shop = runtime.context
-    return Command(update={"messages": await summary.fold(state, shop), "too_long": False}, goto="act")
+    ctx = runtime.context
+    return Command(update={"messages": await summary.fold(state, ctx), "too_long": False}, goto="act")
 
 
 @step
-async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Command[Literal["act", "__end__"]]:
+async def drop_empty(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[Literal["act", "__end__"]]:
     """Answer an empty reply: drop it and nudge; at the next one take the step before it back as well.
 
     Results of calls that write are never taken back: the model must know what was done. A reply that was cut off is
     dropped alike, but takes nothing with it: the way to it was good. The third in a row is the last.
     """
-    shop = runtime.context
+    ctx = runtime.context
     empty_run, empty_total = state["empty_run"] + 1, state["empty_total"] + 1
     messages, rounds_back = state["messages"][:-1], 0
     reply = state["messages"][-1]
@@ -268,7 +270,7 @@ async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Comman
         messages, rounds_back = roll_back(messages, kept)
     dropped = len(state["messages"]) - len(messages)
     what = "reply cut off" if was_cut else "empty reply"
-    shop.emit(RolledBack(reason=f"{what}, number {empty_total}", dropped=dropped))
+    ctx.emit(RolledBack(reason=f"{what}, number {empty_total}", dropped=dropped))
     update: ExecutorState = {
         "messages": messages,
         "rounds": state["rounds"] - rounds_back,
@@ -279,14 +281,14 @@ async def drop_empty(state: ExecutorState, runtime: Runtime[Workshop]) -> Comman
     }
     if was_cut and empty_run >= USELESS:
         return Command(update={**update, "stop": "cut_replies"}, goto="__end__")
-    if empty_total > shop.settings.limits.max_empty_replies:
+    if empty_total > ctx.settings.limits.max_empty_replies:
         return Command(update={**update, "stop": "empty_replies"}, goto="__end__")
     return Command(update=update, goto="act")
 
 
-def build_executor() -> CompiledStateGraph[ExecutorState, Workshop, ExecutorState, ExecutorState]:
+def build_executor() -> CompiledStateGraph[ExecutorState, TaskContext, ExecutorState, ExecutorState]:
     """The compiled sub-graph; it checkpoints with the graph that it is called in."""
-    graph = StateGraph(ExecutorState, context_schema=Workshop)
+    graph = StateGraph(ExecutorState, context_schema=TaskContext)
     graph.add_node("act", act)
     graph.add_node("call_tools", call_tools)
     graph.add_node("ask", ask)

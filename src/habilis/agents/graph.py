@@ -19,11 +19,11 @@ from habilis.agents.integrator import integrator
 from habilis.agents.manager import manager
 from habilis.agents.state import ExecutorState, TaskState
 from habilis.agents.steps import step
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.events import ExecutionEnded
 from habilis.core.types import Plan
 
-TaskGraph = CompiledStateGraph[TaskState, Workshop, TaskState, TaskState]
+TaskGraph = CompiledStateGraph[TaskState, TaskContext, TaskState, TaskState]
 
 
 def initial_state() -> TaskState:
@@ -50,14 +50,14 @@ def initial_state() -> TaskState:
 
 
 @step
-async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["manager"]]:
+async def executor(state: TaskState, runtime: Runtime[TaskContext]) -> Command[Literal["manager"]]:
     """One execution in the sub-graph, and what it leaves to the next plan: its answer, or a summary of its work."""
-    shop = runtime.context
+    ctx = runtime.context
     attempt = state["attempt"] + 1
     start: ExecutorState = {
         "attempt": attempt,
         "bound": state["bound"],
-        "messages": _opening(state, shop),
+        "messages": _opening(state, ctx),
         "calls": state["calls"],
         "rounds": 0,
         "empty_run": 0,
@@ -72,13 +72,13 @@ async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Lite
         "enhancements": state["enhancements"],
         "tape": state["tape"],
     }
-    end = await _executor().ainvoke(start, context=shop)
+    end = await _executor().ainvoke(start, context=ctx)
     text, messages, told = end["text"], end["messages"], ""
     if end["stop"] == "out_of_rounds":
-        told = await summary.summarise(messages, shop)
+        told = await summary.summarise(messages, ctx)
         messages = [messages[0], HumanMessage(f"{summary.HEADING}\n{told}")]
-    shop.emit(ExecutionEnded(attempt=attempt, stop=end["stop"], text=text or told))
-    limit = shop.settings.limits.max_rounds
+    ctx.emit(ExecutionEnded(attempt=attempt, stop=end["stop"], text=text or told))
+    limit = ctx.settings.limits.max_rounds
     update: TaskState = {
         "attempt": attempt,
         "pending": text,
@@ -96,19 +96,19 @@ async def executor(state: TaskState, runtime: Runtime[Workshop]) -> Command[Lite
     return Command(update=update, goto="manager")
 
 
-def _opening(state: TaskState, shop: Workshop) -> list[BaseMessage]:
+def _opening(state: TaskState, ctx: TaskContext) -> list[BaseMessage]:
     """The first messages of an execution: the task, earlier work, and a failure report last of all."""
     plan = Plan.model_validate(state["plan"])
-    prompt = shop.prompts.render(
+    prompt = ctx.prompts.render(
         "execute",
-        question=shop.task.question,
-        files=shop.files_view,
-        missing=shop.task.missing,
+        question=ctx.task.question,
+        files=ctx.files_view,
+        missing=ctx.task.missing,
         guidance="\n".join([plan.guidance, *_not_there(state)]).strip(),
     )
     messages: list[BaseMessage] = [HumanMessage(prompt.user), *state["messages"][1:]]
     if state["report"]:
-        messages.append(HumanMessage(shop.prompts.render("retry", failure_report=state["report"]).user))
+        messages.append(HumanMessage(ctx.prompts.render("retry", failure_report=state["report"]).user))
     return messages
 
 
@@ -119,19 +119,19 @@ def _not_there(state: TaskState) -> list[str]:
 
 
 @cache
-def _executor() -> CompiledStateGraph[ExecutorState, Workshop, ExecutorState, ExecutorState]:
+def _executor() -> CompiledStateGraph[ExecutorState, TaskContext, ExecutorState, ExecutorState]:
     return build_executor()
 
 
 def build_graph(checkpointer: BaseCheckpointSaver[str] | None = None) -> TaskGraph:
-    """The compiled graph over a `Workshop` context, checkpointed by `checkpointer`."""
+    """The compiled graph over a `TaskContext` context, checkpointed by `checkpointer`."""
     return _compiled().copy({"checkpointer": checkpointer})
 
 
 @cache
 def _compiled() -> TaskGraph:
     """The graph without checkpoints: compiled once, since that takes milliseconds and gives the same each time."""
-    graph = StateGraph(TaskState, context_schema=Workshop)
+    graph = StateGraph(TaskState, context_schema=TaskContext)
     graph.add_node("manager", manager)
     graph.add_node("tool_developer", tool_developer)
     graph.add_node("executor", executor)

@@ -8,12 +8,12 @@ from habilis.agents.evidence import Evidence
 from habilis.agents.recorded import told_with
 from habilis.agents.state import TaskState, unpacked
 from habilis.context.presets import ASK_USER
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 
 
-def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:
+def evidence_of(answer: str, state: TaskState, ctx: TaskContext) -> Evidence:
     """What `answer` is held against: the log of calls, the files that this question brought, what the user said."""
-    task, calls = shop.task, [unpacked(raw, shop.tape) for raw in state.get("calls", [])]
+    task, calls = ctx.task, [unpacked(raw, ctx.tape) for raw in state.get("calls", [])]
     before = set(task.earlier.files) if task.earlier else set()  # read then, or need not be now
     said = [str(m.content) for m in state.get("messages", []) if isinstance(m, ToolMessage) and m.name == ASK_USER]
     return Evidence(
@@ -23,14 +23,14 @@ def evidence_of(answer: str, state: TaskState, shop: Workshop) -> Evidence:
         attempt=state["attempt"],
         files=[file for file in task.files if file.path not in before],
         known=[*said, *told_with(task)],
-        begins=[str(file["begins"]) for file in shop.files_view if file["begins"]],
-        unseen=frozenset(name for name in {call.tool for call in calls} if _reads_unseen(name, shop)),
+        begins=[str(file["begins"]) for file in ctx.files_view if file["begins"]],
+        unseen=frozenset(name for name in {call.tool for call in calls} if _reads_unseen(name, ctx)),
     )
 
 
-def _reads_unseen(name: str, shop: Workshop) -> bool:
+def _reads_unseen(name: str, ctx: TaskContext) -> bool:
     """Whether no record tells which files a call of tool `name` opened."""
-    if shop.presets.has(name) or shop.external.get(name) is not None:
+    if ctx.presets.has(name) or ctx.external.get(name) is not None:
         return True
-    tool = shop.library.get(name)
+    tool = ctx.library.get(name)
     return tool is not None and bool(tool.requirements)

@@ -20,7 +20,7 @@ from habilis.agents.rules import mistelling
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.context.results import as_text, cut_text
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
 from habilis.core.types import Answer, JsonSchema
@@ -40,31 +40,31 @@ class AnswerReply(BaseModel):
 
 
 @step
-async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Literal["__end__"]]:
+async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command[Literal["__end__"]]:
     """One structured call makes the answer. Without findings there is nothing to ask: the answer says so."""
-    shop = runtime.context
+    ctx = runtime.context
     findings = best_text(state)
     if not findings:
         return Command(update={"answer": Answer(final_answer=NO_RESULT).model_dump()}, goto="__end__")
-    cited = sources_of(state, shop)
-    sources = [findings, *cited, *told_with(shop.task), *results_of(state.get("calls", []), shop.tape)]
-    findings = _within_limit(findings, shop)
-    if shop.task.answer_schema is not None:
-        return await _by_schema(shop.task.answer_schema, findings, sources, shop)
-    known = Known(sources, shop.task.question)
-    told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
-    prompt = shop.prompts.render("answer", **told, sources=cited)
+    cited = sources_of(state, ctx)
+    sources = [findings, *cited, *told_with(ctx.task), *results_of(state.get("calls", []), ctx.tape)]
+    findings = _within_limit(findings, ctx)
+    if ctx.task.answer_schema is not None:
+        return await _by_schema(ctx.task.answer_schema, findings, sources, ctx)
+    known = Known(sources, ctx.task.question)
+    told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
+    prompt = ctx.prompts.render("answer", **told, sources=cited)
     try:
         reply = await grounded(
-            prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), shop, findings=findings
+            prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), ctx, findings=findings
         )
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
     if isinstance(reply, Doubted):
-        shop.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
+        ctx.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
         reply = AnswerReply(final_answer=findings[:8_000])
-    elif state["accepted"] and (wrong := mistelling(evidence_of(reply.final_answer, state, shop))):
-        shop.emit(Notice(level="warning", text=f"{MISTOLD} {wrong.reason}."))
+    elif state["accepted"] and (wrong := mistelling(evidence_of(reply.final_answer, state, ctx))):
+        ctx.emit(Notice(level="warning", text=f"{MISTOLD} {wrong.reason}."))
         reply = AnswerReply(final_answer=findings[:8_000])
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")
@@ -72,22 +72,22 @@ async def integrator(state: TaskState, runtime: Runtime[Workshop]) -> Command[Li
 
 
 async def _by_schema(
-    schema: JsonSchema, findings: str, sources: Sequence[str], shop: Workshop
+    schema: JsonSchema, findings: str, sources: Sequence[str], ctx: TaskContext
 ) -> Command[Literal["__end__"]]:
     """The answer as data that fits `schema`; what does not is sent back with what is wrong, then given up.
 
     A value that the schema itself offers stands, whatever the findings say.
     """
     text = json.dumps(schema, ensure_ascii=False)
-    told = {"conversation": exchanges(shop.task), "question": shop.task.question, "findings": findings}
-    prompt = shop.prompts.render("answer_form", **told, schema=text)
-    known = Known([*sources, *_offered(schema)], shop.task.question)
+    told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
+    prompt = ctx.prompts.render("answer_form", **told, schema=text)
+    known = Known([*sources, *_offered(schema)], ctx.task.question)
 
     def doubts(reply: Any) -> tuple[Unfounded, ...]:
         return unfounded_data(reply.final_answer, known)
 
     try:
-        reply: Any = await grounded(prompt, answer_type(schema), doubts, shop, findings=findings)
+        reply: Any = await grounded(prompt, answer_type(schema), doubts, ctx, findings=findings)
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: no answer fits the schema: {error}"}, goto="__end__")
     if isinstance(reply, Doubted):
@@ -106,13 +106,13 @@ def _offered(node: Any) -> Iterator[str]:
         yield from (as_text(value) for value in offered if value is not None)
 
 
-def sources_of(state: TaskState, shop: Workshop) -> list[str]:
+def sources_of(state: TaskState, ctx: TaskContext) -> list[str]:
     """Documents and pages that the task's calls gave text of, which findings may cite, in the order of the calls."""
     found: dict[str, None] = {}
     for raw in state.get("calls", []):
-        if (tool := shop.external.get(raw["tool"])) is None or tool.source not in CITED:
+        if (tool := ctx.external.get(raw["tool"])) is None or tool.source not in CITED:
             continue
-        output = unpacked(raw, shop.tape).outcome.output
+        output = unpacked(raw, ctx.tape).outcome.output
         rows = [output, *output.get("passages", ()), *output.get("results", ())] if isinstance(output, dict) else []
         found |= dict.fromkeys(row["source"] for row in rows if "source" in row)
     return list(found)[-MOST_SOURCES:]
@@ -124,9 +124,9 @@ def best_text(state: TaskState) -> str:
     return next((text for text in candidates if text.strip()), "")
 
 
-def _within_limit(findings: str, shop: Workshop) -> str:
+def _within_limit(findings: str, ctx: TaskContext) -> str:
     """`findings` cut to half of the model's limit: never an exception, never emptied."""
-    limit = shop.models.token_limit("basic")
+    limit = ctx.models.token_limit("basic")
     if limit is None:
         return findings
-    return cut_text(findings, max(limit // 2, 50), lambda text: shop.models.count("basic", [HumanMessage(text)]).tokens)
+    return cut_text(findings, max(limit // 2, 50), lambda text: ctx.models.count("basic", [HumanMessage(text)]).tokens)

@@ -17,7 +17,7 @@ from habilis.agents.remembering import exchanges
 from habilis.agents.reviewing import NOT_VERIFIED, reviewed
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice, Planned, Reviewed
 from habilis.core.types import Plan, Review, ToolCard, ToolSpec
@@ -33,26 +33,26 @@ UNVERIFIED_AGAIN = "a second answer could not be verified either"
 
 @step
 async def manager(
-    state: TaskState, runtime: Runtime[Workshop]
+    state: TaskState, runtime: Runtime[TaskContext]
 ) -> Command[Literal["tool_developer", "executor", "integrator"]]:
     """Review the last execution, if there was one; then hand over to the integrator, have the answer told again, or
     plan (again)."""
-    shop = runtime.context
+    ctx = runtime.context
     if state["attempt"] == 0:
-        return await _plan(state, shop, None)
-    review = await _review(state, shop)
-    shop.emit(Reviewed(attempt=state["attempt"], review=review))
+        return await _plan(state, ctx, None)
+    review = await _review(state, ctx)
+    ctx.emit(Reviewed(attempt=state["attempt"], review=review))
     update: TaskState = {"accepted": review.accepted, "review": review.model_dump()}
     if review.accepted:
         return Command(update=update, goto="integrator")
     stuck = STUCK if _stuck(state) else UNVERIFIED_AGAIN if _unverified_again(state, review) else ""
     if stuck:
-        shop.emit(Notice(level="warning", text=f"Giving up: {stuck}."))
-    if stuck or state["attempt"] >= shop.settings.limits.max_attempts:
+        ctx.emit(Notice(level="warning", text=f"Giving up: {stuck}."))
+    if stuck or state["attempt"] >= ctx.settings.limits.max_attempts:
         return Command(update={**update, "report": review.reason}, goto="integrator")
     if _only_told_wrongly(review, state):
         return Command(update={**update, "report": review.reason}, goto="executor")
-    return await _plan(state, shop, review)
+    return await _plan(state, ctx, review)
 
 
 def _only_told_wrongly(review: Review, state: TaskState) -> bool:
@@ -63,7 +63,7 @@ def _only_told_wrongly(review: Review, state: TaskState) -> bool:
     return gave and review.by in rules.TELLING and before not in rules.TELLING
 
 
-async def _review(state: TaskState, shop: Workshop) -> Review:
+async def _review(state: TaskState, ctx: TaskContext) -> Review:
     """The word on the last execution: by rules, then the judge. An answer that is empty, or had to be cut off, is
     refused without asking."""
     text = state.get("pending", "").strip()
@@ -74,18 +74,18 @@ async def _review(state: TaskState, shop: Workshop) -> Review:
             "cut_replies": "the model's replies ran on until they were cut off (limits.reply_tokens.step)",
         }.get(state.get("stop", ""), "no answer was given")
         return Review(accepted=False, reason=reason, by="no answer")
-    evidence = evidence_of(text, state, shop)
+    evidence = evidence_of(text, state, ctx)
     if refused := rules.refusal(evidence):
         return Review(accepted=False, reason=refused.reason, by=refused.rule)
-    prompt = shop.prompts.render(
+    prompt = ctx.prompts.render(
         "review",
-        conversation=exchanges(shop.task),
-        question=shop.task.question,
+        conversation=exchanges(ctx.task),
+        question=ctx.task.question,
         answer=text,
-        tools=_used(state.get("calls", []), shop),
+        tools=_used(state.get("calls", []), ctx),
         invocations=_digest(state.get("calls", [])),
     )
-    return await reviewed(prompt, evidence, shop)
+    return await reviewed(prompt, evidence, ctx)
 
 
 def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
@@ -100,10 +100,10 @@ def _digest(calls: Sequence[dict[str, Any]]) -> list[dict[str, str]]:
     ]
 
 
-def _used(calls: Sequence[dict[str, Any]], shop: Workshop) -> list[ToolSpec]:
+def _used(calls: Sequence[dict[str, Any]], ctx: TaskContext) -> list[ToolSpec]:
     """What each tool behind the answer does: a judge that sees results alone takes an average for a maximum."""
     names = dict.fromkeys(raw["tool"] for raw in calls[-SHOWN_CALLS:])
-    return [tool.spec for name in names if (tool := shop.tool(name)) is not None]
+    return [tool.spec for name in names if (tool := ctx.tool(name)) is not None]
 
 
 def _stuck(state: TaskState) -> bool:
@@ -117,30 +117,30 @@ def _unverified_again(state: TaskState, review: Review) -> bool:
     return review.by == NOT_VERIFIED and (state.get("review") or {}).get("by") == NOT_VERIFIED
 
 
-async def _plan(state: TaskState, shop: Workshop, review: Review | None) -> Command[Next]:
+async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Command[Next]:
     """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
     report = review.reason if review else ""
-    tried = _tried(state, shop) if report else []
-    candidates = [card for card in _candidates(state, shop) if card.name not in tried]
-    prompt = shop.prompts.render(
+    tried = _tried(state, ctx) if report else []
+    candidates = [card for card in _candidates(state, ctx) if card.name not in tried]
+    prompt = ctx.prompts.render(
         "plan",
-        conversation=exchanges(shop.task),
-        question=shop.task.question,
-        files=shop.files_view,
-        missing=shop.task.missing,
+        conversation=exchanges(ctx.task),
+        question=ctx.task.question,
+        files=ctx.files_view,
+        missing=ctx.task.missing,
         candidates=candidates,
         tried=tried,
         failure_report=report,
         build_failures="\n".join(state.get("build_failures", [])),
         capabilities=state.get("capabilities", ""),
-        frozen=not shop.settings.tools.synthesis,
+        frozen=not ctx.settings.tools.synthesis,
     )
-    plan, remarks = await _asked_for_plan(prompt, candidates, tried, shop)
+    plan, remarks = await _asked_for_plan(prompt, candidates, tried, ctx)
     if plan is None:
         plan = Plan(reuse=tuple(state["bound"]))
     for remark in remarks:
-        shop.emit(Notice(level="warning", text=remark))
-    shop.emit(Planned(attempt=state["attempt"] + 1, plan=plan))
+        ctx.emit(Notice(level="warning", text=remark))
+    ctx.emit(Planned(attempt=state["attempt"] + 1, plan=plan))
     update: TaskState = {"plan": plan.model_dump(mode="json"), "report": report, "build_failures": remarks}
     if review is not None:
         update["review"] = review.model_dump()
@@ -149,11 +149,11 @@ async def _plan(state: TaskState, shop: Workshop, review: Review | None) -> Comm
     return Command(update=update, goto="tool_developer")
 
 
-def _tried(state: TaskState, shop: Workshop) -> list[str]:
+def _tried(state: TaskState, ctx: TaskContext) -> list[str]:
     """Tools that were there already and whose calls led to a refused answer: the next plan builds another instead."""
-    if not shop.settings.tools.synthesis:
+    if not ctx.settings.tools.synthesis:
         return []
-    own = set(shop.library.private.names())
+    own = set(ctx.library.private.names())
     return [
         name
         for name in dict.fromkeys(raw["tool"] for raw in state["calls"])
@@ -161,30 +161,30 @@ def _tried(state: TaskState, shop: Workshop) -> list[str]:
     ]
 
 
-def _candidates(state: TaskState, shop: Workshop) -> list[ToolCard]:
+def _candidates(state: TaskState, ctx: TaskContext) -> list[ToolCard]:
     """The tools nearest to the question, and those that the turns before it used: it may go on where they stopped."""
-    earlier = shop.task.earlier
+    earlier = ctx.task.earlier
     before = earlier.recent[-1].question if earlier and earlier.recent else ""
-    query = "\n".join(filter(None, [shop.task.question, before, state.get("capabilities", "")]))
-    found = shop.candidates(query, shop.settings.retrieval.candidates)
+    query = "\n".join(filter(None, [ctx.task.question, before, state.get("capabilities", "")]))
+    found = ctx.candidates(query, ctx.settings.retrieval.candidates)
     used = set(earlier.tools[:USED_BEFORE] if earlier else ()) - {card.name for card in found}
-    return found + [card for card in shop.library.cards() if card.name in used and not shop.missing(card.name)]
+    return found + [card for card in ctx.library.cards() if card.name in used and not ctx.missing(card.name)]
 
 
-def _said(shop: Workshop) -> str:
+def _said(ctx: TaskContext) -> str:
     """The question, those before it, and what its files are called and begin with: what a tool may serve."""
-    before = [turn["question"] for turn in exchanges(shop.task)]
-    files = [f"{file['named']} {file['begins']}" for file in shop.files_view]
-    return "\n".join([shop.task.question, *before, *files])
+    before = [turn["question"] for turn in exchanges(ctx.task)]
+    files = [f"{file['named']} {file['begins']}" for file in ctx.files_view]
+    return "\n".join([ctx.task.question, *before, *files])
 
 
-def _card_of(name: str, shop: Workshop) -> ToolCard | None:
-    tool = shop.tool(name)
+def _card_of(name: str, ctx: TaskContext) -> ToolCard | None:
+    tool = ctx.tool(name)
     return tool.card if tool is not None else None
 
 
 async def _asked_for_plan(
-    prompt: Rendered, candidates: Sequence[ToolCard], tried: Sequence[str], shop: Workshop
+    prompt: Rendered, candidates: Sequence[ToolCard], tried: Sequence[str], ctx: TaskContext
 ) -> tuple[Plan | None, list[str]]:
     """The plan, and remarks on what was changed in it; None when the model gave none.
 
@@ -196,18 +196,18 @@ async def _asked_for_plan(
     form = plan_form(tuple(card.name for card in candidates))
     for label in ("plan", "plan, corrected"):
         try:
-            reply = await shop.models.structured(prompt.role, messages, form, purpose="plan", label=label)
+            reply = await ctx.models.structured(prompt.role, messages, form, purpose="plan", label=label)
         except ModelReplyUnusable as error:
             return None, [f"The plan could not be read: {error}"]
-        plan, remarks = as_plan(reply, shop.usable_names(), known=[card.name for card in candidates])
-        plan, misfits = without_misfits(plan, _said(shop), lambda name: _card_of(name, shop))
+        plan, remarks = as_plan(reply, ctx.usable_names(), known=[card.name for card in candidates])
+        plan, misfits = without_misfits(plan, _said(ctx), lambda name: _card_of(name, ctx))
         remarks += misfits
-        if not shop.settings.tools.synthesis:
+        if not ctx.settings.tools.synthesis:
             return without_builds(plan, remarks)
         in_vain = [name for name in plan.reuse if name in tried]
         if plan.build or len(plan.reuse) > len(in_vain) or not (remarks or in_vain):
             break
         remarks += [f"{name} was called before, and its answer was refused; request a new tool." for name in in_vain]
-        told = shop.prompts.render("replan", remarks=remarks)
+        told = ctx.prompts.render("replan", remarks=remarks)
         messages = [*messages, AIMessage(reply.model_dump_json()), HumanMessage(told.user)]
     return plan, remarks

@@ -11,7 +11,7 @@ from langchain_core.messages import BaseMessage
 
 from habilis.agents import verdicts
 from habilis.agents.state import ExecutorState, packed, unpacked
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.types import Invocation
 from habilis.library import Tool
 from habilis.models.history import call_ids, drop_calls
@@ -27,7 +27,7 @@ class Mended:
     enhancements: dict[str, list[str]]
 
 
-def is_due(state: Mapping[str, Any], shop: Workshop) -> bool:
+def is_due(state: Mapping[str, Any], ctx: TaskContext) -> bool:
     """Whether there is anything to look at: a call without verdict, or a failure that may still be mended."""
     open_calls = [
         Invocation.model_validate(raw)
@@ -36,30 +36,28 @@ def is_due(state: Mapping[str, Any], shop: Workshop) -> bool:
     ]
     if not open_calls:
         return False
-    if any(call.verdict is None and shop.library.get(call.tool) for call in open_calls):
+    if any(call.verdict is None and ctx.library.get(call.tool) for call in open_calls):
         return True
-    return bool(
-        _failing(open_calls, state["enhancements"], shop) or _mended_before(open_calls, state["messages"], shop)
-    )
+    return bool(_failing(open_calls, state["enhancements"], ctx) or _mended_before(open_calls, state["messages"], ctx))
 
 
-async def mend(state: ExecutorState, shop: Workshop) -> Mended:
+async def mend(state: ExecutorState, ctx: TaskContext) -> Mended:
     """Judge what is not judged, then let the smith mend each failing tool, all side by side.
 
     Only where a better version passed its replay are the failing calls and their results taken out of the history.
     """
-    log = [unpacked(raw, shop.tape) for raw in state["calls"]]
+    log = [unpacked(raw, ctx.tape) for raw in state["calls"]]
     unjudged = [call for call in log if call.verdict is None and call.attempt == state["attempt"]]
-    judged = {call.call_id: call for call in await verdicts.judge(unjudged, shop)} if unjudged else {}
+    judged = {call.call_id: call for call in await verdicts.judge(unjudged, ctx)} if unjudged else {}
     for call in judged.values():
-        shop.keep_record(call)
+        ctx.keep_record(call)
     log = [judged.get(call.call_id, call) for call in log]
     current = [call for call in log if call.attempt == state["attempt"]]
     tried = {tool: list(kinds) for tool, kinds in state.get("enhancements", {}).items()}
-    failing = _failing(current, tried, shop)
-    outcomes = await _enhance_all(failing, shop)
+    failing = _failing(current, tried, ctx)
+    outcomes = await _enhance_all(failing, ctx)
     messages = state["messages"]
-    for name, calls in _mended_before(current, messages, shop).items():
+    for name, calls in _mended_before(current, messages, ctx).items():
         failing[name], outcomes[name] = calls, True
     for name, better in outcomes.items():
         # one entry for each enhancement, whatever number of kinds it was to mend
@@ -71,19 +69,19 @@ async def mend(state: ExecutorState, shop: Workshop) -> Mended:
     return Mended(tuple(n for n, ok in outcomes.items() if ok), [packed(call) for call in log], messages, tried)
 
 
-async def _enhance_all(failing: Mapping[str, Sequence[Invocation]], shop: Workshop) -> dict[str, bool]:
+async def _enhance_all(failing: Mapping[str, Sequence[Invocation]], ctx: TaskContext) -> dict[str, bool]:
     tasks: dict[str, asyncio.Task[Tool | Any]] = {}
     async with asyncio.TaskGroup() as group:
         for name, calls in failing.items():
-            tool = shop.library.get(name)
+            tool = ctx.library.get(name)
             if tool is not None:
-                records = [record for call in calls if (record := shop.record_of(call)) is not None]
-                tasks[name] = group.create_task(shop.smith.enhance(tool, records))
+                records = [record for call in calls if (record := ctx.record_of(call)) is not None]
+                tasks[name] = group.create_task(ctx.smith.enhance(tool, records))
     return {name: isinstance(task.result(), Tool) for name, task in tasks.items()}
 
 
 def _mended_before(
-    calls: Sequence[Invocation], messages: Sequence[BaseMessage], shop: Workshop
+    calls: Sequence[Invocation], messages: Sequence[BaseMessage], ctx: TaskContext
 ) -> dict[str, list[Invocation]]:
     """By tool, failures that still stand in the history although the present version was made to mend them.
 
@@ -94,26 +92,26 @@ def _mended_before(
     for call in calls:
         if call.verdict != "failure" or call.call_id not in standing:
             continue  # asked before the library, which looks at files: this runs over the whole log every round
-        tool = shop.library.get(call.tool)
+        tool = ctx.library.get(call.tool)
         if tool is not None and f"{tool.manifest.name}@{call.version}" in tool.origin.parents:
             found.setdefault(call.tool, []).append(call)
     return found
 
 
 def _failing(
-    calls: Sequence[Invocation], tried: Mapping[str, Sequence[str]], shop: Workshop
+    calls: Sequence[Invocation], tried: Mapping[str, Sequence[str]], ctx: TaskContext
 ) -> dict[str, list[Invocation]]:
     """By tool, the failures of its present version whose kind was not tried yet, within the limit of enhancements."""
     found: dict[str, list[Invocation]] = {}
     for call in calls:
-        if call.verdict != "failure" or not shop.settings.tools.synthesis:
+        if call.verdict != "failure" or not ctx.settings.tools.synthesis:
             continue
-        tool = shop.library.get(call.tool)
+        tool = ctx.library.get(call.tool)
         if tool is None or tool.version != call.version:
             continue
         looks = tried.get(call.tool, ())
         kinds = {kind for look in looks for kind in look.split("\n")}
-        if verdicts.failure_kind(call) in kinds or len(looks) >= shop.settings.limits.max_enhancements:
+        if verdicts.failure_kind(call) in kinds or len(looks) >= ctx.settings.limits.max_enhancements:
             continue
         found.setdefault(call.tool, []).append(call)
     return found

@@ -9,7 +9,7 @@ from habilis.agents.drive import DriveEnd
 from habilis.agents.givenup import given_up
 from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable, ReplayMismatch
 from habilis.core.events import Notice, ToolArchived
 from habilis.core.types import Answer, Invocation, Review, Status, TaskResult
@@ -47,7 +47,7 @@ def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -
     return "answered", None
 
 
-def make_result(end: DriveEnd, shop: Workshop, *, seconds: float, run_dir: Path) -> TaskResult:
+def make_result(end: DriveEnd, ctx: TaskContext, *, seconds: float, run_dir: Path) -> TaskResult:
     """The task's result as it stands in `result.json`."""
     state = end.state
     status, reason = status_of(state, end.error, waiting=end.question is not None)
@@ -55,13 +55,13 @@ def make_result(end: DriveEnd, shop: Workshop, *, seconds: float, run_dir: Path)
     if answer is None:
         best = best_text(state)
         answer = Answer(final_answer=best or ("" if status == "waiting" else NO_RESULT))
-    calls = [unpacked(raw, shop.tape) for raw in state.get("calls", [])]
-    model = shop.models.name("basic")
-    ending = given_up(reason or "", state, calls, shop.task, shop.settings, model) if status == "gave_up" else None
+    calls = [unpacked(raw, ctx.tape) for raw in state.get("calls", [])]
+    model = ctx.models.name("basic")
+    ending = given_up(reason or "", state, calls, ctx.task, ctx.settings, model) if status == "gave_up" else None
     return TaskResult(
-        task_id=shop.task.id,
+        task_id=ctx.task.id,
         status=status,
-        question=shop.task.question,
+        question=ctx.task.question,
         final_answer=answer.final_answer,
         reasoning_summary=answer.reasoning_summary,
         answer_data=answer.data,
@@ -71,42 +71,42 @@ def make_result(end: DriveEnd, shop: Workshop, *, seconds: float, run_dir: Path)
         suggestions=ending.suggestions if ending else (),
         question_asked=end.question,
         review=Review.model_validate(state["review"]) if state.get("review") else None,
-        judges=standings_on(shop.models.tape),
-        files=tuple(_files_made(calls, shop.workspace)),
+        judges=standings_on(ctx.models.tape),
+        files=tuple(_files_made(calls, ctx.workspace)),
         sandbox_level=end.level,
         model=model,
         attempts=state.get("attempt", 0),
         rounds=state.get("rounds", 0),
         round_limit_reached=state.get("round_limit_reached", False),
-        tools_made=tuple(shop.library.private.names()),
+        tools_made=tuple(ctx.library.private.names()),
         tools_used=tuple(dict.fromkeys(call.tool for call in calls if call.outcome.error is None)),
         tool_calls=len(calls),
         invocations=tuple(calls),
-        usage=shop.models.usage,
-        usage_by_role=dict(shop.models.usage_by_role),
+        usage=ctx.models.usage,
+        usage_by_role=dict(ctx.models.usage_by_role),
         seconds=round(seconds, 3),
         run_dir=str(run_dir),
     )
 
 
-def set_aside_unproven(shop: Workshop, calls: list[Invocation]) -> None:
+def set_aside_unproven(ctx: TaskContext, calls: list[Invocation]) -> None:
     """Archive private tools that never proved themselves: built, and no call of theirs was a success.
 
     A tool that was enhanced has passed the replay of its record, which is proof as good as a call.
     """
     proven = {call.tool for call in calls if call.verdict == "success"}
-    for name in shop.library.private.names():
-        tool = shop.library.private.get(name)
+    for name in ctx.library.private.names():
+        tool = ctx.library.private.get(name)
         if tool is None or name in proven or tool.origin.how in MENDED:
             continue
         called = any(call.tool == name for call in calls)
         reason = "no call of it succeeded" if called else "it was never called"
         try:
-            path = shop.library.private.archive(name, reason)
+            path = ctx.library.private.archive(name, reason)
         except OSError as error:  # it stays where it is: better kept twice than lost
-            shop.emit(Notice(level="warning", text=f"{name} could not be set aside: {error.strerror or error}"))
+            ctx.emit(Notice(level="warning", text=f"{name} could not be set aside: {error.strerror or error}"))
             continue
-        shop.emit(ToolArchived(tool=name, reason=reason, path=str(path)))
+        ctx.emit(ToolArchived(tool=name, reason=reason, path=str(path)))
 
 
 def _files_made(calls: list[Invocation], workspace: Path) -> list[str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from habilis.config import Settings
-    from habilis.context.task import Workshop
+    from habilis.context.task import TaskContext
 
 MAX_MADE = 50
 """Files made in earlier turns that a turn is given, the newest."""
@@ -73,19 +73,19 @@ def exchanges(task: Task) -> list[dict[str, Any]]:
     return [{"number": turn.number, "question": turn.question, "answer": answer_of(turn)} for turn in turns]
 
 
-def earlier_messages(shop: Workshop) -> list[BaseMessage]:
+def earlier_messages(ctx: TaskContext) -> list[BaseMessage]:
     """Earlier turns as the executor's requests begin: older ones as one note, the newest as they were, tools and all.
 
     They stand in front of every request and in no history, so that no summary and no roll-back touches them.
     """
-    earlier = shop.task.earlier
+    earlier = ctx.task.earlier
     if earlier is None:
         return []
     found = conversation(earlier.recent)
     if not earlier.near and not earlier.left_out:
         return found
     turns = [{"number": t.number, "question": t.question, "answer": answer_of(t)} for t in earlier.near]
-    note = shop.prompts.render("earlier", turns=turns, left_out=earlier.left_out)
+    note = ctx.prompts.render("earlier", turns=turns, left_out=earlier.left_out)
     return [HumanMessage(note.user), *found]
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from habilis.agents import rules
 from habilis.agents.settling import settled
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Review, Standing, ToolCard
 from habilis.judging import Case, JudgeTrial, one_by_one, standing_of
@@ -36,14 +36,14 @@ def accepts(reply: ReviewReply, _case: Case | None = None) -> bool:
 REVIEW = JudgeTrial("review", ReviewReply, one_by_one(ANSWERS), accepts)
 
 
-async def reviewed(prompt: Rendered, evidence: rules.Evidence, shop: Workshop) -> Review:
+async def reviewed(prompt: Rendered, evidence: rules.Evidence, ctx: TaskContext) -> Review:
     """The review of an answer that no rule refuses. A judge whose word tells nothing is not asked."""
-    standing = await standing_of(REVIEW, shop.models, shop.prompts)
+    standing = await standing_of(REVIEW, ctx.models, ctx.prompts)
     if not standing.tells:
-        return by_rules(evidence, standing, shop)
+        return by_rules(evidence, standing, ctx)
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     try:
-        reply = await shop.models.structured(prompt.role, messages, ReviewReply, purpose="review")
+        reply = await ctx.models.structured(prompt.role, messages, ReviewReply, purpose="review")
     except ModelReplyUnusable as error:
         return Review(accepted=False, reason=f"the review gave no usable verdict ({error})", judge=standing)
     accepted = accepts(reply)
@@ -51,9 +51,9 @@ async def reviewed(prompt: Rendered, evidence: rules.Evidence, shop: Workshop) -
     return Review(accepted=accepted, reason=reply.reason, by=by, judge=standing)
 
 
-def by_rules(evidence: rules.Evidence, standing: Standing, shop: Workshop) -> Review:
+def by_rules(evidence: rules.Evidence, standing: Standing, ctx: TaskContext) -> Review:
     """What rules alone can say: accepted where they settle it, else not verified."""
-    if why := settled(evidence, lambda name: _written_here(name, shop)):
+    if why := settled(evidence, lambda name: _written_here(name, ctx)):
         return Review(accepted=True, reason=why, by=BY_RULES, judge=standing)
     reason = (
         f"{NOT_VERIFIED}: no rule settles this answer, and the judge, {standing.model}, {standing.said}. "
@@ -62,7 +62,7 @@ def by_rules(evidence: rules.Evidence, standing: Standing, shop: Workshop) -> Re
     return Review(accepted=False, reason=reason, by=NOT_VERIFIED, judge=standing)
 
 
-def _written_here(name: str, shop: Workshop) -> ToolCard | None:
+def _written_here(name: str, ctx: TaskContext) -> ToolCard | None:
     """The card of a tool that was written for this task."""
-    tool = shop.library.private.get(name)
+    tool = ctx.library.private.get(name)
     return tool.card if tool is not None and tool.origin.how in WRITTEN_HERE else None

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from habilis.agents import verdicts
 from habilis.agents.state import ExecutorState, packed
 from habilis.context.presets import ASK_USER, FINISH_TASK
-from habilis.context.task import Workshop, call_key
+from habilis.context.task import TaskContext, call_key
 from habilis.core.events import Judged, Thought, ThoughtCall
 from habilis.core.types import CallError, CallOutcome, Invocation
 from habilis.models.calls import Call, CheckedCalls
@@ -16,7 +16,7 @@ from habilis.models.calls import Call, CheckedCalls
 REPEATED = "the same call was already made"
 
 
-async def run_round(checked: CheckedCalls, state: ExecutorState, shop: Workshop) -> list[Invocation]:
+async def run_round(checked: CheckedCalls, state: ExecutorState, ctx: TaskContext) -> list[Invocation]:
     """Run what `checked` holds, side by side, calls that write one after another in their order.
 
     Returns an invocation for each call in the order of the reply, with the verdicts that rules can give, recorded.
@@ -24,32 +24,32 @@ async def run_round(checked: CheckedCalls, state: ExecutorState, shop: Workshop)
     """
     calls = [call for call in checked.calls if call.name not in (ASK_USER, FINISH_TASK)]
     done: dict[str, Invocation] = {}
-    await shop.settle(call.name for call in calls)
+    await ctx.settle(call.name for call in calls)
 
     async def one(call: Call) -> None:
-        done[call.id] = await _guarded(call, calls, state, shop)
+        done[call.id] = await _guarded(call, calls, state, ctx)
 
     async def in_order(writing: Sequence[Call]) -> None:
         for call in writing:
             await one(call)
 
     async with asyncio.TaskGroup() as group:
-        group.create_task(in_order([call for call in calls if shop.effects(call.name) == "writes"]))
+        group.create_task(in_order([call for call in calls if ctx.effects(call.name) == "writes"]))
         for call in calls:
-            if shop.effects(call.name) != "writes":
+            if ctx.effects(call.name) != "writes":
                 group.create_task(one(call))
     for problem in checked.problems:
-        kind = "invalid_arguments" if shop.version(problem.name) else "unknown_tool"
+        kind = "invalid_arguments" if ctx.version(problem.name) else "unknown_tool"
         outcome = CallOutcome(error=CallError(kind=kind, message=problem.text))
         call = Call(id=problem.call_id, name=problem.name, args={})
-        done[problem.call_id] = await _closed(call, outcome, state, shop)
+        done[problem.call_id] = await _closed(call, outcome, state, ctx)
     order = [call["id"] or "" for call in checked.message.tool_calls]
-    return [_ruled(done[call_id], shop) for call_id in order if call_id in done]
+    return [_ruled(done[call_id], ctx) for call_id in order if call_id in done]
 
 
-async def _guarded(call: Call, siblings: Sequence[Call], state: ExecutorState, shop: Workshop) -> Invocation:
+async def _guarded(call: Call, siblings: Sequence[Call], state: ExecutorState, ctx: TaskContext) -> Invocation:
     """Run one call, unless the same one was made before in this execution."""
-    limits, version = shop.settings.limits, shop.version(call.name)
+    limits, version = ctx.settings.limits, ctx.version(call.name)
     key = call_key(call.name, version, call.args)
     before = [
         raw["call_id"]
@@ -61,27 +61,27 @@ async def _guarded(call: Call, siblings: Sequence[Call], state: ExecutorState, s
         1 + len(before) + sum(call_key(c.name, version, c.args) == key for c in earlier_siblings if c.name == call.name)
     )
     if nth < limits.repeat_warning:
-        return await shop.invoke(call, attempt=state["attempt"], ordinal=_ordinal(state))
+        return await ctx.invoke(call, attempt=state["attempt"], ordinal=_ordinal(state))
     if nth >= limits.repeat_stop:
         message = f"not run: {REPEATED} {nth - 1} times. Answer from what you have."
-        return await _closed(call, CallOutcome(error=CallError(kind="denied", message=message)), state, shop)
+        return await _closed(call, CallOutcome(error=CallError(kind="denied", message=message)), state, ctx)
     warning = f"(Warning: {REPEATED}; this is number {nth}. Take another way, or answer.)"
-    recorded = shop.tape.call_state(before[0]) if before and shop.effects(call.name) == "pure" else None
+    recorded = ctx.tape.call_state(before[0]) if before and ctx.effects(call.name) == "pure" else None
     if isinstance(recorded, CallOutcome):
-        return await _closed(call, recorded, state, shop, reused=True, note=warning)
-    ran = await shop.invoke(call, attempt=state["attempt"], ordinal=_ordinal(state))
+        return await _closed(call, recorded, state, ctx, reused=True, note=warning)
+    ran = await ctx.invoke(call, attempt=state["attempt"], ordinal=_ordinal(state))
     return ran.model_copy(update={"text": f"{ran.text}\n{warning}"})
 
 
 async def _closed(
-    call: Call, outcome: CallOutcome, state: ExecutorState, shop: Workshop, *, reused: bool = False, note: str = ""
+    call: Call, outcome: CallOutcome, state: ExecutorState, ctx: TaskContext, *, reused: bool = False, note: str = ""
 ) -> Invocation:
     """The invocation of a call that is not run: its outcome is known already."""
-    return await shop.finish(
+    return await ctx.finish(
         call,
         outcome,
-        shop.version(call.name),
-        shop.effects(call.name),
+        ctx.version(call.name),
+        ctx.effects(call.name),
         attempt=state["attempt"],
         ordinal=_ordinal(state),
         reused=reused,
@@ -93,14 +93,14 @@ def _ordinal(state: ExecutorState) -> int:
     return state.get("rounds", 0) + 1
 
 
-def _ruled(call: Invocation, shop: Workshop) -> Invocation:
+def _ruled(call: Invocation, ctx: TaskContext) -> Invocation:
     """`call` with the verdict that needs no model, if there is one; then it is recorded with its tool."""
     verdict, reason = verdicts.verdict_by_rule(call)
     if verdict is None:
         return call
-    shop.emit(Judged(call_id=call.call_id, tool=call.tool, verdict=verdict, reason=reason, by="rule"))
+    ctx.emit(Judged(call_id=call.call_id, tool=call.tool, verdict=verdict, reason=reason, by="rule"))
     judged = call.model_copy(update={"verdict": verdict})
-    shop.keep_record(judged)
+    ctx.keep_record(judged)
     return judged
 
 
@@ -109,7 +109,7 @@ def repeated_too_often(results: Sequence[Invocation]) -> bool:
     return any(call.outcome.error and call.outcome.error.message.startswith(f"not run: {REPEATED}") for call in results)
 
 
-def observe(position: int, thought: str, results: Sequence[Invocation], shop: Workshop) -> None:
+def observe(position: int, thought: str, results: Sequence[Invocation], ctx: TaskContext) -> None:
     """Write the round's thought record for the last time, with what the tools gave."""
     calls = tuple(
         ThoughtCall(
@@ -122,7 +122,7 @@ def observe(position: int, thought: str, results: Sequence[Invocation], shop: Wo
         )
         for call in results
     )
-    shop.emit(Thought(position=position, stage="observed", thought=thought, calls=calls))
+    ctx.emit(Thought(position=position, stage="observed", thought=thought, calls=calls))
 
 
 def logged(state: ExecutorState, results: Sequence[Invocation]) -> list[dict[str, object]]:

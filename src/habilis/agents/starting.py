@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
     from habilis.config import Settings
-    from habilis.context.task import Workshop
+    from habilis.context.task import TaskContext
 
 
 def generation_then(replay: Path, library: Path) -> int:
@@ -98,13 +98,13 @@ def library_of(thread: ThreadDir) -> Path | None:
     return Path(named) if isinstance(named, str) else None
 
 
-def opening_event(task: Task, shop: Workshop, resumed: bool) -> TaskStarted:
+def opening_event(task: Task, ctx: TaskContext, resumed: bool) -> TaskStarted:
     """What is told when a task begins or goes on."""
     return TaskStarted(
         task_id=task.id,
         question=task.question,
         files=tuple(file.named for file in task.files),
-        model=shop.models.name("basic"),
+        model=ctx.models.name("basic"),
         resumed=resumed,
     )
 

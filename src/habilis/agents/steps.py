@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 
 Node = TypeVar("Node", bound=Callable[..., Awaitable[Command[Any]]])
 
@@ -22,7 +22,7 @@ def step(node: Node) -> Node:
     """
 
     @wraps(node)
-    async def stepping(state: Any, runtime: Runtime[Workshop]) -> Command[Any]:
+    async def stepping(state: Any, runtime: Runtime[TaskContext]) -> Command[Any]:
         runtime.context.check_stop()
         command = await node(state, runtime)
         update = cast(dict[str, Any], command.update)

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from habilis.agents.remembering import earlier_messages
 from habilis.agents.state import ExecutorState
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.events import Summarised
 from habilis.models.bounds import whole_part
 
@@ -18,49 +18,49 @@ HEADING = "## Context Summary"
 _MISSING = re.compile(r"missing capabilities:\s*\n?(.*)", re.IGNORECASE | re.DOTALL)
 
 
-def too_long(messages: Sequence[BaseMessage], bound: Sequence[str], shop: Workshop) -> bool:
+def too_long(messages: Sequence[BaseMessage], bound: Sequence[str], ctx: TaskContext) -> bool:
     """Whether system prompt, messages, arguments and tool schemas exceed the model's limit (no limit: never), or the
     messages alone what the work on one question may hold."""
-    if _exceed(messages, shop.settings.memory.max_work_tokens, shop):
+    if _exceed(messages, ctx.settings.memory.max_work_tokens, ctx):
         return True
-    limit = shop.models.token_limit("basic")
+    limit = ctx.models.token_limit("basic")
     if limit is None:
         return False
-    system = SystemMessage(shop.system_prompt)
-    sent = [system, *earlier_messages(shop), *messages]
-    return shop.models.count("basic", sent, shop.specs(bound)).tokens > limit
+    system = SystemMessage(ctx.system_prompt)
+    sent = [system, *earlier_messages(ctx), *messages]
+    return ctx.models.count("basic", sent, ctx.specs(bound)).tokens > limit
 
 
-def _exceed(messages: Sequence[BaseMessage], limit: int, shop: Workshop) -> bool:
+def _exceed(messages: Sequence[BaseMessage], limit: int, ctx: TaskContext) -> bool:
     """Whether `messages` hold more than `limit` tokens. Most are so few bytes that they need not be counted."""
     texts = (f"{m.content}{m.tool_calls if isinstance(m, AIMessage) else ''}" for m in messages)
     size = sum(len(text.encode("utf-8", "replace")) for text in texts)
-    return size > limit and shop.models.count("basic", messages).tokens > limit
+    return size > limit and ctx.models.count("basic", messages).tokens > limit
 
 
-async def fold(state: ExecutorState, shop: Workshop) -> list[BaseMessage]:
+async def fold(state: ExecutorState, ctx: TaskContext) -> list[BaseMessage]:
     """The history with all model and tool messages folded into one summary; the task and a report stay."""
     messages = state["messages"]
     kept = [m for m in messages if isinstance(m, HumanMessage) and not str(m.content).startswith(HEADING)]
-    text = await summarise(messages, shop)
+    text = await summarise(messages, ctx)
     folded: list[BaseMessage] = [kept[0], HumanMessage(f"{HEADING}\n{text}"), *kept[1:]]
-    before, after = (shop.models.count("basic", part).tokens for part in (messages, folded))
-    shop.emit(Summarised(before_tokens=before, after_tokens=after))
+    before, after = (ctx.models.count("basic", part).tokens for part in (messages, folded))
+    ctx.emit(Summarised(before_tokens=before, after_tokens=after))
     return folded
 
 
-async def summarise(messages: Sequence[BaseMessage], shop: Workshop) -> str:
+async def summarise(messages: Sequence[BaseMessage], ctx: TaskContext) -> str:
     """A summary of the work in `messages`, an earlier summary carried over.
 
     Work that exceeds the summarising model's limit is folded piece by piece, each with the summary so far.
     """
     previous = next((str(m.content).removeprefix(HEADING) for m in messages if str(m.content).startswith(HEADING)), "")
-    pieces = _pieces([line for m in messages if (line := _line(m))], shop)
+    pieces = _pieces([line for m in messages if (line := _line(m))], ctx)
     for number, piece in enumerate(pieces, 1):
-        prompt = shop.prompts.render(
-            "summarise", question=shop.task.question, previous=previous.strip(), work="\n".join(piece)
+        prompt = ctx.prompts.render(
+            "summarise", question=ctx.task.question, previous=previous.strip(), work="\n".join(piece)
         )
-        reply = await shop.models.chat(
+        reply = await ctx.models.chat(
             prompt.role,
             [SystemMessage(prompt.system), HumanMessage(prompt.user)],
             purpose="summary",
@@ -88,16 +88,16 @@ def _line(message: BaseMessage) -> str:
     return ""
 
 
-def _pieces(lines: list[str], shop: Workshop) -> list[list[str]]:
+def _pieces(lines: list[str], ctx: TaskContext) -> list[list[str]]:
     """`lines` in groups that fit half of the summarising model's limit; an over-long line is cut to it."""
-    limit = shop.models.token_limit("summarise")
+    limit = ctx.models.token_limit("summarise")
     if limit is None:
         return [lines] if lines else []
     room = max(limit // 2, 100)
     pieces: list[list[str]] = [[]]
     used = 0
     for line in lines:
-        size = shop.models.count("summarise", [HumanMessage(line)]).tokens
+        size = ctx.models.count("summarise", [HumanMessage(line)]).tokens
         if size > room:
             line, size = line[: room * 3] + " …(cut)", room
         if used + size > room and pieces[-1]:

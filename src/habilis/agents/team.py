@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.agents.deciding import decide, nearest_specs, opening, specs_of, with_results
 from habilis.agents.drive import Asker, drive
-from habilis.agents.furnishing import Clients, furnished
 from habilis.agents.outcome import make_result, set_aside_unproven
 from habilis.agents.starting import (
     QueueSink,
@@ -27,8 +26,9 @@ from habilis.agents.starting import (
 )
 from habilis.agents.state import unpacked
 from habilis.agents.turns import keep_turn
+from habilis.agents.wiring import Clients, build_context
 from habilis.config import Settings, load_settings
-from habilis.context.task import Events, Workshop
+from habilis.context.task import Events, TaskContext
 from habilis.core.errors import UserError
 from habilis.core.events import Event
 from habilis.core.ports import EventSink, Granter
@@ -79,7 +79,7 @@ class Team:
         self._alone = alone
         self._shared = shared
         self.sources = named_sources(sources)
-        self._open: list[Workshop] = []
+        self._open: list[TaskContext] = []
 
     @property
     def library(self) -> Path:
@@ -201,24 +201,24 @@ class Team:
         results: Mapping[str, Any],
     ) -> Decision:
         sink = JsonlSink(folder.events)
-        shop = self._workshop(task, folder, self.library, Events([sink, *self._sinks]), None)
+        ctx = self._workshop(task, folder, self.library, Events([sink, *self._sinks]), None)
         try:
-            specs = specs or await nearest_specs(shop)
+            specs = specs or await nearest_specs(ctx)
             extra = {"decide": True, "library": str(self.library), "tools": [spec.model_dump() for spec in specs]}
             folder.save_task(task, extra)
-            asked = with_results(messages or [opening(shop)], results)
-            decision = await decide(shop, asked, specs)
+            asked = with_results(messages or [opening(ctx)], results)
+            decision = await decide(ctx, asked, specs)
             decision = decision.model_copy(
                 update={
-                    "model": shop.models.name("basic"),
-                    "usage": shop.models.usage,
+                    "model": ctx.models.name("basic"),
+                    "usage": ctx.models.usage,
                     "run_dir": str(folder.run.path.resolve()),
                 }
             )
             folder.save_decision(decision)
             return decision
         finally:
-            await shop.aclose()
+            await ctx.aclose()
             sink.close()
 
     async def resume(
@@ -285,8 +285,8 @@ class Team:
 
     def interrupt(self) -> None:
         """Ask running tasks to end: each finishes its step and writes its result (Ctrl-C once)."""
-        for shop in self._open:
-            shop.stopping = True
+        for ctx in self._open:
+            ctx.stopping = True
 
     async def _work(
         self,
@@ -301,26 +301,26 @@ class Team:
         started = time.monotonic()
         task = sound(task)
         sink = JsonlSink(folder.events)
-        shop = self._workshop(task, folder, library, Events([sink, *self._sinks]), replay)
+        ctx = self._workshop(task, folder, library, Events([sink, *self._sinks]), replay)
         folder.set_state("running")
-        self._open.append(shop)
+        self._open.append(ctx)
         try:
-            shop.emit(opening_event(task, shop, resumed))
-            end = await drive(shop, folder, fresh=not resumed, answer=answer, asker=self._asker)
+            ctx.emit(opening_event(task, ctx, resumed))
+            end = await drive(ctx, folder, fresh=not resumed, answer=answer, asker=self._asker)
             if end.finished:
-                set_aside_unproven(shop, [unpacked(raw, shop.tape) for raw in end.state["calls"]])
-            result = make_result(end, shop, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
+                set_aside_unproven(ctx, [unpacked(raw, ctx.tape) for raw in end.state["calls"]])
+            result = make_result(end, ctx, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
             result = self._saved(result, folder, end.level)
-            shop.emit(closing_event(result))
+            ctx.emit(closing_event(result))
             if ThreadDir.of(folder.run):
                 keep_turn(folder)
         except UserError:
             folder.set_state("failed")
             raise
         finally:
-            self._open.remove(shop)
-            await shop.aclose()
-            shop.tape.close()
+            self._open.remove(ctx)
+            await ctx.aclose()
+            ctx.tape.close()
             sink.close()
         if isinstance(end.error, asyncio.CancelledError):
             raise end.error
@@ -337,8 +337,8 @@ class Team:
             return result.model_copy(update={"error": f"{result.error}; {told}" if result.error else told})
         return result
 
-    def _workshop(self, task: Task, folder: TaskDir, public: Path, emit: Events, replay: Path | None) -> Workshop:
-        return furnished(
+    def _workshop(self, task: Task, folder: TaskDir, public: Path, emit: Events, replay: Path | None) -> TaskContext:
+        return build_context(
             task,
             folder,
             public,

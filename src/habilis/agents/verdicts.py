@@ -9,7 +9,7 @@ from typing import Any, Literal
 from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
-from habilis.context.task import Workshop
+from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Judged
 from habilis.core.types import Invocation, Verdict
@@ -79,7 +79,7 @@ def failure_kind(call: Invocation) -> str:
     return f"{call.version}:{(error.exception or error.kind) if error else 'output'}"
 
 
-async def judge(calls: Sequence[Invocation], shop: Workshop) -> list[Invocation]:
+async def judge(calls: Sequence[Invocation], ctx: TaskContext) -> list[Invocation]:
     """`calls` with a verdict each, in order. One model call for all that the rules leave open, keyed by call id.
 
     Where the model gives no usable verdict, or its word tells nothing, the call counts as a failure: a wrong mending
@@ -88,7 +88,7 @@ async def judge(calls: Sequence[Invocation], shop: Workshop) -> list[Invocation]
     ruled = {call.call_id: (*verdict_by_rule(call), "rule") for call in calls}
     unsure = [call for call in calls if ruled[call.call_id][0] is None]
     if unsure:
-        replies = await _ask(unsure, shop)
+        replies = await _ask(unsure, ctx)
         for call in unsure:
             reply = replies.get(call.call_id)
             ruled[call.call_id] = (
@@ -97,16 +97,16 @@ async def judge(calls: Sequence[Invocation], shop: Workshop) -> list[Invocation]
     judged = []
     for call in calls:
         verdict, reason, by = ruled[call.call_id]
-        shop.emit(Judged(call_id=call.call_id, tool=call.tool, verdict=verdict, reason=reason, by=by))
+        ctx.emit(Judged(call_id=call.call_id, tool=call.tool, verdict=verdict, reason=reason, by=by))
         judged.append(call.model_copy(update={"verdict": verdict}))
     return judged
 
 
-async def _ask(calls: Sequence[Invocation], shop: Workshop) -> dict[str, VerdictReply]:
-    if not (await standing_of(VERDICT, shop.models, shop.prompts)).tells:
+async def _ask(calls: Sequence[Invocation], ctx: TaskContext) -> dict[str, VerdictReply]:
+    if not (await standing_of(VERDICT, ctx.models, ctx.prompts)).tells:
         return {}
-    begins = "\n".join(f"  {file['named']}:\n{file['begins']}" for file in shop.files_view if file["begins"])
-    prompt = shop.prompts.render(
+    begins = "\n".join(f"  {file['named']}:\n{file['begins']}" for file in ctx.files_view if file["begins"])
+    prompt = ctx.prompts.render(
         "verdict",
         calls=[
             {
@@ -120,7 +120,7 @@ async def _ask(calls: Sequence[Invocation], shop: Workshop) -> dict[str, Verdict
         ],
     )
     try:
-        reply = await shop.models.structured(
+        reply = await ctx.models.structured(
             prompt.role,
             [SystemMessage(prompt.system), HumanMessage(prompt.user)],
             VerdictsReply,

@@ -21,7 +21,7 @@ from habilis.models.bounds import whole_part
 from habilis.models.truncation import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
 
 if TYPE_CHECKING:
-    from habilis.context.task import Workshop
+    from habilis.context.task import TaskContext
     from habilis.models.calls import Call
     from habilis.models.chat import Models
     from habilis.prompts import Prompts
@@ -34,18 +34,18 @@ Count = Callable[[str], int]
 __all__ = ["Shortener", "as_text", "cut_json", "cut_text", "error_text", "keep_whole", "shown"]
 
 
-async def shown(call: Call, outcome: CallOutcome, shop: Workshop) -> str:
+async def shown(call: Call, outcome: CallOutcome, ctx: TaskContext) -> str:
     """What the model is shown of a call: its error, or its output within the limit, and the files that it made."""
     if outcome.error is not None:
         return error_text(outcome.error)
     shortener = Shortener(
-        shop.models,
-        shop.prompts,
-        workspace=shop.workspace,
-        limit_tokens=shop.settings.limits.max_result_tokens,
-        summarise=shop.settings.tools.summarise_results,
+        ctx.models,
+        ctx.prompts,
+        workspace=ctx.workspace,
+        limit_tokens=ctx.settings.limits.max_result_tokens,
+        summarise=ctx.settings.tools.summarise_results,
     )
-    text = await shortener.shorten(outcome.output, tool=call.name, call_id=call.id, question=shop.task.question)
+    text = await shortener.shorten(outcome.output, tool=call.name, call_id=call.id, question=ctx.task.question)
     return f"{text}\n{_made(outcome)}" if outcome.made else text
 
 

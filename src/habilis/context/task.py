@@ -1,6 +1,6 @@
 """Everything that one task works with, handed to the graph as its typed context, and the running of one tool call.
 
-The workshop decides nothing: it finds tools by name, runs calls so that none is lost or run twice, keeps their records.
+The context decides nothing: it finds tools by name, runs calls so that none is lost or run twice, keeps their records.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Events:
 
 
 @dataclass
-class Workshop:
+class TaskContext:
     """One task's models, tools, files and record. Built by `Team`, closed by it."""
 
     task: Task

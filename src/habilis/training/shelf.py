@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from habilis.agents.furnishing import Clients
+from habilis.agents.wiring import Clients
 from habilis.config import Settings
 from habilis.context.task import Events
 from habilis.core.events import Event, Notice

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.agents.furnishing import Clients
+from habilis.agents.wiring import Clients
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
 from habilis.core.errors import BudgetReached, HabilisError, ModelUnreachable, UserError

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from habilis.agents.furnishing import Clients
 from habilis.agents.team import Team
+from habilis.agents.wiring import Clients
 from habilis.core.errors import UserError
 from habilis.core.events import Event
 from habilis.core.types import Frozen, Status, Task, TaskResult

@@ -16,8 +16,8 @@ from habilis.curation.ledger.reports import Finished
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, carry_out, ended, team_of, too_long
 
 if TYPE_CHECKING:
-    from habilis.agents.furnishing import Clients
     from habilis.agents.team import Team
+    from habilis.agents.wiring import Clients
     from habilis.config import Settings
     from habilis.core.types import TaskResult
 

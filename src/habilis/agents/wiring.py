@@ -1,4 +1,4 @@
-"""Puts a task's workshop together: every room's object, handed what it needs and nothing else."""
+"""Puts a task's context together: every room's object, handed what it needs and nothing else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from habilis.agents.remembering import earlier_tools, recalled
 from habilis.config import Settings, cache_dir
 from habilis.context.presets import Presets
-from habilis.context.task import Events, Workshop
+from habilis.context.task import Events, TaskContext
 from habilis.core.errors import UserError
 from habilis.core.events import Notice
 from habilis.core.ports import Granter
@@ -57,7 +57,7 @@ def _recall(task: Task) -> Callable[[str], str] | None:
     return (lambda query: recalled(task, query)) if hidden else None
 
 
-def furnished(
+def build_context(
     task: Task,
     folder: TaskDir,
     public: Path,
@@ -70,8 +70,8 @@ def furnished(
     shared: SharedBuilds | None = None,
     may_ask: bool = True,
     sources: Sequence[NamedSource] = (),
-) -> Workshop:
-    """The workshop of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
+) -> TaskContext:
+    """The context of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
     task's own keeps its tool calls then. `sources` give tools besides those that settings name. Raises `UserError` for
     settings that cannot be followed."""
     tape = Tape(folder.tape)
@@ -116,7 +116,7 @@ def furnished(
         grants=grants,
         shared=shared,
     )
-    return Workshop(
+    return TaskContext(
         task=task,
         settings=settings,
         prompts=prompts,
