@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Library = CallableLibrary
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _DOOR = {
     "Team": "habilis.agents.team",

@@ -116,3 +116,29 @@ def test_dates_may_be_written_in_another_way() -> None:
     assert why(question, "There are 232 days.", call, does="Counts the days between two dates.")
     other = called({"days": 233}, first="2026-03-14", last="2026-11-02")
     assert why(question, "There are 233 days.", other, does="Counts the days between two dates.") == ""
+
+
+ROW = called(
+    {"maximum": 14.2, "row": {"station": "Bergen", "wind": 14.2, "rain": 3.1}}, opened=("/data/w.csv",), column="wind"
+)
+BOTH = called({"station": "Bergen", "maximum": 14.2}, opened=("/data/w.csv",), column="wind")
+ENDS = called({"minimum": 1.5, "maximum": 14.2}, opened=("/data/w.csv",), column="wind")
+WIND = "What is the highest wind in w.csv?"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "call"),
+    [
+        (WIND, "The highest wind is 14.2.", ROW),
+        (WIND, "14.2, at Bergen", ROW),
+        ("Which station has the highest wind in w.csv?", "Bergen", BOTH),
+        (WIND, "14.2", BOTH),
+    ],
+)
+def test_a_record_or_a_name_beside_the_result_may_be_left_out(question: str, answer: str, call: Invocation) -> None:
+    assert why(question, answer, call, does="Finds the highest value of a column.", files=("w.csv",))
+
+
+@pytest.mark.parametrize(("answer", "call"), [("3.1", ROW), ("1.5", ENDS), ("14.2", ENDS), ("Oslo, 14.2", ROW)])
+def test_one_number_of_two_or_one_of_the_record_alone_is_not_settled(answer: str, call: Invocation) -> None:
+    assert not why(WIND, answer, call, does="Finds the highest value of a column.", files=("w.csv",))

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from habilis.agents.grounding import Known, founded_by, unfounded
 from habilis.agents.grounding.checking import leaves
+from habilis.agents.grounding.vocabulary import is_word
 from habilis.agents.rules import Evidence, opened_a_file
 from habilis.core.types import Invocation, ToolCard
 from habilis.library.retrieval.relevance import other_operation
@@ -19,6 +20,7 @@ from habilis.library.retrieval.relevance import other_operation
 MOST_LEAVES = 20
 """Values of one result that an answer may be held against."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-z]")
+_CAPITAL = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}")
 _TOKEN = re.compile(r"[^\W_]+")
 CardOf = Callable[[str], ToolCard | None]
 
@@ -33,7 +35,8 @@ def settled(evidence: Evidence, built: CardOf) -> str:
     3. All that the call was given stands in the question, which names the files too; and every number, date and
        quotation of the question was given to the call, or is part of what the tool says that it does.
     4. Where the question brought files, the call opened one of them.
-    5. The answer states every value of the result, and no value that is in neither the result nor the question.
+    5. The answer states the result: all of its numbers or all of its names, where a record beside them may be left out,
+       and no value that is in neither the result nor the question.
     """
     calls = {_key(call): call for call in evidence.succeeded if call.attempt == evidence.attempt}
     if len(calls) != 1:
@@ -75,14 +78,35 @@ def _given(leaf: str, text: str, known: Known) -> bool:
 
 
 def _states(evidence: Evidence, call: Invocation) -> bool:
-    """Whether the answer states the result of `call`, whole, and nothing else."""
+    """Whether the answer states what `call` gave, whole as far as it is of one kind, and nothing else.
+
+    A record beside a result, such as the row that holds the highest value, may be left out. So may a name beside a
+    number, and a number beside a name: of two numbers it takes more than a rule to say which was asked for.
+    """
     output = call.outcome.output
-    result = {key: value for key, value in output.items() if key != "error"} if isinstance(output, dict) else output
-    values = [leaf for leaf in leaves(result) if leaf.strip()]
-    if not 0 < len(values) <= MOST_LEAVES or unfounded(evidence.answer, Known(values, evidence.question)):
+    fields = {key: value for key, value in output.items() if key != "error"} if isinstance(output, dict) else output
+    beside = [value for value in fields.values() if isinstance(value, dict)] if isinstance(fields, dict) else []
+    own = [value for value in fields.values() if value not in beside] if isinstance(fields, dict) else fields
+    values = [leaf for leaf in leaves(own) if leaf.strip()] or [leaf for leaf in leaves(beside) if leaf.strip()]
+    if not 0 < len(values) <= MOST_LEAVES or unfounded(evidence.answer, Known(list(leaves(fields)), evidence.question)):
+        return False
+    if _strange_names(evidence.answer, " ".join([evidence.question, *leaves(fields)])):
         return False
     answer = f" {' '.join(_TOKEN.findall(evidence.answer.casefold()))} "
-    return all(_told(leaf, answer, evidence.answer) for leaf in values)
+    told = {leaf: _told(leaf, answer, evidence.answer) for leaf in values}
+    kinds = [[leaf for leaf in values if _is_number(leaf) is number] for number in (True, False)]
+    return any(told.values()) and all(len({told[leaf] for leaf in kind}) < 2 for kind in kinds)
+
+
+def _strange_names(answer: str, known: str) -> bool:
+    """Whether `answer` holds a word with a capital that is no ordinary one and stands nowhere in `known`."""
+    stands = set(_TOKEN.findall(known.casefold()))
+    return any(word.casefold() not in stands and not is_word(word) for word in _CAPITAL.findall(answer))
+
+
+def _is_number(leaf: str) -> bool:
+    """Whether a value is a number or a date and nothing else."""
+    return all(value.kind in ("number", "date") for value in founded_by(leaf, Known([leaf])))
 
 
 def _told(leaf: str, words: str, answer: str) -> bool:
@@ -90,5 +114,4 @@ def _told(leaf: str, words: str, answer: str) -> bool:
     if f" {' '.join(_TOKEN.findall(leaf.casefold()))} " in words:
         return True
     values = founded_by(answer, Known([leaf]))
-    number = all(value.kind in ("number", "date") for value in founded_by(leaf, Known([leaf])))
-    return number and any(value.rule and value.kind in ("number", "date") for value in values)
+    return _is_number(leaf) and any(value.rule and value.kind in ("number", "date") for value in values)
