@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from habilis.agents.grounding import Known, founded_by, unfounded
 from habilis.agents.grounding.checking import leaves
-from habilis.agents.grounding.vocabulary import is_word
+from habilis.agents.grounding.wording import ordinary
 from habilis.agents.rules import Evidence, opened_a_file
 from habilis.core.types import Invocation, ToolCard
 from habilis.library.retrieval.relevance import other_operation
@@ -99,9 +99,9 @@ def _states(evidence: Evidence, call: Invocation) -> bool:
 
 
 def _strange_names(answer: str, known: str) -> bool:
-    """Whether `answer` holds a word with a capital that is no ordinary one and stands nowhere in `known`."""
+    """Whether `answer` holds a word with a capital that is none of the most ordinary and stands nowhere in `known`."""
     stands = set(_TOKEN.findall(known.casefold()))
-    return any(word.casefold() not in stands and not is_word(word) for word in _CAPITAL.findall(answer))
+    return any(word.casefold() not in stands and word.casefold() not in ordinary() for word in _CAPITAL.findall(answer))
 
 
 def _is_number(leaf: str) -> bool:
