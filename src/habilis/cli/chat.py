@@ -183,7 +183,7 @@ class Chat:
         if self._sink:
             self._sink.outcome(result, answer=not self._alone and not self._args.json)
         elif result.status != "answered":
-            why = result.question_asked or result.error or result.status
+            why = result.question_asked or result.missing or result.error or result.status
             print(f"habilis: {plain(one_line(why))}", file=sys.stderr)
         if result.status == "answered" and self._settings.evolution.absorb and not self._args.no_absorb:
             self._absorber.take(result, self._library())
