@@ -1,4 +1,4 @@
-"""Twenty questions that were written when the rules stood: no rule was looked at with them."""
+"""Twenty questions that were written after the first twenty; some rules were mended with both in sight."""
 
 from __future__ import annotations
 
