@@ -37,7 +37,7 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "tests/synthesis/test_smith.py",
             "tests/contract/test_old_names.py",
-            "tests/tools/capabilities",
+            "tests/runtime/test_grants.py",
             "tests/curation/merging/test_steps.py",
             "tests/context/test_shop.py",
         ),
@@ -63,7 +63,7 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
         "models/tape.py",
         ("tests/models/test_tape.py", "tests/models/test_structured.py", "tests/models/test_chat.py"),
     ),
-    "grants": ("runtime/grants.py", ("tests/tools/capabilities", "tests/agents/test_grants.py")),
+    "grants": ("runtime/grants.py", ("tests/runtime/test_grants.py", "tests/agents/test_grants.py")),
     "proxy": ("runtime/egress/proxy.py", ("tests/runtime/egress",)),
 }
 """By name: the file, and the tests that are asked, the quickest first. A folder leaves out its slow ones."""

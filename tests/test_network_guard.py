@@ -28,5 +28,5 @@ def test_loopback_stays_open() -> None:
 
 
 def test_no_key_or_setting_of_the_user_reaches_a_test() -> None:
-    allowed = {"HABILIS_CACHE_DIR", "HABILIS_DATA_DIR", "LANGGRAPH_STRICT_MSGPACK"}
+    allowed = {"HABILIS_CACHE_DIR", "HABILIS_DATA_DIR", "HABILIS_MODELS__PROBE_JUDGES", "LANGGRAPH_STRICT_MSGPACK"}
     assert {n for n in os.environ if n.startswith(("OPENAI_", "HABILIS_", "LANGSMITH_", "LANGGRAPH_"))} <= allowed

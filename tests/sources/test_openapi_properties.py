@@ -7,7 +7,7 @@ import re
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from habilis.core.types import ToolSpec
@@ -72,7 +72,32 @@ def read(tree: dict[str, Any]) -> Document:
     return Document("api.json", tree, "3.0.3")
 
 
+TWINS = {
+    "openapi": "3.0.3",
+    "paths": {
+        "/a": {
+            "get": {
+                "parameters": [
+                    {"name": "id", "in": "query", "schema": {"type": "string"}},
+                    {"name": "id", "in": "header", "schema": {"type": "string"}},
+                ],
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {"type": "object", "properties": {"id_query": {"type": "string"}}}
+                        }
+                    }
+                },
+            }
+        }
+    },
+    "components": {"schemas": {"A": {"type": "string"}}},
+}
+"""Two parameters that have to be named apart, and a field of the body that bears the name that one of them gets."""
+
+
 @given(DOCUMENTS)
+@example(TWINS)
 def test_every_operation_becomes_a_tool_that_providers_take(tree: dict[str, Any]) -> None:
     found = operations(read(tree), "http://127.0.0.1:1/v1")
     assert len(found) == sum(len(item) for item in tree["paths"].values())

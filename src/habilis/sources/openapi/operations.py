@@ -220,6 +220,7 @@ def _body(document: Document, operation: Mapping[str, Any], parameters: Sequence
     if not media:
         return _NO_BODY
     taken = {str(one["name"]) for one in parameters if one["in"] in PLACES}
+    taken |= _flat_parameters(document, parameters)[0].keys()  # those that had to be named apart
     fields = schema.get("properties")
     flat = isinstance(fields, dict) and fields and not {"oneOf", "anyOf", "allOf", "not"} & schema.keys()
     if isinstance(fields, dict) and flat and len(fields) <= MAX_BODY_FIELDS and not taken & fields.keys():
