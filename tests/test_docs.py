@@ -172,3 +172,19 @@ def test_every_make_target_that_a_page_names_exists() -> None:
         name for page in pages for name in re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text("utf-8"), re.MULTILINE)
     }
     assert {"run", "test", "docs"} <= named <= targets
+
+
+MAPS = [
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    *sorted(p.relative_to(ROOT).as_posix() for p in (ROOT / "docs").rglob("*.md")),
+]
+
+
+@pytest.mark.parametrize("page", MAPS)
+def test_a_page_names_only_files_that_are_there(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    homes = [ROOT, ROOT / "src" / "habilis", ROOT / "tests", ROOT / "tests" / "sandbox"]
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.(?:py|md))(?:::\w+)?`", text))
+    assert [name for name in sorted(named) if not any((home / name).exists() for home in homes)] == []
