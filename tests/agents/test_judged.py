@@ -272,3 +272,21 @@ async def test_a_name_from_nowhere_does_not_stand_on_the_word_of_one_that_founds
     assert len(script.of("grounded")) == 1
     assert not result.judges["grounded"].tells
     assert (result.status, result.final_answer) == ("answered", "The largest city is Ōsaka-shi.")
+
+
+async def test_a_right_result_that_the_model_cannot_tell_is_told_as_it_came(judges: Stage) -> None:
+    answers = ["The product is 42, and the row with the highest value is 4711."] * 2
+    script = judged(agreeing, [*built()[:-1], *answers], BUILD, codes=code())
+    result = await play(judges, script)
+    reviews = [event.review for event in judges.sink.of("reviewed")]
+    assert [review.by for review in reviews] == ["values from nowhere", "values from nowhere", "rules"]
+    assert (result.status, result.attempts) == ("answered", 2)
+    assert "42" in str(result.final_answer)
+    assert "4711" not in str(result.final_answer)
+
+
+async def test_a_result_of_the_librarys_is_not_told_for_a_model_that_cannot(judges: Stage) -> None:
+    judges.add("product_of", PRODUCT)
+    script = judged(agreeing, [*built()[:-1], *["The product is 42, or 4711."] * 2], REUSE)
+    result = await play(judges, script)
+    assert result.status == "gave_up"

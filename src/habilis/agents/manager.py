@@ -14,7 +14,7 @@ from habilis.agents import rules
 from habilis.agents.holding import evidence_of
 from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
-from habilis.agents.reviewing import NOT_VERIFIED, reviewed
+from habilis.agents.reviewing import NOT_VERIFIED, reviewed, told_plainly
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.context.task import TaskContext
@@ -45,10 +45,18 @@ async def manager(
     update: TaskState = {"accepted": review.accepted, "review": review.model_dump()}
     if review.accepted:
         return Command(update=update, goto="integrator")
+    last = state["attempt"] >= ctx.settings.limits.max_attempts
+    if review.by in rules.TELLING and (last or _told_wrongly_before(state)):
+        told = told_plainly(evidence_of("", state, ctx), ctx)
+        if told is not None:
+            ctx.emit(Reviewed(attempt=state["attempt"], review=told[1]))
+            return Command(
+                update={"accepted": True, "review": told[1].model_dump(), "pending": told[0]}, goto="integrator"
+            )
     stuck = STUCK if _stuck(state) else UNVERIFIED_AGAIN if _unverified_again(state, review) else ""
     if stuck:
         ctx.emit(Notice(level="warning", text=f"Giving up: {stuck}."))
-    if stuck or state["attempt"] >= ctx.settings.limits.max_attempts:
+    if stuck or last:
         return Command(update={**update, "report": review.reason}, goto="integrator")
     if _only_told_wrongly(review, state):
         return Command(update={**update, "report": review.reason}, goto="executor")
@@ -58,9 +66,13 @@ async def manager(
 def _only_told_wrongly(review: Review, state: TaskState) -> bool:
     """Whether calls of this execution gave results, and the answer did not say what they say: it is asked for again
     with the same tools, told why. The second time in a row another plan is made."""
-    before = Review.model_validate(state["review"]).by if state.get("review") else ""
     gave = any(raw["attempt"] == state["attempt"] and raw["verdict"] == "success" for raw in state["calls"])
-    return gave and review.by in rules.TELLING and before not in rules.TELLING
+    return gave and review.by in rules.TELLING and not _told_wrongly_before(state)
+
+
+def _told_wrongly_before(state: TaskState) -> bool:
+    """Whether the answer before this one was refused for how it told its results."""
+    return bool(state.get("review")) and Review.model_validate(state["review"]).by in rules.TELLING
 
 
 async def _review(state: TaskState, ctx: TaskContext) -> Review:

@@ -8,7 +8,7 @@ from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from habilis.agents import rules
-from habilis.agents.settling import settled
+from habilis.agents.settling import plain_telling, settled
 from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Review, Standing, ToolCard
@@ -66,3 +66,12 @@ def _written_here(name: str, ctx: TaskContext) -> ToolCard | None:
     """The card of a tool that was written for this task."""
     tool = ctx.library.private.get(name)
     return tool.card if tool is not None and tool.origin.how in WRITTEN_HERE else None
+
+
+def told_plainly(evidence: rules.Evidence, ctx: TaskContext) -> tuple[str, Review] | None:
+    """The last result told as it came, with its review, where rules settle that and refuse none of it; else None."""
+    told = plain_telling(evidence, lambda name: _written_here(name, ctx))
+    if told is None or rules.refusal(told):
+        return None
+    why = settled(told, lambda name: _written_here(name, ctx))
+    return told.answer, Review(accepted=True, reason=f"told as it came: {why}", by=BY_RULES)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from habilis.agents.grounding import Known, founded_by, unfounded
 from habilis.agents.grounding.checking import leaves
@@ -50,6 +52,38 @@ def settled(evidence: Evidence, built: CardOf) -> str:
     if evidence.files and not opened_a_file(call, evidence):
         return ""
     return f"the result of {call.tool}, written for this question and called with what it gives"
+
+
+def plain_telling(evidence: Evidence, built: CardOf) -> Evidence | None:
+    """`evidence` with the result of its last call as the answer, told as it came, where rules settle that; else None.
+
+    For a model that calls the right tool rightly and cannot say what came of it.
+    """
+    last = max((call.attempt for call in evidence.succeeded), default=0)
+    calls = {_key(call): call for call in evidence.succeeded if call.attempt == last}
+    text = _as_it_came(next(iter(calls.values())).outcome.output) if len(calls) == 1 else ""
+    told = replace(evidence, answer=text, attempt=last)
+    return told if text and settled(told, built) else None
+
+
+def _as_it_came(output: Any) -> str:
+    """A result in words: its own values by the names of their fields, a lone one by itself. Records are left out."""
+    if not isinstance(output, dict):
+        return _value(output)
+    fields = {key: _value(value) for key, value in output.items() if key != "error"}
+    said = {key: value for key, value in fields.items() if value}
+    if len(said) == 1:
+        return next(iter(said.values()))
+    return ", ".join(f"{key.replace('_', ' ')}: {value}" for key, value in said.items())
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, list):
+        parts = [_value(one) for one in value]
+        return ", ".join(parts) if all(parts) else ""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _key(call: Invocation) -> str:
