@@ -153,3 +153,11 @@ def test_pending_calls_count_like_a_ledger() -> None:
 def test_rounds_hold_everything_once(history: list[BaseMessage]) -> None:
     fixed = repair_history(history)
     assert [m for group in rounds_of(fixed) for m in group] == fixed
+
+
+@pytest.mark.parametrize(
+    "echo", ["<question>\nHow many rows?\n</question>", "  <failure_report>\nno\n</failure_report>"]
+)
+def test_a_prompt_given_back_is_no_answer(echo: str) -> None:
+    assert is_empty_reply(AIMessage(echo))
+    assert not is_empty_reply(AIMessage(f"The answer to {echo} is 3."))

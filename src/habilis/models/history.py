@@ -18,6 +18,8 @@ from habilis.models.calls import UNREADABLE, UNREADABLE_AT, calls_in_order
 NO_RESULT = "No result: this call was not run."
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+_ECHO = re.compile(r"\s*<(?:question|failure_report)>\s")
+"""How our own prompts begin: weak models give them back in the place of an answer."""
 _BLANK = re.compile(r"[\s\u200b\u2060\ufeff]*")
 _THINKING = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 
@@ -36,10 +38,11 @@ def _block_text(block: dict[str, Any]) -> str:
 
 
 def is_empty_reply(message: AIMessage) -> bool:
-    """Whether a reply holds no call and no text; thinking alone is empty."""
+    """Whether a reply holds no call and no text of its own; thinking alone is empty, and so is the prompt given back."""
     if message.tool_calls or message.invalid_tool_calls:
         return False
-    return _BLANK.fullmatch(_THINKING.sub("", text_of(message))) is not None
+    text = _THINKING.sub("", text_of(message))
+    return _BLANK.fullmatch(text) is not None or _ECHO.match(text) is not None
 
 
 def call_ids(message: BaseMessage) -> list[str]:
