@@ -132,12 +132,11 @@ async def test_where_the_judge_tells_nothing_rules_settle_what_they_can(judges: 
 @pytest.mark.parametrize(
     "steps",
     [
-        built("It is 42 or 13.", a=6, b=7),
-        pytest.param(built("The product is 36.", a=6, b=6), marks=pytest.mark.slow),
+        built("The product is 36.", a=6, b=6),
         ["Six times seven is forty-two, as everybody knows."],
         pytest.param(TWO_RESULTS, marks=pytest.mark.slow),
     ],
-    ids=["another value too", "not all of the question", "no call", "two results"],
+    ids=["not all of the question", "no call", "two results"],
 )
 async def test_what_no_rule_settles_ends_as_not_verified(judges: Stage, steps: list[Any]) -> None:
     script = judged(agreeing, steps * 2, BUILD * 2, codes=code(), answers=[{"final_answer": "42"}])

@@ -142,3 +142,19 @@ def test_a_record_or_a_name_beside_the_result_may_be_left_out(question: str, ans
 @pytest.mark.parametrize(("answer", "call"), [("3.1", ROW), ("1.5", ENDS), ("14.2", ENDS), ("Oslo, 14.2", ROW)])
 def test_one_number_of_two_or_one_of_the_record_alone_is_not_settled(answer: str, call: Invocation) -> None:
     assert not why(WIND, answer, call, does="Finds the highest value of a column.", files=("w.csv",))
+
+
+LINES = called({"count": 6}, opened=("/data/s.log",), path="/data/s.log")
+
+
+def test_a_word_of_the_question_that_the_call_knows_nothing_of_leaves_it_open() -> None:
+    counts = "Count the lines of a file."
+    assert why("How many lines does s.log have?", "6", LINES, does=counts, files=("s.log",))
+    assert not why("How many ERROR lines are in s.log?", "6", LINES, does=counts, files=("s.log",))
+    assert why(
+        "How many ERROR lines are in s.log?",
+        "6",
+        LINES,
+        does="Count the lines of a log that say ERROR.",
+        files=("s.log",),
+    )

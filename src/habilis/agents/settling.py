@@ -17,7 +17,7 @@ from habilis.agents.grounding.checking import leaves
 from habilis.agents.grounding.wording import ordinary
 from habilis.agents.rules import Evidence, opened_a_file
 from habilis.core.types import Invocation, ToolCard
-from habilis.library.retrieval.relevance import other_operation
+from habilis.library.retrieval.relevance import other_operation, unsaid
 
 MOST_LEAVES = 20
 """Values of one result that an answer may be held against."""
@@ -35,7 +35,8 @@ def settled(evidence: Evidence, built: CardOf) -> str:
     1. Every call of this execution that succeeded is one call, or the same again: there is no choice among results.
     2. Its tool was written in this task, and by its own words does not do another operation than the question asks.
     3. All that the call was given stands in the question, which names the files too; and every number, date and
-       quotation of the question was given to the call, or is part of what the tool says that it does.
+       quotation of the question was given to the call, or is part of what the tool says that it does. So was or is
+       every word of the question that tells anything: a count of lines does not settle a count of ERROR lines.
     4. Where the question brought files, the call opened one of them.
     5. The answer states the result: all of its numbers or all of its names, where a record beside them may be left out,
        and no value that is in neither the result nor the question.
@@ -96,8 +97,28 @@ def _asked_for(call: Invocation, card: ToolCard, evidence: Evidence) -> bool:
     given, asked = list(leaves(call.arguments)), f"{evidence.question} {files}"
     if not all(_given(leaf, asked.casefold(), Known([asked])) for leaf in given):
         return False
+    said = [*given, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
+    if unsaid(_words_alone(evidence), " ".join(said)):
+        return False
     used = Known([*given, card.name, card.description, files])
     return not [value for value in unfounded(evidence.question, used) if value.kind in ("number", "date", "quotation")]
+
+
+def _words_alone(evidence: Evidence) -> str:
+    """The question without numbers, dates and the names of its files, which are looked at as such."""
+    text = evidence.question
+    for value in founded_by(text, Known([text])):
+        text = text.replace(value.text, " ") if value.kind in ("number", "date") else text
+    return replace(evidence, question=text).asked
+
+
+def _fields(output: Any) -> list[str]:
+    """The names of a result's fields, those of its records too."""
+    if isinstance(output, list):
+        return [name for one in output for name in _fields(one)]
+    if not isinstance(output, dict):
+        return []
+    return [*output, *(name for value in output.values() for name in _fields(value))]
 
 
 def _given(leaf: str, text: str, known: Known) -> bool:

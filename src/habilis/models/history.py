@@ -38,7 +38,7 @@ def _block_text(block: dict[str, Any]) -> str:
 
 
 def is_empty_reply(message: AIMessage) -> bool:
-    """Whether a reply holds no call and no text of its own; thinking alone is empty, and so is the prompt given back."""
+    """Whether a reply holds no call and no text of its own: thinking alone is empty, and so is the prompt again."""
     if message.tool_calls or message.invalid_tool_calls:
         return False
     text = _THINKING.sub("", text_of(message))

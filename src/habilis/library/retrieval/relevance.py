@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from habilis.core.types import ToolCard
 from habilis.library.retrieval.contrasts import SPOKEN, Operations, excluded, headline, operations, shared
-from habilis.library.retrieval.terms import common_terms, faint_terms, parts, terms
+from habilis.library.retrieval.terms import common_terms, faint_terms, parts, stem, terms
 from habilis.library.retrieval.thesaurus import conversion, neighbours
 from habilis.library.retrieval.tongues import comparable, language
 
@@ -216,3 +216,11 @@ def _shared_beginning(one: str, other: str) -> int:
         if a != b:
             return number
     return min(len(one), len(other))
+
+
+def unsaid(question: str, said: str) -> frozenset[str]:
+    """Terms of `question` that `said` says in no way: not itself, not by a neighbour, not by what it does."""
+    asked, done = Inquiry(question), operations(said)
+    met = asked.met(dict.fromkeys([*terms(said), *conversion(frozenset(terms(said)))], 1.0))
+    deeds = {stem(word) for word in re.findall(r"\w+", question.casefold()) if shared(operations(word), done)}
+    return frozenset(term for term in asked.terms - deeds if not met.get(term) and _weight(term) >= 1.0)
