@@ -107,7 +107,7 @@ def _asked_for(call: Invocation, card: ToolCard, evidence: Evidence) -> bool:
 def _words_alone(evidence: Evidence) -> str:
     """The question without numbers, dates and the names of its files, which are looked at as such."""
     text = evidence.question
-    for value in founded_by(text, Known([text])):
+    for value in unfounded(text, Known([])):
         text = text.replace(value.text, " ") if value.kind in ("number", "date") else text
     return replace(evidence, question=text).asked
 
