@@ -260,7 +260,9 @@ import asyncio
 from pathlib import Path
 from habilis.config import SandboxSettings
 from habilis.contract.capabilities import Grant
-from habilis.runtime.host import Runnable, ToolHost
+from habilis.contract.runnable import Runnable
+from habilis.runtime.calls import CallSpec
+from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make
 async def main():
     off, workspace = {back.level == "off"}, Path({str(workspace)!r})
@@ -268,7 +270,7 @@ async def main():
     if {back.way == "warm"}:
         host.start(workspace, ())
     tool = Runnable("t", Path({str(runnable.module)!r}))
-    await host.call(tool, {{}}, workspace=workspace, grant=Grant(subprocess=True))
+    await host.call(CallSpec(tool, {{}}, workspace=workspace, grant=Grant(subprocess=True)))
 asyncio.run(main())
 """
     children.append(subprocess.Popen([sys.executable, "-c", script]))

@@ -181,7 +181,9 @@ import asyncio, ctypes, os, sys
 from pathlib import Path
 from habilis.config import SandboxSettings
 from habilis.contract.capabilities import Grant
-from habilis.runtime.host import Runnable, ToolHost
+from habilis.contract.runnable import Runnable
+from habilis.runtime.calls import CallSpec
+from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make
 
 code = ctypes.create_string_buffer(bytes((6, 0, 0, 0, 0, 0, 0xFF, 0x7F)), 8)
@@ -195,7 +197,7 @@ async def main():
     host, tool = ToolHost(SandboxSettings(), sandbox=make("landlock")), Runnable("t", Path(sys.argv[1]))
     grant = Grant(network=("example.org",), any_host=True)
     for given in (grant, None):
-        outcome = await host.call(tool, {}, workspace=Path(sys.argv[2]), grant=given)
+        outcome = await host.call(CallSpec(tool, {}, workspace=Path(sys.argv[2]), grant=given))
         print(outcome.error.kind, outcome.error.message) if outcome.error else print(outcome.output["value"])
 
 asyncio.run(main())

@@ -238,16 +238,18 @@ import asyncio, json, sys
 from pathlib import Path
 from habilis.config import SandboxSettings
 from habilis.contract.capabilities import Grant
-from habilis.runtime.host import Runnable, ToolHost
+from habilis.contract.runnable import Runnable
+from habilis.runtime.calls import CallSpec
+from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import attacked, make
 home, level = Path(sys.argv[1]), sys.argv[2]
 async def main():
     host = ToolHost(SandboxSettings(processes=8), sandbox=make(level))
     tool, workspace = Runnable("t", home / "t.py"), home / "workspace"
-    read = await host.call(tool, {"path": str(home / "canary")}, workspace=workspace)
-    bomb = await host.call(tool, {"bomb": True}, workspace=workspace)
+    read = await host.call(CallSpec(tool, {"path": str(home / "canary")}, workspace=workspace))
+    bomb = await host.call(CallSpec(tool, {"bomb": True}, workspace=workspace))
     grant = Grant(read=(str(home / "given"),), env=("TOKEN_NAME",))
-    given = await host.call(tool, {"path": str(home / "given" / "canary")}, workspace=workspace, grant=grant)
+    given = await host.call(CallSpec(tool, {"path": str(home / "given" / "canary")}, workspace=workspace, grant=grant))
     seen = [given.output["value"], given.granted]
     print(json.dumps({"granted": seen, "probe": await attacked(make(level)), "read": read.error.kind, "made": read.made,
                       "bomb": bomb.error.exception}))
