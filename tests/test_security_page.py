@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "tools" / "sandbox"))  # the attack table is a package of its own
+sys.path.insert(0, str(ROOT / "tests" / "sandbox"))  # the attack table is a package of its own
 
 from hostile.attack import Attack  # noqa: E402
 from hostile.table import CATEGORIES  # noqa: E402
