@@ -280,7 +280,7 @@ class Review(Frozen):
     def whose(self) -> str:
         """Whose word it was, and what that is worth, for people."""
         if self.judge is None or self.judge.by != "probe":
-            return self.by
+            return self.by if self.by in ("judge", "rules", "the judge's own reason") else f'the rule "{self.by}"'
         return f"{self.by} ({'tried on planted cases' if self.judge.tells else 'the judge tells nothing'})"
 
 
