@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from habilis import Team, load_settings
+from habilis.agents.settling import as_it_came
 from habilis.core.types import TaskResult
 from habilis.testing import ScriptedModel
 
@@ -89,14 +90,18 @@ def make_library(kind: str, folder: Path) -> None:
 
 
 def good_texts(case: Case, folder: Path) -> tuple[str, ...]:
-    """The right answer, and the findings that the right call leads to: it is made here, the tool is the test's own."""
+    """The right answer, the findings that the right call leads to, and its result as it came.
+
+    The call is made here: the tool is the test's own.
+    """
     if case.final is None:
         return ()
     space: dict[str, Any] = {"__name__": f"job_{case.job.name}"}
     exec(compile(case.job.source, case.job.name, "exec", dont_inherit=True), space)
     space["InputModel"].model_rebuild(_types_namespace=space)
     given = {name: str(folder / value) if "path" in name else value for name, value in case.arguments.items()}
-    return case.final, case.told(space["run"](space["InputModel"](**given)).model_dump())
+    result = space["run"](space["InputModel"](**given)).model_dump()
+    return case.final, case.told(result), as_it_came(result)
 
 
 async def play(cases: Sequence[Case], temper: Temperament, library: str, folder: Path, *settings: str) -> list[Played]:

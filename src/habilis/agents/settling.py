@@ -62,12 +62,12 @@ def plain_telling(evidence: Evidence, built: CardOf) -> Evidence | None:
     """
     last = max((call.attempt for call in evidence.succeeded), default=0)
     calls = {_key(call): call for call in evidence.succeeded if call.attempt == last}
-    text = _as_it_came(next(iter(calls.values())).outcome.output) if len(calls) == 1 else ""
+    text = as_it_came(next(iter(calls.values())).outcome.output) if len(calls) == 1 else ""
     told = replace(evidence, answer=text, attempt=last)
     return told if text and settled(told, built) else None
 
 
-def _as_it_came(output: Any) -> str:
+def as_it_came(output: Any) -> str:
     """A result in words: its own values by the names of their fields, a lone one by itself. Records are left out."""
     if not isinstance(output, dict):
         return _value(output)
