@@ -95,7 +95,7 @@ ATTACKS = (
         return OutputModel(value=n)
         """,
         settings={"memory_mb": 256, "file_mb": 16},
-        timeout_s=60,
+        timeout_s=240,
         slow=True,
     ),
     Attack(
