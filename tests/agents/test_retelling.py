@@ -270,3 +270,21 @@ def test_each_file_that_the_question_names_is_opened(tmp_path: Path) -> None:
     assert "south.csv" in found.reason
     both = called({"total": 310}, opened=files[1].path, ordinal=2)
     assert refusal(Evidence("310", question, [one, both], 1, files=files)) is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "output", "rule"),
+    [
+        ("It is 413 euros.", "What is 17.5 percent of 2,360?", {"result": 413}, "a unit from nowhere"),
+        ("It is $413.", "What does it cost in dollars?", {"result": 413}, ""),
+        ("It is 413 €.", "What is the total?", {"total_eur": 413, "currency": "EUR"}, ""),
+        ("It is 20.1 °F.", "What is the average temp_c in Lima?", {"mean": 20.1}, "a unit from nowhere"),
+        ("It is 20.1 °C.", "What is the average temp_c in Lima?", {"mean": 20.1}, ""),
+        ("It is 68 °F.", "Convert 20 C to F.", {"result": 68}, ""),
+        ("It is 68 °C.", "What is the mean of temp_f?", {"mean": 68}, "a unit from nowhere"),
+    ],
+)
+def test_a_currency_or_a_degree_is_one_that_something_names(
+    answer: str, question: str, output: dict[str, Any], rule: str
+) -> None:
+    assert rule_of(answer, question, called(output)) == rule

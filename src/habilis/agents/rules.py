@@ -17,6 +17,7 @@ from habilis.agents.evidence import Evidence, Refusal, plain, stands_in
 from habilis.agents.grounding import Known, unfounded
 from habilis.agents.grounding.telling import listed
 from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
+from habilis.agents.units import unit_from_nowhere
 from habilis.core.types import Invocation, TaskFile
 
 MAX_TEXT = 20_000
@@ -149,6 +150,7 @@ RULES: dict[str, Rule] = {
     "a number for a name": retelling.number_for_name,
     "another field": retelling.other_field,
     "another row": retelling.other_row,
+    "a unit from nowhere": unit_from_nowhere,
 }
 """By their names, in the order in which they are tried."""
 TELLING = frozenset(
@@ -162,6 +164,7 @@ TELLING = frozenset(
         "a number for a name",
         "another field",
         "another row",
+        "a unit from nowhere",
     )
 )
 """Rules that refuse what is said of results, where the results may be good."""
