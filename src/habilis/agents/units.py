@@ -10,7 +10,7 @@ _CURRENCIES = {
     "euro": r"€|\beuros?\b|\beur\b",
     "dollar": r"\$|\bdollars?\b|\busd\b",
     "pound sterling": r"£|\bsterling\b|\bgbp\b",
-    "yen or yuan": r"¥|\byen\b|\byuan\b|\bjpy\b|\bcny\b|円|元",
+    "yen or yuan": r"¥|\byen\b|\byuan\b|\bjpy\b|\bcny\b",
     "franc": r"\bfrancs?\b|\bchf\b",
 }
 _FAHRENHEIT = re.compile(r"°\s?f\b|℉|\bfahrenheit\b|(?:\b|_)f\b")
