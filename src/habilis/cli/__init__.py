@@ -12,9 +12,10 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from habilis.core.errors import HabilisError, ModelUnreachable, UserError
+from habilis.core.errors import HabilisError, ModelUnreachable, PlaceError, UserError
+from habilis.core.place import place_error
 
-USAGE, UNREACHABLE, INTERRUPTED = 2, 3, 130
+USAGE, UNREACHABLE, PLACE, INTERRUPTED = 2, 3, 5, 130
 
 
 def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] | None = None) -> int:
@@ -55,10 +56,16 @@ def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None,
         return _fail(str(error), UNREACHABLE, debug)
     except UserError as error:
         return _fail(str(error), USAGE, debug)
+    except PlaceError as error:
+        return _fail(str(error), PLACE, debug)
     except ModuleNotFoundError as error:
         what = f"the package {error.name} is missing; install with 'make setup' or 'pip install habilis'"
         return _fail(what, USAGE, debug)
+    except MemoryError:
+        return _fail("out of memory; free memory on this machine, or run fewer tasks at once", PLACE, debug)
     except OSError as error:
+        if (place := place_error(error)) is not None:
+            return _fail(str(place), PLACE, debug)
         where = f"{error.filename}: " if error.filename else ""
         return _fail(f"{where}{error.strerror or error}", USAGE, debug)
     except HabilisError as error:

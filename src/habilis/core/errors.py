@@ -37,6 +37,13 @@ class ReplyTooSlow(ModelReplyUnusable):
     """A reply took longer than its purpose may take. The model may be at work still; nobody waits for it."""
 
 
+class PlaceError(HabilisError):
+    """This machine fails: disk, cache, descriptors, memory, interpreter, sandbox. No tool, model or judge is to blame.
+
+    Ends the task with status `environment_error`, the command with exit code 5; its text says what to do.
+    """
+
+
 class WriterFailed(HabilisError):
     """A code writer gave no code. The smith feeds the reason back or gives the tool up."""
 

@@ -9,7 +9,17 @@ from pydantic import BaseModel, ConfigDict, Field
 FORMAT = 1
 """Version of everything written to disk: run, manifest, record, tape."""
 
-Status = Literal["answered", "gave_up", "timed_out", "crashed", "budget", "unreachable", "waiting", "interrupted"]
+Status = Literal[
+    "answered",
+    "gave_up",
+    "timed_out",
+    "crashed",
+    "budget",
+    "unreachable",
+    "environment_error",  # this machine failed: its disk, memory, interpreter or sandbox
+    "waiting",
+    "interrupted",
+]
 Role = Literal["basic", "builder", "vision", "summarise", "cluster", "judge", "eval"]
 Purpose = Literal["plan", "step", "code", "review", "answer", "summary"]
 """What a reply of a model is for, which bounds its length and time: a plan; the next step of the work on a question;

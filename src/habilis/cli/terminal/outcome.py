@@ -23,6 +23,7 @@ EXIT_CODES: dict[Status, int] = {
     "crashed": 1,
     "unreachable": 3,
     "budget": 4,
+    "environment_error": 5,
     "interrupted": 130,
 }
 _TITLES: dict[Status, tuple[str, str]] = {
@@ -33,6 +34,7 @@ _TITLES: dict[Status, tuple[str, str]] = {
     "crashed": ("No answer: crashed", "red"),
     "unreachable": ("No answer: model unreachable", "red"),
     "budget": ("No answer: budget used up", "yellow"),
+    "environment_error": ("No answer: this machine failed", "red"),
     "interrupted": ("Interrupted", "yellow"),
 }
 
