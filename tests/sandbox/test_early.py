@@ -22,9 +22,8 @@ from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.runtime.loading import may_be_loaded_early
 from habilis.runtime.packages.environments import Environments
-from habilis.sandbox.backends.probing import make
+from habilis.sandbox.backends.probing import Unconfined, make
 from habilis.sandbox.forkserver.early import Early
-from habilis.sandbox.forkserver.pool import Serving
 from habilis.sandbox.forkserver.warm import WarmServer, serving
 from habilis.sandbox.outcomes import frames_of
 from habilis.sandbox.processes.interpreter import FIXED_VARIABLES
@@ -90,7 +89,7 @@ async def warm(level: str, workspace: Path) -> AsyncIterator[ToolHost]:
 async def server(level: str, workspace: Path) -> AsyncIterator[WarmServer]:
     """A server without a host, which would not load early what is not quiet to load."""
     sandbox, found = make(level), await Environments().ready(())
-    assert isinstance(sandbox, Serving)
+    assert not isinstance(sandbox, Unconfined)
     job = SandboxJob([], b"", workspace, read_only=found.paths, env=FIXED_VARIABLES, limits=LIMITS)
     server = await sandbox.serve(serving(job, found.paths))
     yield server

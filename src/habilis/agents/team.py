@@ -42,7 +42,7 @@ from habilis.tool_calling.transcripts import read_transcript
 if TYPE_CHECKING:
     from langchain_core.messages import BaseMessage
 
-    from habilis.synthesis.sharing import SharedBuilds
+    from habilis.synthesis.sharing import BuildFolder
 
 
 class Team:
@@ -67,7 +67,7 @@ class Team:
         asker: Asker | None = None,
         granter: Granter | None = None,
         alone: bool = False,
-        shared: SharedBuilds | None = None,
+        shared: BuildFolder | None = None,
         sources: GivenSources = (),
     ) -> None:
         self.settings = settings or load_settings()

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
     from habilis.config import RoleSettings
-    from habilis.synthesis.sharing import SharedBuilds
+    from habilis.synthesis.sharing import BuildFolder
 
 INDEXING_S = 3_600.0
 """Seconds that a task may wait for its folders of documents to be read for the first time."""
@@ -67,7 +67,7 @@ def build_context(
     voice: Path | None = None,
     clients: Clients | None = None,
     granter: Granter | None = None,
-    shared: SharedBuilds | None = None,
+    shared: BuildFolder | None = None,
     may_ask: bool = True,
     sources: Sequence[NamedSource] = (),
 ) -> TaskContext:

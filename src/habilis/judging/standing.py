@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import json
 import logging
 import os
@@ -19,6 +18,7 @@ from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Standing
 from habilis.judging.trials import JudgeTrial, Question, Tally, tally_of
 from habilis.rundir import atomic_write
+from habilis.rundir.locks import take
 from habilis.rundir.plain import open_plain
 
 if TYPE_CHECKING:
@@ -186,7 +186,7 @@ async def _turn(path: Path, models: Models) -> AsyncIterator[None]:
     A folder that cannot be written costs that alone. Raises `BudgetReached`.
     """
     with _opened(path) as lock:
-        while lock is not None and not _free(lock):
+        while lock is not None and not take(lock):
             models.budget.check(models.usage)
             await asyncio.sleep(POLL_S)
         yield
@@ -204,11 +204,3 @@ def _opened(path: Path) -> Iterator[int | None]:
         yield lock
     finally:
         os.close(lock)
-
-
-def _free(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

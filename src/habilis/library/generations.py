@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -38,6 +37,7 @@ from habilis.library.places import (
 )
 from habilis.rundir import atomic_write, list_runs
 from habilis.rundir.files import remove_tree, sync
+from habilis.rundir.locks import alone, take
 from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
 
 REPORT = "report.json"
@@ -246,9 +246,7 @@ class Generations:
         if self._lock is not None:
             return False
         descriptor = open_plain(own_folder(self.folder) / ".lock", os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        if not take(descriptor):
             os.close(descriptor)
             return False
         self._lock = descriptor
@@ -269,15 +267,12 @@ class Generations:
         if self._lock is not None:
             yield
             return
-        descriptor = open_plain(own_folder(self.folder) / ".lock", os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            self._lock = descriptor
-            self._say("a writer")
-            yield
-        finally:
-            self._lock = None
-            os.close(descriptor)
+        with alone(own_folder(self.folder) / ".lock") as self._lock:
+            try:
+                self._say("a writer")
+                yield
+            finally:
+                self._lock = None
 
 
 def generation_of(library: Path) -> int:

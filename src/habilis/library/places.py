@@ -7,7 +7,6 @@ All of it is let go of by the kernel, or swept up by the next comer, when its pr
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -18,7 +17,8 @@ from pathlib import Path
 
 from habilis.contract.names import RESERVED, safe_name, with_suffix
 from habilis.rundir.files import sync
-from habilis.rundir.plain import open_plain, own_folder, read_plain
+from habilis.rundir.locks import alone, take_path
+from habilis.rundir.plain import own_folder, read_plain
 
 CONVERTING = ".converting"
 """A note that a plain folder is being made the first generation: it says where the link has to lead."""
@@ -31,12 +31,8 @@ _STALE_S = 3600.0
 def writer_lock(library: Path) -> Iterator[None]:
     """One writer at a time, over all processes; to be held for the length of a few small writes."""
     library.mkdir(parents=True, exist_ok=True)
-    descriptor = open_plain(library / ".lock", os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with alone(library / ".lock"):
         yield
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -52,7 +48,7 @@ def reserved_name(library: Path, name: str, is_taken: Callable[[str], bool]) -> 
         chosen = with_suffix(base, number)
         if chosen in RESERVED or is_taken(chosen):
             continue
-        descriptor = _try_lock(folder / chosen)
+        descriptor = take_path(folder / chosen)
         if descriptor is None:
             continue
         try:
@@ -82,20 +78,6 @@ def aside_folder(library: Path) -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _try_lock(marker: Path) -> int | None:
-    """A lock on `marker`, None when somebody else holds it."""
-    descriptor = open_plain(marker, os.O_RDWR | os.O_CREAT)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # The one before may have removed the file between our open and our lock: then ours is nobody's mark.
-        if os.fstat(descriptor).st_ino == marker.stat().st_ino:
-            return descriptor
-    except (BlockingIOError, FileNotFoundError):
-        pass
-    os.close(descriptor)
-    return None
 
 
 def _sweep(root: Path) -> None:

@@ -1,4 +1,4 @@
-"""Locks on files: held by one process, let go of by the kernel when it dies."""
+"""Locks on files (flock(2)), all of them: held by one process, let go of by the kernel when it dies."""
 
 from __future__ import annotations
 
@@ -25,6 +25,37 @@ def held(path: Path, refusal: str) -> Iterator[None]:
         os.close(descriptor)
 
 
+@contextlib.contextmanager
+def alone(path: Path) -> Iterator[int]:
+    """Hold the lock file `path`, waited for: for the length of a few small writes. Gives its descriptor."""
+    descriptor = open_plain(path, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def take(descriptor: int, *, shared: bool = False) -> bool:
+    """Lock an open file if that can be had now. Closing the file lets go of it."""
+    try:
+        fcntl.flock(descriptor, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def take_path(path: Path, *, shared: bool = False) -> int | None:
+    """A descriptor that holds the lock file `path`, which others may remove; None when somebody else holds it."""
+    descriptor = open_plain(path, os.O_RDWR | os.O_CREAT)
+    with contextlib.suppress(FileNotFoundError):
+        # The one before may have removed the file between our open and our lock: then ours is nobody's mark.
+        if take(descriptor, shared=shared) and os.fstat(descriptor).st_ino == path.stat().st_ino:
+            return descriptor
+    os.close(descriptor)
+    return None
+
+
 def is_held(path: Path) -> bool:
     """Whether some process holds the lock file `path` now."""
     try:
@@ -32,21 +63,15 @@ def is_held(path: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except OSError:
-        return True
+        return not take(descriptor, shared=True)
     finally:
         os.close(descriptor)
-    return False
 
 
 def _hold(descriptor: int) -> bool:
     """Lock an open file. Tries for a moment, since a reader of the state (`is_held`) holds it for an instant."""
     for pause_s in (0.01, 0.03, 0.06, 0.0):
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            time.sleep(pause_s)
-        else:
+        if take(descriptor):
             return True
+        time.sleep(pause_s)
     return False

@@ -7,8 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from habilis.config import tell_granted
 from habilis.contract.capabilities import NO_PROGRAMS, Grant
@@ -19,7 +18,7 @@ from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import NOT_RECORDED, Recorder, Recording, Replaying, Stored
 
 if TYPE_CHECKING:
-    from habilis.runtime.egress.proxy import Proxy
+    from habilis.runtime.egress.proxy import Proxy, ProxyDoor
 
 Outcomes = dict[str, CallOutcome]
 Runs = Callable[[SandboxJob, bool], Awaitable[Outcomes]]
@@ -33,33 +32,7 @@ FOR_ANY = frozenset({"landlock"})
 WITHOUT_WALLS = frozenset({"unconfined", "off"})
 
 
-class Door(Protocol):
-    """A way out of the sandbox to a few hosts. `refused` and `visited` are names of hosts so far, each once."""
-
-    @property
-    def socket(self) -> Path: ...
-    @property
-    def refused(self) -> tuple[str, ...]: ...
-    @property
-    def visited(self) -> tuple[str, ...]: ...
-
-    async def __aenter__(self) -> Door: ...
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
-
-
-class Doors(Protocol):
-    """Makes doors. `door` raises ValueError or OSError when none can be made.
-
-    `traffic` notes what passes through it, or answers in the place of all hosts.
-    """
-
-    async def door(self, hosts: Sequence[str], *, traffic: Recorder | Stored | None = None) -> Door: ...
-    async def aclose(self) -> None: ...
-
-
-class ProxyDoors:
+class Doors:
     """Doors of a proxy that is set up when the first one is needed; most runs need none.
 
     `inspect`: the tunnels of https are looked into.
@@ -69,7 +42,7 @@ class ProxyDoors:
         self._upstream, self._inspect = upstream, inspect
         self._proxy: Proxy | None = None
 
-    async def door(self, hosts: Sequence[str], *, traffic: Recorder | Stored | None = None) -> Door:
+    async def door(self, hosts: Sequence[str], *, traffic: Recorder | Stored | None = None) -> ProxyDoor:
         """A door to `hosts`. Raises ValueError for a host or an `upstream` that is none, or a package that lacks."""
         if self._proxy is None:
             from habilis.runtime.egress.proxy import Proxy

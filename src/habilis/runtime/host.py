@@ -24,7 +24,7 @@ from habilis.core.masker import MASKER
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome
 from habilis.runtime.calls import CallSpec
-from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, Outcomes, ProxyDoors, under_grant
+from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, Outcomes, under_grant
 from habilis.runtime.loading import may_be_loaded_early, repeatable
 from habilis.runtime.packages.environments import Environment, EnvironmentFailed, Environments
 from habilis.sandbox.backends.probing import choose
@@ -76,7 +76,7 @@ class ToolHost:
         """`doors` lead to granted hosts (default: a proxy of its own, by way of the user's `upstream` if given, which
         looks into https if asked for)."""
         self._settings, self._notice = settings, notice
-        self._doors = doors or ProxyDoors(upstream, inspect=inspect_https)
+        self._doors = doors or Doors(upstream, inspect=inspect_https)
         self._environments = environments or Environments()
         self._sandbox = sandbox
         self._choosing = asyncio.Lock()

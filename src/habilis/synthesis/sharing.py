@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import json
 import logging
@@ -20,16 +19,15 @@ import os
 import re
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.library import Tool
 from habilis.library.retrieval.terms import stem, terms
 from habilis.rundir import atomic_write
-from habilis.rundir.locks import is_held
+from habilis.rundir.locks import alone, is_held, take
 from habilis.rundir.plain import open_plain, plain_json, read_plain
 
 log = logging.getLogger(__name__)
@@ -77,23 +75,10 @@ class Offer:
     source: str
 
 
-class Turn(Protocol):
+@dataclass
+class Turn:
     """One request's turn to build: what others have to offer, and the place to say what was built."""
 
-    @property
-    def offers(self) -> tuple[Offer, ...]: ...
-
-    def built(self, tool: Tool) -> None: ...
-
-
-class SharedBuilds(Protocol):
-    """Gives each request its turn; waits first while another task builds the same. `BuildFolder` is the real one."""
-
-    def turn(self, request: ToolRequest) -> AbstractAsyncContextManager[Turn]: ...
-
-
-@dataclass
-class _Turn:
     offers: tuple[Offer, ...] = ()
     made: Tool | None = field(default=None)
 
@@ -120,9 +105,9 @@ class BuildFolder:
             near, own = await self._entered(request)
         except OSError as error:
             log.warning("builds are not shared by task %s: %s", self._task, error.strerror or error)
-            yield _Turn()
+            yield Turn()
             return
-        turn = _Turn(tuple(offer for entry in near if (offer := _offer(entry)) is not None))
+        turn = Turn(tuple(offer for entry in near if (offer := _offer(entry)) is not None))
         try:
             yield turn
         finally:
@@ -146,12 +131,8 @@ class BuildFolder:
     @contextlib.contextmanager
     def _registry(self) -> Iterator[None]:
         """One comer at a time; held for the reading and writing of a few small files."""
-        descriptor = open_plain(self._folder / ".lock", os.O_RDWR | os.O_CREAT)
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with alone(self._folder / ".lock"):
             yield
-        finally:
-            os.close(descriptor)
 
     def _entries(self) -> list[dict[str, Any]]:
         found = []
@@ -165,7 +146,7 @@ class BuildFolder:
         name = _id(self._task, request)
         descriptor = open_plain(self._folder / f"{name}.lock", os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            assert take(descriptor), "nobody else builds it under this name"
             self._write(request, None)
         except BaseException:
             os.close(descriptor)

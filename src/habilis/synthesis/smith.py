@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
     from habilis.models.chat import Models
     from habilis.runtime.host import ToolHost
-    from habilis.synthesis.sharing import Offer, SharedBuilds
+    from habilis.synthesis.sharing import BuildFolder, Offer
 
 MAX_FED_BACK_CHARS = 20_000
 BEGINS_LINES, BEGINS_CHARS = 5, 600
@@ -114,7 +114,7 @@ class Smith:
         *,
         task_id: str = "",
         grants: Grants | None = None,
-        shared: SharedBuilds | None = None,
+        shared: BuildFolder | None = None,
         live: bool = True,
     ) -> None:
         """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`."""

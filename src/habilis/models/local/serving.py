@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import contextlib
-import fcntl
 import json
 import os
 import subprocess
@@ -26,6 +25,7 @@ from habilis.config import ROLES, LocalSettings, ModelsSettings, environment
 from habilis.core.digests import digest
 from habilis.core.errors import ModelUnreachable
 from habilis.models.local.files import check_memory, find, looked_at
+from habilis.rundir.locks import take
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "habilis.models.local.child")
 POLL_S = 0.05
@@ -70,11 +70,11 @@ class _Lease:
 
     async def share(self) -> None:
         """Be a user. A server that is about to end holds the lock a moment longer."""
-        await _locked(self._users, fcntl.LOCK_SH, PATIENCE_S)
+        await _locked(self._users, PATIENCE_S, shared=True)
 
     def let_go(self) -> None:
         """Be a user no more; if nobody else is one, the server ends."""
-        alone = _free(self._users, fcntl.LOCK_EX)
+        alone = take(self._users)
         os.close(self._users)
         if self.process is None:
             return
@@ -244,7 +244,7 @@ class _starting:
     async def __aenter__(self) -> None:
         self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            await _locked(self._file, fcntl.LOCK_EX, self._patience_s)
+            await _locked(self._file, self._patience_s)
         except BaseException:
             os.close(self._file)
             raise
@@ -253,19 +253,10 @@ class _starting:
         os.close(self._file)
 
 
-async def _locked(file: int, kind: int, patience_s: float) -> None:
+async def _locked(file: int, patience_s: float, *, shared: bool = False) -> None:
     """Take a lock, waiting without blocking the loop. Raises `ModelUnreachable` when it is never free."""
     end = time.monotonic() + patience_s
-    while not _free(file, kind):
+    while not take(file, shared=shared):
         if time.monotonic() > end:
             raise ModelUnreachable("another process has been starting or ending the model's server for too long")
         await asyncio.sleep(POLL_S)
-
-
-def _free(file: int, kind: int) -> bool:
-    """Take a lock if it is free now."""
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -9,7 +9,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import logging
 import os
 import shutil
@@ -21,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from habilis.rundir.locks import take_path
 from habilis.runtime.packages.policy import EnvironmentFailed
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class EnvironmentCache:
         with self._guard:
             if name not in self._held and (target / MARK).is_file():
                 try:
-                    descriptor = try_lock(beside(target, "use"), fcntl.LOCK_SH)
+                    descriptor = take_path(beside(target, "use"), shared=True)
                 except OSError:  # a cache that this process can only read
                     return True
                 if descriptor is None:
@@ -117,25 +117,13 @@ def beside(target: Path, kind: str) -> Path:
 def locked(path: Path, stop: threading.Event) -> Iterator[None]:
     """Hold the lock file `path` against all other processes and threads; gives up when `stop` is set."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    while (descriptor := try_lock(path, fcntl.LOCK_EX)) is None:
+    while (descriptor := take_path(path)) is None:
         if stop.wait(_POLL_S):
             raise EnvironmentFailed("stopped")
     try:
         yield
     finally:
         os.close(descriptor)
-
-
-def try_lock(path: Path, kind: int) -> int | None:
-    """A descriptor that holds a lock of `kind` on `path`, None when somebody else holds it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    with contextlib.suppress(BlockingIOError, FileNotFoundError):
-        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
-        # Pruning may have removed the file between our open and our lock: then ours is nobody's mark.
-        if os.fstat(descriptor).st_ino == path.stat().st_ino:
-            return descriptor
-    os.close(descriptor)
-    return None
 
 
 def _touched(mark: Path) -> bool:

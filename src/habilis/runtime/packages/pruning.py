@@ -6,7 +6,6 @@ removals left behind goes whenever anything is pruned.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
@@ -16,7 +15,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from habilis.runtime.packages.cache import GONE, MARK, beside, remove, try_lock
+from habilis.rundir.locks import take_path
+from habilis.runtime.packages.cache import GONE, MARK, beside, remove
 from habilis.runtime.packages.environments import LEADS_TO, base_name
 
 _NAME = re.compile(r"(base|lock|set)-[0-9a-f]{16}")
@@ -203,7 +203,7 @@ def _is_locked(path: Path) -> bool:
     if not path.exists():
         return False
     try:
-        descriptor = try_lock(path, fcntl.LOCK_EX)
+        descriptor = take_path(path)
     except OSError:  # a cache that this process can only read
         return True
     if descriptor is None:
@@ -215,7 +215,7 @@ def _is_locked(path: Path) -> bool:
 @contextmanager
 def _alone(target: Path, kind: str) -> Iterator[bool]:
     """Holds a lock file of `target`, unless somebody else does."""
-    descriptor = try_lock(beside(target, kind), fcntl.LOCK_EX)
+    descriptor = take_path(beside(target, kind))
     try:
         yield descriptor is not None
     finally:

@@ -9,10 +9,12 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from habilis.core.ports import SandboxLimits
-from habilis.sandbox.processes.pipes import Ears
+
+if TYPE_CHECKING:
+    from habilis.sandbox.forkserver.warm import RunningCall, WarmServer
 
 LOAD_S, KEEP_S, PATIENCE_S = 10.0, 60.0, 2.0
 """How long a tool may take to load, how long it is kept, and how long a call waits for one that is being loaded."""
@@ -32,35 +34,12 @@ class Early:
     quiet: Callable[[], bool]
 
 
-class Begun(Protocol):
-    """A call that was handed to the server."""
-
-    ears: Ears
-    ended: asyncio.Future[int]
-    processes: int
-    held: bool
-
-
-class SeedServer(Protocol):
-    """What is needed of a server here."""
-
-    usable: bool
-
-    def begin(self, request: bytes, limits: SandboxLimits) -> tuple[int, Begun]: ...
-
-    def tell(self, message: str) -> None: ...
-
-    async def watched(self, number: int, limits: SandboxLimits) -> str: ...
-
-    async def end(self, number: int) -> None: ...
-
-
 class Seed:
     """A tool that is loaded, or is being loaded. `ready` is done once that is known to have worked, or not."""
 
     def __init__(self) -> None:
         self.number = 0
-        self.call: Begun | None = None
+        self.call: RunningCall | None = None
         self.ready: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
 
     def settle(self, loaded: bool) -> None:
@@ -71,7 +50,7 @@ class Seed:
 class SeedShelf:
     """The seeds of one server: of the last few tools, one process each."""
 
-    def __init__(self, server: SeedServer) -> None:
+    def __init__(self, server: WarmServer) -> None:
         self._server = server
         self._seeds: dict[bytes, Seed] = {}
         self._quiet: dict[bytes, bool] = {}

@@ -6,10 +6,9 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, runtime_checkable
 from weakref import WeakSet
 
 from habilis.core.ports import Sandbox, SandboxJob
@@ -27,13 +26,6 @@ LOOK_S = 10.0
 AGAIN_S, LATEST_S = 30.0, 600.0
 """How long no server is started after one that did not start; twice as long each time, up to the latest."""
 _Key = tuple[Path, tuple[Path, ...]]
-
-
-@runtime_checkable
-class Serving(Protocol):
-    """A back end that can keep a server warm. Raises OSError where none can be had."""
-
-    async def serve(self, job: SandboxJob) -> WarmServer: ...
 
 
 @dataclass
@@ -73,10 +65,11 @@ class Servers:
         heavy_bytes: int = HEAVY_BYTES,
         again_s: float = AGAIN_S,
     ) -> None:
-        self._sandbox, self._idle_s, self._look_s, self._heavy_bytes = sandbox, idle_s, look_s, heavy_bytes
+        self._serve: Callable[[SandboxJob], Awaitable[WarmServer]] | None = getattr(sandbox, "serve", None)
+        self._idle_s, self._look_s, self._heavy_bytes = idle_s, look_s, heavy_bytes
         self._places: dict[_Key, _Place] = {}
         self._first_pause_s = self._pause_s = again_s
-        self._not_before = time.monotonic() if isinstance(sandbox, Serving) else math.inf
+        self._not_before = time.monotonic() if self._serve else math.inf
         self._ending: set[asyncio.Task[None]] = set()
         self._look: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
@@ -125,9 +118,9 @@ class Servers:
         await asyncio.wait(self._ending)
 
     async def _start(self, job: SandboxJob) -> WarmServer | None:
-        assert isinstance(self._sandbox, Serving)
+        assert self._serve is not None
         try:
-            server = await self._sandbox.serve(job)
+            server = await self._serve(job)
             server.when_unusable = self._sort_out
             self._pause_s = self._first_pause_s
             return server

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
 from habilis.sandbox.forkserver.early import AT_ONCE, MOST, Early, Seed, SeedShelf
@@ -26,6 +26,9 @@ from habilis.sandbox.processes.pipes import Ears, Pipes, unnamed_file
 from habilis.sandbox.processes.process import Command, Tree, exit_of, uncancelled, until_stopped
 from habilis.sandbox.processes.walls import without_private_tmp
 from habilis.sandbox.processes.watching import beyond_own_limit, moment, nodes_lately, stirs, tree_memory
+
+if TYPE_CHECKING:
+    from habilis.sandbox.ownership.tenancy import Tenancy
 
 START_S = 20.0
 GRACE_S = 6.0
@@ -39,14 +42,6 @@ LOST = "lost"
 _SERVER = program("server")
 _PROGRAMS = {n: program(n) for n in ("guest", "domains", "rooms", "rehearsal", "sprouting")}
 _MESSAGE_BYTES = 256
-
-
-class Lender(Protocol):
-    """Lends workspaces to the uid that calls run as."""
-
-    async def refresh(self, workspace: Path) -> None: ...
-
-    async def reclaim(self, workspace: Path) -> None: ...
 
 
 class ServerGone(ConnectionError):
@@ -70,7 +65,7 @@ def serving(job: SandboxJob, packages: Sequence[Path]) -> SandboxJob:
 
 
 @dataclass
-class _Call:
+class RunningCall:
     """A call that the server runs: its ears, and what becomes known of its process."""
 
     ears: Ears
@@ -91,10 +86,10 @@ class WarmServer:
         self.job, self._tree, self._control, self._scratch = job, tree, control, scratch
         self._leave = AsyncExitStack()
         self._uid: int | None = None
-        self._lender: Lender | None = None
+        self._lender: Tenancy | None = None
         self._others: Callable[[], int] | None = None
-        self.calls: dict[int, _Call] = {}
-        self._waiting: dict[int, _Call] = {}
+        self.calls: dict[int, RunningCall] = {}
+        self._waiting: dict[int, RunningCall] = {}
         self._shelf = SeedShelf(self)
         self._tools: Counter[bytes] = Counter()
         self.usable = False
@@ -139,7 +134,7 @@ class WarmServer:
         return server
 
     def lent(
-        self, leave: AsyncExitStack, uid: int | None, lender: Lender, others: Callable[[], int] | None = None
+        self, leave: AsyncExitStack, uid: int | None, lender: Tenancy, others: Callable[[], int] | None = None
     ) -> None:
         """What to give back when the server has ended; calls run as `uid`, to which `lender` lent the workspace.
         `others` counts the processes that the limit of processes counts besides."""
@@ -223,7 +218,7 @@ class WarmServer:
         ended = exit_of(call.ears, returncode, reason, time.monotonic() - started)
         return ended if self._scratch is None else without_private_tmp(ended, self._scratch)
 
-    def begin(self, request: bytes, limits: SandboxLimits) -> tuple[int, _Call]:
+    def begin(self, request: bytes, limits: SandboxLimits) -> tuple[int, RunningCall]:
         """Begin a seed. Raises `ServerGone`."""
         processes = self._processes(limits, at_once=AT_ONCE) + MOST
         return self._begin(self._waiting, request, processes, limits, "seed")
@@ -275,8 +270,8 @@ class WarmServer:
         return others + (calls + at_once * limits.processes if at_once else (calls + 1) * limits.processes)
 
     def _begin(
-        self, among: dict[int, _Call], request: bytes, processes: int, limits: SandboxLimits, verb: str
-    ) -> tuple[int, _Call]:
+        self, among: dict[int, RunningCall], request: bytes, processes: int, limits: SandboxLimits, verb: str
+    ) -> tuple[int, RunningCall]:
         self._count += 1
         number = self._count
         reply_out, reply = os.pipe()
@@ -284,7 +279,7 @@ class WarmServer:
         given = [unnamed_file(request), reply, printed]
         for end in (reply_out, printed_out):
             os.set_blocking(end, False)
-        call = among[number] = _Call(Ears(reply_out, printed_out, limits), self._loop.create_future(), processes)
+        call = among[number] = RunningCall(Ears(reply_out, printed_out, limits), self._loop.create_future(), processes)
         try:
             socket.send_fds(self._control, [f"{verb} {number} {processes}".encode("ascii")], given)
         except OSError:  # gone, or so many calls that its queue is full
@@ -296,7 +291,7 @@ class WarmServer:
                 os.close(one)
         return number, call
 
-    def _known(self, number: int) -> _Call | None:
+    def _known(self, number: int) -> RunningCall | None:
         return self.calls.get(number) or self._waiting.get(number)
 
     async def _kill(self, number: int) -> None:
@@ -349,7 +344,7 @@ class WarmServer:
         elif verb == "pid" and given:
             call.pid = pid_of(given[0])
 
-    def _end(self, call: _Call, status: int) -> None:
+    def _end(self, call: RunningCall, status: int) -> None:
         call.ended.set_result(status)
         call.ears.stop_for("")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import hashlib
 import os
 import sqlite3
@@ -16,6 +15,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar
 
 from habilis.core.errors import UserError
+from habilis.rundir.locks import take
 from habilis.sources.documents import Extracted, Extractor, Part, Raw
 from habilis.sources.documents.chunks import Chunk
 from habilis.sources.documents.extracting import Kind
@@ -150,7 +150,7 @@ class Collection:
             return
         descriptor = os.open(self._path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         try:
-            while not _locked(descriptor):  # noqa: ASYNC110 - another process lets go of it
+            while not take(descriptor):  # noqa: ASYNC110 - another process lets go of it
                 await asyncio.sleep(_PAUSE_S)
             yield
         finally:
@@ -203,14 +203,6 @@ def _batches(found: Sequence[FoundFile]) -> Iterator[list[FoundFile]]:
         size += one.size
     if batch:
         yield batch
-
-
-def _locked(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 async def _apart(work: Callable[[Going], _T]) -> _T:
