@@ -26,6 +26,7 @@ class Host:
         self.port = 0
         self.ended = asyncio.Event()
         self.answer: Answer = self.say_ok
+        self._serving: set[asyncio.Task[None] | None] = set()
 
     async def say_ok(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.heard += await reader.readuntil(b"\r\n\r\n")
@@ -43,6 +44,7 @@ class Host:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
+        self._serving.add(asyncio.current_task())  # of a connection that TLS took over, asyncio keeps no hold
         try:
             await self.answer(reader, writer)
             await writer.drain()
