@@ -92,6 +92,15 @@ WRITES_BY_ITSELF = {
     "habilis.testing": "doubles",
 }
 """Modules that write files by themselves, each with why no secret gets into what is kept."""
+PORTS_OF_A_ROOM = {
+    "habilis.contract.runnable.Describer": "speaks of tools as the contract knows them",
+    "habilis.evaluation.scoring.scorers.Judge": "speaks of rows and scores",
+    "habilis.training.runners.job.BatchRunner": "speaks of jobs",
+    "habilis.training.shelf.StepAbsorber": "speaks of steps and their ends",
+    "habilis.demo.questions.world.Family": "a seam inside the demonstration model",
+    "habilis.models.structured.Exchanger": "a seam inside the room of models",
+}
+"""Ports that speak in the words of one room, and stand beside these."""
 PROSE_CHARS = 300
 SENTENCE_END = re.compile(r"[a-z\])`'\"][.!?](\s|$)")
 NO_PROMPTS_THERE = ("habilis.demo", "habilis.cli")
@@ -264,6 +273,18 @@ def writers_past_the_masker(root: Path) -> list[str]:
     return bad
 
 
+def ports_elsewhere(root: Path) -> list[str]:
+    """Public protocols stand in core/ports.py, with what each may raise; a room's own only where it says why."""
+    return [
+        f"{module}:{node.lineno} is a port of its own: {node.name}"
+        for module, path in modules(root).items()
+        if module != "habilis.core.ports" and module not in INSIDE_THE_SANDBOX
+        for node in tree_of(path).body
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(base).startswith("Protocol") for base in node.bases)
+        if not node.name.startswith("_") and f"{module}.{node.name}" not in PORTS_OF_A_ROOM
+    ]
+
+
 def long_files(root: Path) -> list[str]:
     sizes = {m: len(p.read_text(encoding="utf-8").splitlines()) for m, p in modules(root).items()}
     return [
@@ -295,6 +316,7 @@ RULES = [
     parsers_of_python,
     prompts_in_code,
     writers_past_the_masker,
+    ports_elsewhere,
     long_files,
     shapeless_names,
     undocumented_rooms,
@@ -344,6 +366,7 @@ SAMPLES = {
     "a prompt in an f-string": (prompts_in_code, "agents/x.py", f"ask(f{PROSE + '{x}'!r})"),
     "a file past the masker": (writers_past_the_masker, "agents/x.py", "path.write_text('x')"),
     "a file past the masker, opened": (writers_past_the_masker, "cli/x.py", "open('x', mode='ab')"),
+    "a port in a room": (ports_elsewhere, "cli/x.py", "class Screen(Protocol): ..."),
     "a file without end": (long_files, "agents/x.py", "x = 1\n" * (MAX_LINES + 1)),
     "a drawer for everything": (shapeless_names, "runtime/utils.py", ""),
     "a room without a word": (undocumented_rooms, "cellar/x.py", ""),

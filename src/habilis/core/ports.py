@@ -1,4 +1,20 @@
-"""The seams of the house: each port has two implementations, or one and its shipped double."""
+"""The seams of the house: each port has two implementations, or one and its shipped double.
+
+| port | method | may raise |
+| --- | --- | --- |
+| `EventSink` | `emit` | anything: the sink is left out from then on |
+| `CodeWriter` | `write` | `WriterFailed`, `ModelUnreachable`, `BudgetReached` |
+| `Granter` | `grant` | `Interrupted` |
+| `ExternalTool` | `spec`, `effects`, `version`, `missing` | nothing |
+| `ExternalTool` | `call` | nothing: a failure is a value |
+| `ToolSource` | `open` | `UserError` |
+| `ToolSource` | `aclose` | nothing |
+| `Sandbox` | `run` | `OSError` when the process cannot be started |
+
+Whatever is cancelled raises `CancelledError` besides. Four ports speak in the words of a room and stand with them:
+`Describer` (`contract/runnable.py`), `Judge` (`evaluation/scoring/scorers.py`), `BatchRunner`
+(`training/runners/job.py`) and `StepAbsorber` (`training/shelf.py`).
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from habilis.contract.records import RecordedCall, RecordStore
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
-from habilis.exchange.parcels import FolderLayout, Layout, Parcel
+from habilis.exchange.parcels import FolderLayout, Parcel
 from habilis.exchange.proving import Prover
 from habilis.exchange.redaction import Redaction, told
 from habilis.exchange.reports import MANIFEST, ExportedTool, ExportManifest, ExportReport, Kind
@@ -33,7 +33,11 @@ from habilis.synthesis.replay import Replayer, distinct
 
 if TYPE_CHECKING:
     from habilis.config import Settings
+    from habilis.exchange.package import PackageLayout
+    from habilis.exchange.skills import SkillsLayout
     from habilis.runtime.host import ToolHost
+
+    Layout = FolderLayout | PackageLayout | SkillsLayout
 
 MAX_TESTS = 20
 """Recorded calls of one tool that become tests; the newest."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from habilis.contract.records import RecordedCall, RecordStore
 from habilis.exchange.reports import ExportedTool
@@ -23,22 +22,6 @@ class Parcel:
     manifest: Manifest
     records: dict[str, tuple[RecordedCall, ...]] = field(default_factory=dict)
     tests: tuple[str, ...] = ()
-
-
-class Layout(Protocol):
-    """Where things lie in one form of export."""
-
-    def store(self, tool: Tool) -> RecordStore:
-        """Where the recorded calls of `tool` go."""
-        ...
-
-    def put(self, parcel: Parcel) -> ExportedTool:
-        """Write one tool; what is told of it are the paths."""
-        ...
-
-    def finish(self, parcels: Sequence[Parcel], rows: Sequence[ExportedTool]) -> list[str]:
-        """Write what stands around the tools. Returns what is to be said about it."""
-        ...
 
 
 class FolderLayout:
