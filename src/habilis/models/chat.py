@@ -23,8 +23,9 @@ from habilis.demo import MODEL_NAME
 from habilis.models.attempts import Attempts
 from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
+from habilis.models.patience import Patience
 from habilis.models.providers import address
-from habilis.models.quirks import PROCESS_QUIRKS
+from habilis.models.quirks import PROCESS_QUIRKS, Quirks
 from habilis.models.request import Exchange, Listener, RequestRefused, Wire
 from habilis.models.tape import AGENTS, Entry, ModelRequest, Slot, Tape
 from habilis.models.tokens import TokenCount, TokenCounter
@@ -72,13 +73,14 @@ class Models:
         self._limits = limits or LimitsSettings()
         self._clock = clock
         self._modes = modes
-        quirks = modes.quirks if modes else PROCESS_QUIRKS
+        quirks = self._quirks = modes.quirks if modes else PROCESS_QUIRKS
         self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder, quirks=quirks)
         self._attempts = Attempts(budget, emit, sleep, quirks, usage=lambda: self.usage, count=self.count)
         self._ledger = Ledger()
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
         """The form in which a role last gave a structured answer, live or replayed."""
+        self.patience = Patience()
         self._counters: dict[str, TokenCounter] = {}
         if not tape.replay_only:
             self._clients.check("basic")
@@ -180,6 +182,11 @@ class Models:
     async def client(self, role: Role) -> Client:
         """The client of `role`, made if need be. Raises `UserError` or `ModelUnreachable`."""
         return await self._clients.get(role)
+
+    async def quirks(self, role: Role) -> Quirks:
+        """What the server of `role` takes otherwise than others. Raises as `client` does."""
+        client = await self.client(role)
+        return self._quirks.of(client.where, client.name)
 
     def mode_setting(self, role: Role) -> str:
         """The mode for structured answers that is set for `role`."""
