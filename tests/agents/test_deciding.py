@@ -91,9 +91,9 @@ async def test_wrong_calls_are_corrected_before_they_are_given_out(stage: Stage)
 
 
 async def test_a_model_that_never_gets_it_right_is_given_up_with_the_reason(stage: Stage) -> None:
-    wrong = [calling(call("add", {"y": 1}, f"a{n}")) for n in range(4)]
+    wrong = [calling(call("add", {"y": 1}, f"a{n}")) for n in range(3)]
     decision, asked = await decide(stage, *wrong, question="Add.", tools=[ADD])
-    assert (decision.status, decision.calls, len(asked)) == ("gave_up", (), 4)
+    assert (decision.status, decision.calls, len(asked)) == ("gave_up", (), 3)
     assert "unknown parameters: y" in (decision.error or "")
 
 

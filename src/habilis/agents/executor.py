@@ -170,6 +170,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
         for r in results
     ]
     failed = bool(results) and all(r.outcome.error for r in results)
+    unfit = failed and not checked.calls and limits.correction_retries + 1 >= USELESS
     update: ExecutorState = {
         "calls": rounds.logged(state, results),
         "rounds": state["rounds"] + 1,
@@ -177,7 +178,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
     }
     if rounds.repeated_too_often(results):
         update["ending"] = "repeating"
-    elif update["failed_run"] >= limits.max_failed_rounds:
+    elif unfit or update["failed_run"] >= limits.max_failed_rounds:  # corrected in vain: another round helps no more
         update["ending"] = "failing"
     finish = next((call for call in checked.calls if call.name == FINISH_TASK), None)
     if finish is not None:
@@ -279,10 +280,8 @@ async def drop_empty(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
         "was_cut": was_cut,
         "cut_how": CUT_HOW.format(cut=cut) if cut is not None and cut.is_known else CUT,
     }
-    if was_cut and empty_run >= USELESS:
-        return Command(update={**update, "stop": "cut_replies"}, goto="__end__")
-    if empty_total > ctx.settings.limits.max_empty_replies:
-        return Command(update={**update, "stop": "empty_replies"}, goto="__end__")
+    if empty_run >= USELESS or empty_total > ctx.settings.limits.max_empty_replies:
+        return Command(update={**update, "stop": "cut_replies" if was_cut else "empty_replies"}, goto="__end__")
     return Command(update=update, goto="act")
 
 

@@ -192,6 +192,14 @@ class Models:
         """The mode for structured answers that is set for `role`."""
         return self._clients.settings(role).structured_mode or "auto"
 
+    def stands_apart(self, role: Role) -> bool:
+        """Whether `role` is played by another model, or on another server, than the basic one."""
+        settings = [self._clients.settings(one) for one in (role, "basic")]
+        clients = [self._clients.known(one) for one in (role, "basic")]
+        named = [(one.provider, one.base_url, one.model) for one in settings]
+        found = [(client.where, client.name) for client in clients if client is not None]
+        return len(set(named)) > 1 or len(set(found)) > 1
+
     def settings(self, role: Role) -> RoleSettings:
         """The settings of `role`."""
         return self._clients.settings(role)
@@ -212,7 +220,7 @@ class Models:
 
         Raises `RequestRefused` (its second argument is the mode) when the exchange is refusable and was refused.
         """
-        self.budget.check(self.usage)
+        self._check_budgets()
         slot = self.tape.slot(request)
         if slot.entry is not None:
             return self._replay(slot.entry, request)
@@ -222,6 +230,12 @@ class Models:
         except BaseException:
             self.tape.release(slot)
             raise
+
+    def _check_budgets(self) -> None:
+        """Raises `BudgetReached`. Calls that an agent among the tools made are bounded where they are made."""
+        used = self.usage_by_role
+        self.budget.check(sum(used.values(), Usage()))
+        self.budget.check_calls(sum(usage.model_calls for role, usage in used.items() if role != AGENTS))
 
     def bound(self, request: ModelRequest) -> Bound:
         """What bounds the reply to `request`."""

@@ -96,7 +96,6 @@ class Quirks:
             return "a system prompt"
         return ""
 
-
     def refuse(self, form: str, said: str) -> None:
         """Remember that requests of this form are not taken, where that is what a refusal says.
 

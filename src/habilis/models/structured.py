@@ -1,10 +1,10 @@
 """Answers in a fixed form from any server: by JSON schema, by a function call, in JSON mode, at last as plain text.
 
-A mode that a server refuses (400, 422) is left for the next; what worked, and what was refused, is remembered per server
-and model, for all roles and purposes. A reply that does not fit is sent back with what is wrong; one without any object
-shows that the server passes over the mode, and it is left too. Three replies of no use end the question, and a model
-that gave a form in none is asked for it once from then on, until it does. The tape's key leaves the mode out, so that a
-resumed process, which may start in another mode, finds the very replies that were paid for.
+A mode that a server refuses (400, 422) is left for the next; what worked, and what was refused, is remembered per
+server and model, for all roles and purposes. A reply that does not fit is sent back with what is wrong; one without any
+object shows that the server passes over the mode, and it is left too. Three replies of no use end the question, and a
+model that gave a form in none is asked for it once from then on, until it does. The tape's key leaves the mode out, so
+that a resumed process, which may start in another mode, finds the very replies that were paid for.
 """
 
 from __future__ import annotations
@@ -21,7 +21,16 @@ from habilis.core.types import Purpose, Role
 from habilis.models.bounds import USELESS, Cut, cut_of
 from habilis.models.client import Client
 from habilis.models.continuing import GO_ON_JSON, can_go_on, joined
-from habilis.models.forms import FormProblem, NoObject, begins_whole, read_form, schema_of, strict_schema, tightened, unfenced
+from habilis.models.forms import (
+    FormProblem,
+    NoObject,
+    begins_whole,
+    read_form,
+    schema_of,
+    strict_schema,
+    tightened,
+    unfenced,
+)
 from habilis.models.history import repair_history
 from habilis.models.patience import Patience
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
@@ -50,10 +59,11 @@ class Modes:
 
     def first(self, client: Client) -> Mode:
         """The mode to begin with."""
+        if worked := self._worked.get((client.where, client.name)):
+            return worked
         usual = MODES if client.native else MODES[MODES.index("function_calling") :]
         known = {*self.refused(client), "json_schema_tight"}
-        worked = self._worked.get((client.where, client.name))
-        return worked or next(mode for mode in usual if mode not in known)
+        return next(mode for mode in usual if mode not in known)
 
     def refused(self, client: Client | None) -> Collection[str]:
         """The modes that the server is known to refuse; plain text never is."""
@@ -284,8 +294,11 @@ class Conversation:
         cut = cut_of(reply)
         if cut is not None and cut.is_known and not begins_whole(_said(reply)):
             raise CutShort(cut)
+        said = _said(reply)
+        if isinstance(said, str):  # a weak model gives back what it was asked: the schema is no answer in its form
+            said = said.replace(_in_words(self._schema), "")
         try:
-            return read_form(output, _said(reply))
+            return read_form(output, said)
         except FormProblem as problem:
             if cut is not None:
                 raise FormProblem(f"the reply was cut at the token limit, keep it shorter ({problem})") from None
@@ -319,12 +332,16 @@ def _said(reply: AIMessage) -> Any:
     return reply.content
 
 
+def _in_words(schema: dict[str, Any]) -> str:
+    """A schema as it stands in a prompt."""
+    return json.dumps(schema, ensure_ascii=False)
+
+
 def _with_instruction(messages: list[BaseMessage], schema: dict[str, Any]) -> list[BaseMessage]:
     """`messages` with the form said in words, at the end of the last one of the user's."""
     from langchain_core.messages import HumanMessage
 
-    text = "Reply with one JSON object and nothing else. It must fit this JSON schema:\n"
-    text += json.dumps(schema, ensure_ascii=False)
+    text = f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{_in_words(schema)}"
     last = messages[-1] if messages else None
     if isinstance(last, HumanMessage) and isinstance(last.content, str):
         return [*messages[:-1], HumanMessage(f"{last.content}\n\n{text}")]
