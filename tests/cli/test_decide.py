@@ -59,6 +59,33 @@ API = {
 MCP_SERVER = Path(__file__).parents[1] / "sources" / "mcp_server.py"
 
 
+@pytest.mark.parametrize("kind", ["number", "integer", "string"])
+def test_the_offline_model_fills_a_schema_of_one_field(
+    kind: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = {"result": {"type": kind}, "note": {"type": "string"}}
+    schema = {"type": "object", "properties": fields, "required": ["result"], "additionalProperties": False}
+    (home / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    code, answer, _ = run(capsys, "--schema", "schema.json", "What is 2+3*4?")
+    assert (code, answer) == (0, {"result": "14" if kind == "string" else 14})
+
+
+def test_the_offline_model_fills_no_field_that_it_knows_nothing_of(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
+    (home / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    code, answer, err = run(capsys, "--schema", "schema.json", "What is 2+3*4?")
+    assert (code, answer) == (1, None)
+    assert "no answer fits the schema" in err
+
+
+def test_the_offline_model_that_cannot_answer_makes_no_decision(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, step, _ = run(capsys, "--decide", "--tools", "tools.json", "Why is the sky blue?")
+    assert (code, step["status"], step["calls"]) == (1, "gave_up", [])
+    assert "could not answer" in step["error"]
+
+
 def offering(home: Path) -> list[str]:
     """Settings with an API and an MCP server."""
     (home / "api.json").write_text(json.dumps(API), encoding="utf-8")
