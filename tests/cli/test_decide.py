@@ -143,3 +143,13 @@ def test_an_answer_by_schema_is_printed_as_json(home: Path, capsys: pytest.Captu
     (home / "form.json").write_text('{"type": "integer"}', encoding="utf-8")
     code, result, _ = run(capsys, "--quiet", "--json", "--schema", "form.json", "What is 2+3*4?")
     assert (code, result["answer_data"], result["final_answer"]) == (0, 14, "14")
+
+
+def test_a_first_row_of_data_is_not_counted_as_names_without_a_word(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "ages.csv").write_text("Anna,12\nBen,15\nCid,9\n", encoding="utf-8")
+    assert main(["run", "How many rows are in ages.csv?", "--file", "ages.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert out.strip() == "2 (the first row of ages.csv was taken for the names of its columns)"
+    assert "ages.csv seems to have no names of columns" in err

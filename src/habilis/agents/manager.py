@@ -28,6 +28,7 @@ SHOWN_CALLS, SHOWN_CHARS = 30, 400
 USED_BEFORE = 5
 """Tools of earlier turns that a plan is shown in any case, the last used."""
 NO_ANSWER = "no answer"
+NAMELESS = "{} seems to have no names of columns: its first row looks like data, and may be taken for the names."
 STUCK = "the last attempt made no call and gave the answer that was refused before"
 UNVERIFIED_AGAIN = "a second answer could not be verified either"
 USELESS_AGAIN = "for the second time no call could run, and no answer came of it"
@@ -44,6 +45,9 @@ async def manager(
     plan (again)."""
     ctx = runtime.context
     if state["attempt"] == 0:
+        for file in ctx.files_view:
+            if file.get("nameless"):
+                ctx.emit(Notice(level="warning", text=NAMELESS.format(file["named"])))
         return await _plan(state, ctx, None)
     review = await _review(state, ctx)
     ctx.emit(Reviewed(attempt=state["attempt"], review=review))
