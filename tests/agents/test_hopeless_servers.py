@@ -178,7 +178,7 @@ async def test_a_server_that_is_of_no_use_twice_and_then_right_still_answers(kin
 
 async def test_what_a_server_refuses_is_learnt_once_for_all_that_is_asked(alone: Alone) -> None:
     """Functions that a plan's form was refused with are not tried again by the steps, nor by the next task."""
-    refused = ("tools", "json_schema", "json_mode", "function_calling")
+    refused = ("tools", "json_schema", "json_mode")
     with ScriptedServer(in_plain_text(right), refuse=refused) as server:
         first = await alone.ask(server, "models.probe_judges=false")
         assert [seen.status for seen in server.requests].count(400) == 3

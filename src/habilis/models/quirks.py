@@ -34,7 +34,8 @@ _SHORT_IDS = re.compile(r"call.ids?\b.*length of 9", re.IGNORECASE)
 _TURNS = re.compile(r"roles? must alternate", re.IGNORECASE)
 FUNCTIONS = frozenset(("tools", "function_calling"))
 """Forms of requests that offer functions."""
-_FUNCTIONS = re.compile(r"tools?\b|function", re.IGNORECASE)
+_FUNCTIONS = re.compile(r"\b(?:tools?|functions?|function.?call(?:s|ing))\b(?<!function_calling)", re.IGNORECASE)
+"""Not the name of one of our modes: who refuses a call that must be made may take one that can be."""
 _CHOICE = re.compile(r"tool[ _]choice|schema", re.IGNORECASE)
 _ROLES = re.compile(r"(?:system|developer) messages?|\broles?\b", re.IGNORECASE)
 
