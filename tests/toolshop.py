@@ -129,6 +129,9 @@ class SaidModels:
     def name(self, role: str) -> str:
         return "said model"
 
+    def stands_apart(self, role: str) -> bool:
+        return False
+
     def token_limit(self, role: str) -> int | None:
         return self.limits.get(role)
 

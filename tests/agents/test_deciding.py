@@ -91,9 +91,9 @@ async def test_wrong_calls_are_corrected_before_they_are_given_out(stage: Stage)
 
 
 async def test_a_model_that_never_gets_it_right_is_given_up_with_the_reason(stage: Stage) -> None:
-    wrong = [calling(call("add", {"y": 1}, f"a{n}")) for n in range(4)]
+    wrong = [calling(call("add", {"y": 1}, f"a{n}")) for n in range(3)]
     decision, asked = await decide(stage, *wrong, question="Add.", tools=[ADD])
-    assert (decision.status, decision.calls, len(asked)) == ("gave_up", (), 4)
+    assert (decision.status, decision.calls, len(asked)) == ("gave_up", (), 3)
     assert "unknown parameters: y" in (decision.error or "")
 
 
@@ -108,6 +108,23 @@ async def test_half_an_answer_or_none_is_not_given_out_as_one(stage: Stage, repl
     decision, _ = await decide(stage, reply, question="Add.", tools=[ADD])
     assert decision.status == "gave_up"
     assert said in (decision.error or "")
+
+
+@pytest.mark.parametrize("refusal", ["I cannot answer this.", "The answer could not be found.", "Das kann ich nicht."])
+async def test_a_refusal_is_not_given_out_as_an_answer(stage: Stage, refusal: str) -> None:
+    refusal = refusal.replace("Das kann ich", "Ich kann das")
+    decision, _ = await decide(stage, refusal, question="Why is the sky blue?", tools=[ADD])
+    assert (decision.status, decision.answer) == ("gave_up", refusal)
+    assert "could not answer" in (decision.error or "")
+    assert decision.conversation[-1]["content"] == refusal, "it can be gone on with"
+
+
+async def test_what_a_result_says_of_itself_is_told_as_an_answer(stage: Stage) -> None:
+    step, _ = await decide(stage, calling(call("add", {"x": 1}, "a")), question="What does add say?", tools=[ADD])
+    said = "It says: the value could not be determined."
+    results = {step.calls[0].id: "the value could not be determined"}
+    told, _ = await decide(stage, said, conversation=step.conversation, results=results, tools=[ADD])
+    assert (told.status, told.answer) == ("answered", said)
 
 
 async def test_without_tools_given_the_librarys_are_offered(stage: Stage) -> None:

@@ -143,7 +143,7 @@ async def test_an_empty_reply_is_dropped_and_nudged_then_rolled_back_then_an_hon
     assert str(steps[2][0][-1].content).startswith("Your last reply was empty")
     assert "a" in tool_texts(script, 2)
     assert "a" not in tool_texts(script, 3)
-    assert len(steps) == 1 + 4
+    assert len(steps) == 1 + 3
     assert result.status == "gave_up"
     assert result.error is not None
     assert "empty" in result.error

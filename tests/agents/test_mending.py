@@ -75,6 +75,23 @@ async def test_mending_after_the_answer_asks_for_the_answer_again_and_the_tool_i
     assert result.status == "answered"
 
 
+async def test_what_was_asked_before_a_mend_is_not_asked_again_behind_it(stage: Stage) -> None:
+    """Without the failed call the history is the one before it: the same request, and the same reply paid twice."""
+    stage.add("parse", PICKY)
+    steps = [calling(call("parse", {"x": "1,000"}, "bad")), "The tool failed.", "1000."]
+    script = Script(steps, PLAN, codes=[code(BETTER)], fixed=FIXED)
+    result = await stage.play(script)
+    asked = [[(message.type, str(message.content)) for message in messages] for messages, _ in script.of("steps")]
+    assert all(asked.count(one) == 1 for one in asked)
+    assert len(asked) == 3
+    assert [(one.verdict, one.outcome.output) for one in result.invocations] == [
+        ("failure", None),
+        ("success", {"result": 1000, "error": None}),
+    ]
+    assert result.status == "answered"
+    assert len({one.call_id for one in result.invocations}) == 2
+
+
 async def test_a_tool_mended_in_the_last_step_is_not_cleaned_away(stage: Stage) -> None:
     stage.add("parse", PICKY)
     steps = [calling(call("parse", {"x": "1,000"}, "bad")), "The tool failed.", "Still no number."]

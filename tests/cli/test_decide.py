@@ -59,6 +59,33 @@ API = {
 MCP_SERVER = Path(__file__).parents[1] / "sources" / "mcp_server.py"
 
 
+@pytest.mark.parametrize("kind", ["number", "integer", "string"])
+def test_the_offline_model_fills_a_schema_of_one_field(
+    kind: str, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fields = {"result": {"type": kind}, "note": {"type": "string"}}
+    schema = {"type": "object", "properties": fields, "required": ["result"], "additionalProperties": False}
+    (home / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    code, answer, _ = run(capsys, "--schema", "schema.json", "What is 2+3*4?")
+    assert (code, answer) == (0, {"result": "14" if kind == "string" else 14})
+
+
+def test_the_offline_model_fills_no_field_that_it_knows_nothing_of(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}}
+    (home / "schema.json").write_text(json.dumps(schema), encoding="utf-8")
+    code, answer, err = run(capsys, "--schema", "schema.json", "What is 2+3*4?")
+    assert (code, answer) == (1, None)
+    assert "no answer fits the schema" in err
+
+
+def test_the_offline_model_that_cannot_answer_makes_no_decision(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, step, _ = run(capsys, "--decide", "--tools", "tools.json", "Why is the sky blue?")
+    assert (code, step["status"], step["calls"]) == (1, "gave_up", [])
+    assert "could not answer" in step["error"]
+
+
 def offering(home: Path) -> list[str]:
     """Settings with an API and an MCP server."""
     (home / "api.json").write_text(json.dumps(API), encoding="utf-8")
@@ -116,3 +143,13 @@ def test_an_answer_by_schema_is_printed_as_json(home: Path, capsys: pytest.Captu
     (home / "form.json").write_text('{"type": "integer"}', encoding="utf-8")
     code, result, _ = run(capsys, "--quiet", "--json", "--schema", "form.json", "What is 2+3*4?")
     assert (code, result["answer_data"], result["final_answer"]) == (0, 14, "14")
+
+
+def test_a_first_row_of_data_is_not_counted_as_names_without_a_word(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "ages.csv").write_text("Anna,12\nBen,15\nCid,9\n", encoding="utf-8")
+    assert main(["run", "How many rows are in ages.csv?", "--file", "ages.csv"]) == 0
+    out, err = capsys.readouterr()
+    assert out.strip() == "2 (the first row of ages.csv was taken for the names of its columns)"
+    assert "ages.csv seems to have no names of columns" in err

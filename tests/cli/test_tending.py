@@ -106,7 +106,9 @@ def test_a_search_says_why(run: Run) -> None:
     assert code == 0
     assert "count_words(text)" in out
     assert "in name, description" in out
-    assert run("search", "zzz")[0] == 1
+    code, out, _ = run("search", "zzz")
+    assert (code, out.strip()) == (0, "nothing fits: no tool of the library shares a word with that")
+    assert run("search", "zzz", "--json")[:2] == (0, "[]\n")
 
 
 def test_the_history_names_what_was_imported(desk: Desk, run: Run) -> None:

@@ -109,3 +109,22 @@ def test_a_pipe_is_not_waited_for_and_an_odd_folder_is_no_crash(home: Path) -> N
     files, _ = taskfiles.gather("Read pipe.csv and odd/", [], home)
     assert [file.named for file in files] == ["odd"]
     assert taskfiles.view(files)[0]["begins"] == "    two\\nlines.txt"
+
+
+@pytest.mark.parametrize(
+    ("text", "nameless"),
+    [
+        ("1,2\n3,4\n5,6\n", True),
+        ("Anna,12\nBen,15\n", True),
+        ("Anna;1,5\nBen;2,25\n", True),
+        ("name,age\nAnna,12\n", False),
+        ("city,2019,2020\nOslo,3,4\n", False),
+        ("Anna,Oslo\nBen,Bergen\n", False),
+        ("1,2\n", False),
+        ("", False),
+    ],
+)
+def test_a_table_whose_first_row_looks_like_data_is_shown_as_one(text: str, nameless: bool, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text, encoding="utf-8")
+    files, _ = taskfiles.gather("q", ["t.csv"], tmp_path)
+    assert bool(taskfiles.view(files)[0].get("nameless")) is nameless

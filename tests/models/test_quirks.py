@@ -199,7 +199,7 @@ async def test_a_server_that_passes_over_the_form_is_asked_in_another(bench: Ben
     assert (await review(bench)).status == "ok"
     assert (await review(bench)).status == "ok"
     assert bool(server.bodies[-1].get("tools"))
-    assert sum("response_format" in body for body in server.bodies) == 3, "a reply and two corrections, once"
+    assert sum("response_format" in body for body in server.bodies) == 1, "one reply shows it"
 
 
 async def test_a_model_without_a_template_for_tools_is_asked_in_plain_text(bench: Bench, serve: Serve) -> None:

@@ -117,11 +117,50 @@ async def test_what_does_not_fit_is_sent_back_with_the_reason(bench: Any) -> Non
     assert models.usage.model_calls == 3
 
 
-async def test_two_corrections_a_mode_then_the_next_then_an_honest_end(bench: Any) -> None:
+async def test_three_replies_of_no_use_end_the_question_the_last_asked_for_in_words(bench: Any) -> None:
     server = bench.serve(says("I would rather not."))
-    with pytest.raises(ModelReplyUnusable, match="no usable review in 12 replies"):
+    with pytest.raises(ModelReplyUnusable, match="no usable review in 3 replies"):
         await ask(bench.models())
-    assert [seen.mode or "text" for seen in server.requests] == [mode for mode in MODES for _ in range(3)]
+    assert [seen.mode or "text" for seen in server.requests] == ["json_schema", "function_calling", "text"]
+    assert "JSON schema" in server.requests[-1].prompt
+
+
+async def test_a_form_that_was_asked_for_in_vain_is_asked_for_once_until_it_comes(bench: Any) -> None:
+    server = bench.serve(says(*["no"] * 4, GOOD, "no", GOOD))
+    models = bench.models()
+    for replies in (3, 1):
+        with pytest.raises(ModelReplyUnusable, match=f"in {replies} replies"):
+            await ask(models)
+    assert (await ask(models)).status == "FINISH"
+    assert (await ask(models)).status == "FINISH"
+    assert len(server.requests) == 3 + 1 + 1 + 2
+
+
+@pytest.mark.parametrize("bad", ["no json", '{"status": "MAYBE"}', "", "{", "[]", "null"])
+async def test_two_replies_of_no_use_and_then_a_good_one_are_an_answer(bench: Any, bad: str) -> None:
+    bench.serve(says(bad, bad, GOOD))
+    assert (await ask(bench.models())).status == "FINISH"
+
+
+async def test_a_refused_mode_is_learnt_once_for_all_roles_and_tasks(bench: Any) -> None:
+    """Even where nothing that can be used came of it."""
+    server = bench.serve(says("no"), refuse=MODES[:3])
+    with pytest.raises(ModelReplyUnusable):
+        await ask(bench.models())
+    (bench.folder / "tape.jsonl").unlink()
+    server.answer = says(GOOD)
+    before = len(server.requests)
+    models = bench.models()
+    await models.structured("judge", ASK, Review, purpose="review")
+    await models.structured("builder", ASK, Review, purpose="plan")
+    assert [seen.mode for seen in server.requests[before:]] == ["", ""]
+
+
+async def test_what_a_server_says_of_one_schema_is_not_said_of_all(bench: Any) -> None:
+    wrong = Fault("bad_request", text="Invalid schema for function 'Review': 'format' is not supported in schema")
+    server = bench.serve(says(GOOD), refuse=["json_schema"], faults=[None, wrong])
+    await ask(bench.models())
+    assert "tools" not in bench.modes.quirks.of(server.base_url, "m").refused
 
 
 async def test_over_long_values_are_cut_and_not_refused(bench: Any) -> None:

@@ -12,9 +12,8 @@ from pydantic import BaseModel, Field
 from habilis.agents.grounding import Unfounded
 from habilis.agents.grounding.telling import MOST_TOLD, listed
 from habilis.context.task import TaskContext
-from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
-from habilis.judging import JudgeTrial, one_by_one, standing_of
+from habilis.judging import JudgeTrial, one_by_one, word_of
 from habilis.judging.planted_answers import DOUBTED
 from habilis.prompts import Rendered
 
@@ -75,8 +74,6 @@ async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, 
     of one that tells nothing."""
     if any(value.kind in BY_RULES_ALONE for value in doubts):
         return False
-    if not (await standing_of(GROUNDED, ctx.models, ctx.prompts)).tells:
-        return False
     prompt = ctx.prompts.render(
         "grounded",
         question=ctx.task.question,
@@ -84,12 +81,8 @@ async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, 
         answer=str(getattr(reply, "final_answer", "")),
         values=_shown(doubts),
     )
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-    try:
-        ruling = await ctx.models.structured(prompt.role, messages, GroundedReply, purpose="review", label=VALUES)
-    except ModelReplyUnusable:
-        return False
-    return ruling.word == "founded"
+    _, ruling = await word_of(GROUNDED, prompt, ctx.models, ctx.prompts, label=VALUES)
+    return ruling is not None and ruling.word == "founded"
 
 
 def _shown(values: Sequence[Unfounded]) -> list[dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -9,6 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from habilis.context.task import TaskContext
 from habilis.core.events import Notice
 from habilis.core.types import ToolSpec
+from habilis.models.bounds import USELESS
 from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
 
 
@@ -30,13 +32,16 @@ async def corrected_step(
     Corrections are a conversation of this step alone: what is wrong with all calls of a reply is said together, next
     to that reply. Ids of calls are `<prefix>_<n>` where the model gives none, or one of `taken`. `unshown` are tools
     that answer as well where they are called. Without any the reply is its text alone. `whole`: an answer that is cut
-    off is asked to go on.
+    off is asked to go on. The same reply for the third time is the last, whatever corrections are left.
     """
     parts = ctx.settings.limits.max_parts if whole else 1
     asked = list(messages)
     corrections = ctx.settings.limits.correction_retries
+    said: list[str] = []
     while True:
         step = await ctx.strategies.step(asked, specs, label=label, position=position, parts=parts)
+        said.append(_said(step.message))
+        corrections = 0 if said.count(said[-1]) >= USELESS else corrections
         if step.doubt and corrections:
             corrections -= 1
             asked += [step.message, HumanMessage(step.doubt)]
@@ -45,8 +50,8 @@ async def corrected_step(
         also = [spec for spec in unshown if spec.name in called]
         if not (specs or also):
             text = "" if step.acted else str(step.message.content)
-            said = AIMessage(text, response_metadata=step.message.response_metadata)
-            return CheckedCalls((), (), said), step.doubt
+            answer = AIMessage(text, response_metadata=step.message.response_metadata)
+            return CheckedCalls((), (), answer), step.doubt
         checked = check_calls(with_unique_ids(step.message, prefix, taken), [*specs, *also], only=only)
         for name in checked.taken_for:
             ctx.emit(Notice(level="warning", text=f"There is no tool {name!r}: the call was taken for {only}."))
@@ -54,6 +59,12 @@ async def corrected_step(
             return checked, step.doubt
         corrections -= 1
         asked += [checked.message, *_corrections(checked)]
+
+
+def _said(reply: AIMessage) -> str:
+    """What a reply says and calls, by which it is known again."""
+    calls = [[call["name"], call["args"]] for call in (*reply.tool_calls, *reply.invalid_tool_calls)]
+    return json.dumps([reply.content, calls], sort_keys=True, default=str)
 
 
 def _corrections(checked: CheckedCalls) -> list[ToolMessage]:

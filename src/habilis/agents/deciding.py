@@ -12,7 +12,10 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.agents.correcting import corrected_step
+from habilis.agents.evidence import plain
 from habilis.agents.outcome import status_of
+from habilis.agents.phrases import UNDONE
+from habilis.agents.rules import MAX_TEXT
 from habilis.agents.state import TaskState
 from habilis.context.task import TaskContext
 from habilis.core.errors import HabilisError, UserError
@@ -116,7 +119,17 @@ def _decided(messages: Sequence[BaseMessage], checked: CheckedCalls, doubt: str)
     said = _written([*messages, checked.message])
     if calls:
         return Decision(status="calls", calls=calls, conversation=said)
+    if undone := _undone(answer, messages):
+        error = f'the model says that it could not answer ("{undone}")'
+        return Decision(status="gave_up", answer=answer, error=error, conversation=said)
     return Decision(status="answered", answer=answer, conversation=said)
+
+
+def _undone(answer: str, messages: Sequence[BaseMessage]) -> str:
+    """The words by which `answer` says that nothing came of the question; what a result says is no word of its own."""
+    results = " ".join(str(message.content) for message in messages if isinstance(message, ToolMessage))
+    found = (" ".join(match[0].split()) for match in UNDONE.finditer(answer[:MAX_TEXT]))
+    return next((words for words in found if plain(words) not in plain(results)), "")
 
 
 def _written(messages: Sequence[BaseMessage]) -> tuple[dict[str, Any], ...]:

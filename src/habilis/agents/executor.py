@@ -27,7 +27,7 @@ from habilis.context.task import TaskContext
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
 from habilis.core.types import Usage
 from habilis.models.bounds import USELESS, cut_of
-from habilis.models.calls import check_calls
+from habilis.models.calls import check_calls, with_unique_ids
 from habilis.models.history import is_empty_reply, roll_back
 
 NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
@@ -170,6 +170,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
         for r in results
     ]
     failed = bool(results) and all(r.outcome.error for r in results)
+    unfit = failed and not checked.calls and limits.correction_retries + 1 >= USELESS
     update: ExecutorState = {
         "calls": rounds.logged(state, results),
         "rounds": state["rounds"] + 1,
@@ -177,7 +178,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
     }
     if rounds.repeated_too_often(results):
         update["ending"] = "repeating"
-    elif update["failed_run"] >= limits.max_failed_rounds:
+    elif unfit or update["failed_run"] >= limits.max_failed_rounds:  # corrected in vain: another round helps no more
         update["ending"] = "failing"
     finish = next((call for call in checked.calls if call.name == FINISH_TASK), None)
     if finish is not None:
@@ -223,13 +224,15 @@ def _answer_to(call: Mapping[str, Any], ctx: TaskContext) -> str:
 @step
 async def enhance(
     state: ExecutorState, runtime: Runtime[TaskContext]
-) -> Command[Literal["summarise", "act", "__end__"]]:
+) -> Command[Literal["call_tools", "summarise", "act", "__end__"]]:
     """Look at failing tools; when one was mended after the answer was given, the answer is asked for again.
 
     An answer that rests on a failed call is worth little once its tool works: the loop goes on with the new version,
-    within the same round budget, instead of handing it to a review that must refuse it.
+    within the same round budget, instead of handing it to a review that must refuse it. What the model would be asked
+    a second time, word for word, it is not asked: the calls of its first reply are made with the mended tool.
     """
     ctx = runtime.context
+    offered = ctx.specs(state["bound"])
     mended = await mending.mend(state, ctx)
     update: ExecutorState = {
         "calls": mended.calls,
@@ -242,7 +245,22 @@ async def enhance(
         if state.get("stop") == "answer" and rounds_left:
             update |= {"stop": "", "text": "", "messages": mended.messages[:-1]}
     update["too_long"] = summary.too_long(update["messages"], state["bound"], ctx)
-    return Command(update=update, goto=after_care({**state, **update}))
+    now: ExecutorState = {**state, **update}
+    goto = after_care(now)
+    if mended.tools and goto == "act" and not is_last_round(now, ctx.settings.limits):
+        known = mending.reply_known(state["messages"], now["messages"])
+        if known is not None and ctx.specs(state["bound"]) == offered:
+            return Command(update={**update, **_said_again(known, now, ctx)}, goto="call_tools")
+    return Command(update=update, goto=goto)
+
+
+def _said_again(reply: AIMessage, state: ExecutorState, ctx: TaskContext) -> ExecutorState:
+    """The state behind a reply that need not be paid for again; its calls get ids of their own."""
+    position = state["position"] + 1
+    taken = {raw["call_id"] for raw in state["calls"]}
+    again = with_unique_ids(reply, f"{_turn(ctx)}c{position}", taken)
+    ctx.emit(_thought(position, again, Usage(), Usage()))
+    return {"messages": [*state["messages"], again], "position": position, "empty_run": 0}
 
 
 @step
@@ -279,10 +297,8 @@ async def drop_empty(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
         "was_cut": was_cut,
         "cut_how": CUT_HOW.format(cut=cut) if cut is not None and cut.is_known else CUT,
     }
-    if was_cut and empty_run >= USELESS:
-        return Command(update={**update, "stop": "cut_replies"}, goto="__end__")
-    if empty_total > ctx.settings.limits.max_empty_replies:
-        return Command(update={**update, "stop": "empty_replies"}, goto="__end__")
+    if empty_run >= USELESS or empty_total > ctx.settings.limits.max_empty_replies:
+        return Command(update={**update, "stop": "cut_replies" if was_cut else "empty_replies"}, goto="__end__")
     return Command(update=update, goto="act")
 
 

@@ -27,8 +27,14 @@ Next = Literal["tool_developer", "executor", "integrator"]
 SHOWN_CALLS, SHOWN_CHARS = 30, 400
 USED_BEFORE = 5
 """Tools of earlier turns that a plan is shown in any case, the last used."""
+NO_ANSWER = "no answer"
+NAMELESS = "{} seems to have no names of columns: its first row looks like data, and may be taken for the names."
 STUCK = "the last attempt made no call and gave the answer that was refused before"
 UNVERIFIED_AGAIN = "a second answer could not be verified either"
+USELESS_AGAIN = "for the second time no call could run, and no answer came of it"
+GIVES_NOTHING = "{} gives nothing that can be used: no plan, no judgement, no call"
+NEVER_RAN = frozenset(("invalid_arguments", "unknown_tool"))
+"""Errors of calls that were no calls of a tool there is."""
 
 
 @step
@@ -39,6 +45,9 @@ async def manager(
     plan (again)."""
     ctx = runtime.context
     if state["attempt"] == 0:
+        for file in ctx.files_view:
+            if file.get("nameless"):
+                ctx.emit(Notice(level="warning", text=NAMELESS.format(file["named"])))
         return await _plan(state, ctx, None)
     review = await _review(state, ctx)
     ctx.emit(Reviewed(attempt=state["attempt"], review=review))
@@ -53,8 +62,7 @@ async def manager(
             return Command(
                 update={"accepted": True, "review": told[1].model_dump(), "pending": told[0]}, goto="integrator"
             )
-    stuck = STUCK if _stuck(state) else UNVERIFIED_AGAIN if _unverified_again(state, review) else ""
-    if stuck:
+    if stuck := _stuck(state, review, ctx):
         ctx.emit(Notice(level="warning", text=f"Giving up: {stuck}."))
     if stuck or last:
         return Command(update={**update, "report": review.reason}, goto="integrator")
@@ -85,7 +93,7 @@ async def _review(state: TaskState, ctx: TaskContext) -> Review:
             "empty_replies": "the model gave only empty replies",
             "cut_replies": "the model's replies ran on until they were cut off (limits.reply_tokens.step)",
         }.get(state.get("stop", ""), "no answer was given")
-        return Review(accepted=False, reason=reason, by="no answer")
+        return Review(accepted=False, reason=reason, by=NO_ANSWER)
     evidence = evidence_of(text, state, ctx)
     if refused := rules.refusal(evidence):
         return Review(accepted=False, reason=refused.reason, by=refused.rule)
@@ -118,15 +126,30 @@ def _used(calls: Sequence[dict[str, Any]], ctx: TaskContext) -> list[ToolSpec]:
     return [tool.spec for name in names if (tool := ctx.tool(name)) is not None]
 
 
-def _stuck(state: TaskState) -> bool:
+def _stuck(state: TaskState, review: Review, ctx: TaskContext) -> str:
+    """Why another attempt would end the same way, as far as can be told; else nothing."""
+    if _only_repeated(state):
+        return STUCK
+    by, before = review.by, (state.get("review") or {}).get("by")
+    if by == before == NOT_VERIFIED:
+        return UNVERIFIED_AGAIN
+    if {by, before} <= {NO_ANSWER, rules.NO_CALL} and not _ran(state, since=state["attempt"] - 1):
+        return USELESS_AGAIN
+    if ctx.models.patience.gives_nothing(ctx.models.name("basic")) and not _ran(state, since=state["attempt"]):
+        return GIVES_NOTHING.format(ctx.models.name("basic"))
+    return ""
+
+
+def _only_repeated(state: TaskState) -> bool:
     """Whether another attempt has nothing new to stand on: same answer as before, no tool called in between."""
     called = any(raw["attempt"] == state["attempt"] for raw in state.get("calls", []))
     return not called and state.get("pending", "").strip() in [text.strip() for text in state.get("earlier", [])]
 
 
-def _unverified_again(state: TaskState, review: Review) -> bool:
-    """Whether rules could not settle this answer nor the one before: a third would end the same way."""
-    return review.by == NOT_VERIFIED and (state.get("review") or {}).get("by") == NOT_VERIFIED
+def _ran(state: TaskState, *, since: int) -> bool:
+    """Whether a call of a tool that is there, with arguments that fit it, was made in the attempts `since` that one."""
+    errors = [raw["outcome"]["error"] for raw in state.get("calls", []) if raw["attempt"] >= since]
+    return any(error is None or error["kind"] not in NEVER_RAN for error in errors)
 
 
 async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Command[Next]:

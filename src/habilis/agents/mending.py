@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage
 
 from habilis.agents import verdicts
 from habilis.agents.state import ExecutorState, packed, unpacked
@@ -67,6 +67,13 @@ async def mend(state: ExecutorState, ctx: TaskContext) -> Mended:
             failed = [c for c in current if c.tool == name and c.verdict == "failure"]
             messages = drop_calls(messages, {call.call_id for call in failed})
     return Mended(tuple(n for n, ok in outcomes.items() if ok), [packed(call) for call in log], messages, tried)
+
+
+def reply_known(before: Sequence[BaseMessage], after: Sequence[BaseMessage]) -> AIMessage | None:
+    """The calls with which the model once replied to `after`, where the history `before` went on from there."""
+    reply = before[len(after)] if len(after) < len(before) else None
+    went_on = isinstance(reply, AIMessage) and bool(reply.tool_calls) and list(before[: len(after)]) == list(after)
+    return reply if went_on and isinstance(reply, AIMessage) else None
 
 
 async def _enhance_all(failing: Mapping[str, Sequence[Invocation]], ctx: TaskContext) -> dict[str, bool]:

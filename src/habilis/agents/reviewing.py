@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from habilis.agents import rules
 from habilis.agents.settling import plain_telling, settled
 from habilis.context.task import TaskContext
-from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Review, Standing, ToolCard
-from habilis.judging import Case, JudgeTrial, one_by_one, standing_of
+from habilis.judging import Case, JudgeTrial, one_by_one, word_of
 from habilis.judging.planted_answers import ANSWERS
 from habilis.prompts import Rendered
 
@@ -37,15 +35,10 @@ REVIEW = JudgeTrial("review", ReviewReply, one_by_one(ANSWERS), accepts)
 
 
 async def reviewed(prompt: Rendered, evidence: rules.Evidence, ctx: TaskContext) -> Review:
-    """The review of an answer that no rule refuses. A judge whose word tells nothing is not asked."""
-    standing = await standing_of(REVIEW, ctx.models, ctx.prompts)
-    if not standing.tells:
+    """The review of an answer that no rule refuses: by the judge, or by rules where its word tells nothing."""
+    standing, reply = await word_of(REVIEW, prompt, ctx.models, ctx.prompts)
+    if reply is None:
         return by_rules(evidence, standing, ctx)
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-    try:
-        reply = await ctx.models.structured(prompt.role, messages, ReviewReply, purpose="review")
-    except ModelReplyUnusable as error:
-        return Review(accepted=False, reason=f"the review gave no usable verdict ({error})", judge=standing)
     accepted = accepts(reply)
     by = "judge" if accepted or reply.status == "RETRY" else "the judge's own reason"
     return Review(accepted=accepted, reason=reply.reason, by=by, judge=standing)
@@ -55,8 +48,11 @@ def by_rules(evidence: rules.Evidence, standing: Standing, ctx: TaskContext) -> 
     """What rules alone can say: accepted where they settle it, else not verified."""
     if why := settled(evidence, lambda name: _written_here(name, ctx)):
         return Review(accepted=True, reason=why, by=BY_RULES, judge=standing)
+    judge = (
+        f"the judge, {standing.model}, {standing.said}" if not standing.tells else "the review gave no usable verdict"
+    )
     reason = (
-        f"{NOT_VERIFIED}: no rule settles this answer, and the judge, {standing.model}, {standing.said}. "
+        f"{NOT_VERIFIED}: no rule settles this answer, and {judge}. "
         "What would settle it: one call of a tool that is built for this question and takes all that it gives"
     )
     return Review(accepted=False, reason=reason, by=NOT_VERIFIED, judge=standing)

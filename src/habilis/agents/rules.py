@@ -20,6 +20,7 @@ from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
 from habilis.agents.units import unit_from_nowhere
 from habilis.core.types import Invocation, TaskFile
 
+NO_CALL = "no call succeeded"
 MAX_TEXT = 20_000
 """Characters of an answer that are looked through."""
 COMPUTED = frozenset(("number", "date"))
@@ -135,7 +136,7 @@ def mistelling(evidence: Evidence) -> Refusal | None:
 
 Rule = Callable[[Evidence], str | None]
 RULES: dict[str, Rule] = {
-    "no call succeeded": _no_call_succeeded,
+    NO_CALL: _no_call_succeeded,
     "an error's text": _states_an_error,
     "something missing": _says_undone,
     "no file opened": _opened_no_file,

@@ -6,14 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from habilis.context.task import TaskContext
-from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Judged
 from habilis.core.types import Invocation, Verdict
-from habilis.judging import Case, JudgeTrial, at_once, standing_of
+from habilis.judging import Case, JudgeTrial, at_once, word_of
 from habilis.judging.planted_calls import FAILED_CALLS
 
 LEFT_OPEN = {"KeyError", "IndexError", "LookupError", "StopIteration"}
@@ -103,8 +101,6 @@ async def judge(calls: Sequence[Invocation], ctx: TaskContext) -> list[Invocatio
 
 
 async def _ask(calls: Sequence[Invocation], ctx: TaskContext) -> dict[str, VerdictReply]:
-    if not (await standing_of(VERDICT, ctx.models, ctx.prompts)).tells:
-        return {}
     begins = "\n".join(f"  {file['named']}:\n{file['begins']}" for file in ctx.files_view if file["begins"])
     prompt = ctx.prompts.render(
         "verdict",
@@ -119,14 +115,5 @@ async def _ask(calls: Sequence[Invocation], ctx: TaskContext) -> dict[str, Verdi
             for call in calls
         ],
     )
-    try:
-        reply = await ctx.models.structured(
-            prompt.role,
-            [SystemMessage(prompt.system), HumanMessage(prompt.user)],
-            VerdictsReply,
-            purpose="review",
-            label="verdict",
-        )
-    except ModelReplyUnusable:
-        return {}
-    return {one.call_id: one for one in reply.verdicts}
+    _, reply = await word_of(VERDICT, prompt, ctx.models, ctx.prompts, label="verdict")
+    return {one.call_id: one for one in reply.verdicts} if reply else {}

@@ -80,7 +80,7 @@ def build_context(
         limits=settings.limits,
         tape=Tape(voice, replay_only=True) if voice else tape,
         emit=emit,
-        budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s),
+        budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s, max_calls=settings.limits.max_calls),
         clients=clients,
         folder=folder.run.path,
     )

@@ -57,6 +57,7 @@ class LimitsSettings(Frozen):
     max_parts: int = Field(
         3, ge=1, le=50, description="parts of a long answer: where one is cut off at its bound, the model goes on"
     )
+    max_calls: int | None = Field(60, ge=1, description="requests that a task may make to its models, retries included")
     max_tokens: int | None = Field(None, ge=1, description="tokens that a task may cost, prompt and completion")
     max_time_s: float | None = Field(None, gt=0, description="seconds that a task may take")
 

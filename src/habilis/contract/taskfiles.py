@@ -17,6 +17,9 @@ _DATA_ENDING = re.compile(
     r"\.(csv|tsv|json|jsonl|ndjson|txt|md|log|xml|html?|ya?ml|toml|ini|xlsx?|parquet|pdf|png|jpe?g|gif|webp|zip|gz|sqlite|db|py|sql)$",
     re.IGNORECASE,
 )
+_NAMELESS = re.compile(r"\.(?:csv|tsv)$", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*")
+_YEAR = re.compile(r"(?:1[89]|20)[0-9]{2}")
 BEGINS_LINES, BEGINS_WIDTH = 3, 120
 
 
@@ -70,15 +73,27 @@ def link_into(workspace: Path, files: Iterable[TaskFile]) -> None:
 
 def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
     """What prompts show of each file: name, absolute path, first lines of a text or first names of a folder."""
-    return [
-        {
-            "named": plain(file.named),
-            "path": plain(file.path),
-            "is_dir": file.is_dir,
-            "begins": _begins(Path(file.path)),
-        }
-        for file in files
-    ]
+    shown = []
+    for file in files:
+        begins = _begins(Path(file.path))
+        shown.append({"named": plain(file.named), "path": plain(file.path), "is_dir": file.is_dir, "begins": begins})
+        if _NAMELESS.search(file.path) and not file.is_dir and is_nameless(begins):
+            shown[-1]["nameless"] = True
+    return shown
+
+
+def is_nameless(begins: str) -> bool:
+    """Whether the first row of a table looks like those below it, so that it holds data where names would stand.
+
+    A year over numbers may be a name.
+    """
+    divider = max(",;\t|", key=begins.count)
+    rows = [[cell.strip() for cell in line.split(divider)] for line in begins.splitlines() if line.strip()]
+    if len(rows) < 2 or len({len(row) for row in rows}) > 1:
+        return False
+    columns = [[bool(_NUMBER.fullmatch(cell)) for cell in column] for column in zip(*rows, strict=True)]
+    alike = all(len(set(column)) == 1 for column in columns)
+    return alike and any(column[0] and not _YEAR.fullmatch(cell) for column, cell in zip(columns, rows[0], strict=True))
 
 
 def _begins(path: Path) -> str:

@@ -248,18 +248,23 @@ class Invocation(Frozen):
     ordinal: int = 0
 
 
+SILENT = {"unreachable": "cannot be reached", "useless": "gives no reply that can be used"}
+"""Why a judge says nothing, by how it stands."""
+
+
 class Standing(Frozen):
     """Whether the word of `model` tells right from wrong where it plays the judge in the prompt `role`.
 
     `by` says from where that is known. `probe`: planted cases were asked (`judging/`); `accepted` of the right
     ones, `refused` of the wrong ones, each of so many asked. Else nothing was asked, and the word counts: the offline
     demonstration model judges by `own rules`, a chat model may have it `declared` of itself, the `settings` may say so,
-    and the `record` of a task may come from a time when nobody asked.
+    and the `record` of a task may come from a time when nobody asked. An `unreachable` judge, and one that the task
+    knows for `useless` replies, were not asked either, and tell nothing.
     """
 
     role: str
     model: str
-    by: Literal["probe", "own rules", "declared", "settings", "record"]
+    by: Literal["probe", "own rules", "declared", "settings", "record", "unreachable", "useless"]
     tells: bool = True
     accepted: tuple[int, int] = (0, 0)
     refused: tuple[int, int] = (0, 0)
@@ -267,6 +272,8 @@ class Standing(Frozen):
     @property
     def said(self) -> str:
         """In a few words, to go on from "the judge"."""
+        if self.by in SILENT:
+            return SILENT[self.by]
         if self.by != "probe":
             return f"was not tried ({self.by})"
         word = "tells right from wrong" if self.tells else "tells nothing"
@@ -289,6 +296,8 @@ class Review(Frozen):
     @property
     def whose(self) -> str:
         """Whose word it was, and what that is worth, for people."""
+        if self.judge is not None and self.judge.by in SILENT:
+            return f"{self.by} (the judge {SILENT[self.judge.by]})"
         if self.judge is None or self.judge.by != "probe":
             return self.by if self.by in ("judge", "rules", "the judge's own reason") else f'the rule "{self.by}"'
         return f"{self.by} ({'tried on planted cases' if self.judge.tells else 'the judge tells nothing'})"

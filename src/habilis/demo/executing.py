@@ -101,7 +101,7 @@ def next_step(seen: Seen, messages: Sequence[BaseMessage], tools: Sequence[Mappi
         return AIMessage("", tool_calls=calls)
     if state.failures:
         return AIMessage(_report(understood, state))
-    return AIMessage(_answer(understood, state))
+    return AIMessage(_answer(understood, state, [file.named for file in seen.files if file.nameless]))
 
 
 def _looked_up(question: str, tool: str, arguments: dict[str, Any], made: Sequence[_Made]) -> AIMessage:
@@ -258,8 +258,9 @@ def _call(name: str, arguments: dict[str, Any], turn: int) -> Any:
     return tool_call(name=name, args=arguments, id=f"call_{hashlib.sha256(seed.encode()).hexdigest()[:16]}")
 
 
-def _answer(understood: Understood, state: _State) -> str:
-    """Findings with where they come from, and a conclusion that holds only the value."""
+def _answer(understood: Understood, state: _State, nameless: Sequence[str] = ()) -> str:
+    """Findings with where they come from, and a conclusion that holds only the value, and what it takes for granted:
+    that the first row of a table holds names, though it looks like data."""
     sentences = []
     for index, step in enumerate(understood.steps):
         values = _filled(step, state) or {}
@@ -271,6 +272,8 @@ def _answer(understood: Understood, state: _State) -> str:
     shown = [state.results[i] for i in understood.asked]
     rest = next((made.shortened for made in state.used.values() if made.shortened), "")
     conclusion = _together(shown, understood.form) + (f" … (shortened; {rest})" if rest else "")
+    taken = [name for name in nameless if any(name in made.arguments.values() for made in state.used.values())]
+    conclusion += f" (the first row of {', '.join(taken)} was taken for the names of its columns)" if taken else ""
     return "\n".join([*sentences, f"{CONCLUSION} {conclusion}"])
 
 

@@ -13,6 +13,7 @@ from langchain_core.messages.tool import tool_call
 from habilis.demo import MODEL_NAME, citing, executing, following, judging, writing
 from habilis.demo.clustering import cluster
 from habilis.demo.faults import RUBBISH, Faults
+from habilis.demo.filling import asked_schema, filled
 from habilis.demo.questions.operations import recognise, request_for
 from habilis.demo.questions.prompts import Seen, read_prompt
 from habilis.demo.understanding import Unclear, all_operations
@@ -39,6 +40,8 @@ def reply(
         return AIMessage(RUBBISH)
     if seen.kind in _DATA:
         data = _DATA[seen.kind](seen)
+        if seen.kind == "answer" and (schema := asked_schema(messages)) is not None:
+            data = {**data, "final_answer": filled(schema, data["final_answer"])}
         spoilt = faults.cluster(seen, data) if faults and seen.kind == "cluster" else data
         return _structured(spoilt, tools, response_format)
     text = _TEXTS[seen.kind](seen)

@@ -5,7 +5,7 @@ What came of it is a `Standing`: on the tape for this task, on disk for all othe
 decides nothing; what happens in place of its word is said where it is asked.
 """
 
-from habilis.judging.standing import remembered, standing_of, standings_on
+from habilis.judging.standing import remembered, standing_of, standings_on, word_of
 from habilis.judging.trials import Case, JudgeTrial, Question, at_once, one_by_one
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "remembered",
     "standing_of",
     "standings_on",
+    "word_of",
 ]

@@ -10,11 +10,13 @@ import os
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import BaseModel
 
 from habilis.config import cache_dir
 from habilis.core.digests import digest
-from habilis.core.errors import ModelReplyUnusable
+from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import Standing
 from habilis.judging.trials import JudgeTrial, Question, Tally, tally_of
 from habilis.rundir import atomic_write
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from habilis.models.chat import Models
     from habilis.models.client import Client
     from habilis.models.tape import Tape
-    from habilis.prompts import Prompts
+    from habilis.prompts import Prompts, Rendered
 
+T = TypeVar("T", bound=BaseModel)
 FOLDER = "judges"
 VALID_S = 90 * 86_400.0
 """Seconds for which a standing is remembered: behind one name another model may stand some day."""
@@ -55,6 +58,32 @@ async def standing_of(
     if not found.tells:
         models.tell(f"{found.model} is no judge ({trial.prompt}): it {found.said}. Its word decides nothing.")
     return found
+
+
+async def word_of(
+    trial: JudgeTrial[T], prompt: Rendered, models: Models, prompts: Prompts, *, label: str = ""
+) -> tuple[Standing, T | None]:
+    """How the judge of `trial` stands, and its reply to `prompt`: None where its word tells nothing, its replies cannot
+    be used, or it is a model of its own that cannot be reached. Raises as asking does, but for these."""
+    from langchain_core.messages import HumanMessage, SystemMessage
+
+    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    try:
+        standing = await standing_of(trial, models, prompts)
+        if not standing.tells:
+            return standing, None
+        with contextlib.suppress(ModelReplyUnusable):
+            said = await models.structured(prompt.role, messages, trial.form, purpose="review", label=label)
+            return standing, said
+        return standing, None
+    except ModelUnreachable as error:
+        if not models.stands_apart(prompt.role):
+            raise  # the work itself cannot go on
+        models.tell(f"The judge ({trial.prompt}) cannot be reached, and rules decide: {error}")
+        standing = Standing(role=trial.prompt, model=models.name(prompt.role), by="unreachable", tells=False)
+        if models.tape.noted(_NOTE + trial.prompt) is None:
+            models.tape.note(_NOTE + trial.prompt, standing.model_dump_json())
+        return standing, None
 
 
 def standings_on(tape: Tape) -> dict[str, Standing]:
@@ -89,6 +118,8 @@ async def _found(trial: JudgeTrial[Any], models: Models, prompts: Prompts, memor
         return Standing(role=trial.prompt, model=client.name, by="own rules")
     if getattr(client.model, "trusted_judge", False):
         return Standing(role=trial.prompt, model=client.name, by="declared")
+    if models.patience.gives_nothing(client.name):
+        return Standing(role=trial.prompt, model=client.name, by="useless", tells=False)
     path = _path(trial, prompts, client, memory)
     if path is None:
         return await _probed(trial, models, prompts, client)

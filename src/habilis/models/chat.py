@@ -23,8 +23,9 @@ from habilis.demo import MODEL_NAME
 from habilis.models.attempts import Attempts
 from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
+from habilis.models.patience import Patience
 from habilis.models.providers import address
-from habilis.models.quirks import PROCESS_QUIRKS
+from habilis.models.quirks import PROCESS_QUIRKS, Quirks
 from habilis.models.request import Exchange, Listener, RequestRefused, Wire
 from habilis.models.tape import AGENTS, Entry, ModelRequest, Slot, Tape
 from habilis.models.tokens import TokenCount, TokenCounter
@@ -72,13 +73,14 @@ class Models:
         self._limits = limits or LimitsSettings()
         self._clock = clock
         self._modes = modes
-        quirks = modes.quirks if modes else PROCESS_QUIRKS
+        quirks = self._quirks = modes.quirks if modes else PROCESS_QUIRKS
         self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder, quirks=quirks)
         self._attempts = Attempts(budget, emit, sleep, quirks, usage=lambda: self.usage, count=self.count)
         self._ledger = Ledger()
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
         """The form in which a role last gave a structured answer, live or replayed."""
+        self.patience = Patience()
         self._counters: dict[str, TokenCounter] = {}
         if not tape.replay_only:
             self._clients.check("basic")
@@ -181,9 +183,22 @@ class Models:
         """The client of `role`, made if need be. Raises `UserError` or `ModelUnreachable`."""
         return await self._clients.get(role)
 
+    async def quirks(self, role: Role) -> Quirks:
+        """What the server of `role` takes otherwise than others. Raises as `client` does."""
+        client = await self.client(role)
+        return self._quirks.of(client.where, client.name)
+
     def mode_setting(self, role: Role) -> str:
         """The mode for structured answers that is set for `role`."""
         return self._clients.settings(role).structured_mode or "auto"
+
+    def stands_apart(self, role: Role) -> bool:
+        """Whether `role` is played by another model, or on another server, than the basic one."""
+        settings = [self._clients.settings(one) for one in (role, "basic")]
+        clients = [self._clients.known(one) for one in (role, "basic")]
+        named = [(one.provider, one.base_url, one.model) for one in settings]
+        found = [(client.where, client.name) for client in clients if client is not None]
+        return len(set(named)) > 1 or len(set(found)) > 1
 
     def settings(self, role: Role) -> RoleSettings:
         """The settings of `role`."""
@@ -205,7 +220,7 @@ class Models:
 
         Raises `RequestRefused` (its second argument is the mode) when the exchange is refusable and was refused.
         """
-        self.budget.check(self.usage)
+        self._check_budgets()
         slot = self.tape.slot(request)
         if slot.entry is not None:
             return self._replay(slot.entry, request)
@@ -215,6 +230,12 @@ class Models:
         except BaseException:
             self.tape.release(slot)
             raise
+
+    def _check_budgets(self) -> None:
+        """Raises `BudgetReached`. Calls that an agent among the tools made are bounded where they are made."""
+        used = self.usage_by_role
+        self.budget.check(sum(used.values(), Usage()))
+        self.budget.check_calls(sum(usage.model_calls for role, usage in used.items() if role != AGENTS))
 
     def bound(self, request: ModelRequest) -> Bound:
         """What bounds the reply to `request`."""

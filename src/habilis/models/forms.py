@@ -56,6 +56,10 @@ class FormProblem(ValueError):
     """A reply that does not fit. Its text tells the model what to correct."""
 
 
+class NoObject(FormProblem):
+    """The reply holds no object that could be read."""
+
+
 @lru_cache(maxsize=64)
 def schema_of(output: type[BaseModel]) -> Schema:
     """The JSON schema of `output`, self-contained, with every string and list bounded. Not to be changed in place."""
@@ -177,7 +181,7 @@ def read_form(output: type[T], reply: Any) -> T:
     """The answer in `reply`, a JSON value or a text that holds one. Raises `FormProblem` for the model to read."""
     candidates = [reply] if isinstance(reply, dict) else list(json_in(reply))
     if not candidates:
-        raise FormProblem("the reply holds no JSON object" if str(reply).strip() else "the reply is empty")
+        raise NoObject("the reply holds no JSON object" if str(reply).strip() else "the reply is empty")
     first: ValidationError | None = None
     for candidate in candidates:
         for data in _unwrapped(output, candidate):

@@ -32,6 +32,11 @@ _THOUGHTS = re.compile(
 )
 _SHORT_IDS = re.compile(r"call.ids?\b.*length of 9", re.IGNORECASE)
 _TURNS = re.compile(r"roles? must alternate", re.IGNORECASE)
+FUNCTIONS = frozenset(("tools", "function_calling"))
+"""Forms of requests that offer functions."""
+_FUNCTIONS = re.compile(r"\b(?:tools?|functions?|function.?call(?:s|ing))\b(?<!function_calling)", re.IGNORECASE)
+"""Not the name of one of our modes: who refuses a call that must be made may take one that can be."""
+_CHOICE = re.compile(r"tool[ _]choice|schema", re.IGNORECASE)
 _ROLES = re.compile(r"(?:system|developer) messages?|\broles?\b", re.IGNORECASE)
 
 
@@ -44,6 +49,8 @@ class Quirks:
         self._no_system = False
         self._thoughts = False
         self._short_ids = False
+        self.refused: set[str] = set()
+        """Forms of requests that are not taken: modes of structured answers, and `tools`."""
         self.thinks: bool | None = None
         """Whether the model needs room for its thoughts beside a reply; None until one was cut within them."""
 
@@ -89,6 +96,17 @@ class Quirks:
             self._no_system = True
             return "a system prompt"
         return ""
+
+    def refuse(self, form: str, said: str) -> None:
+        """Remember that requests of this form are not taken, where that is what a refusal says.
+
+        A server without functions has none for steps nor for structured answers; one that refuses a choice among them,
+        or one schema, says something else.
+        """
+        if form == "text" or not _NOT_TAKEN.search(said):
+            return
+        no_functions = form in FUNCTIONS and _FUNCTIONS.search(said) and not _CHOICE.search(said)
+        self.refused |= FUNCTIONS if no_functions else {form}
 
 
 class KnownQuirks:

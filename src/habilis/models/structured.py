@@ -1,15 +1,17 @@
 """Answers in a fixed form from any server: by JSON schema, by a function call, in JSON mode, at last as plain text.
 
-A mode that a server refuses (400, 422) is left for the next; what worked is remembered per server and model. A reply
-that does not fit is sent back with what is wrong, twice per mode. The tape's key leaves the mode out, so that a resumed
-process, which may start in another mode, finds the very replies that were paid for.
+A mode that a server refuses (400, 422) is left for the next; what worked, and what was refused, is remembered per
+server and model, for all roles and purposes. A reply that does not fit is sent back with what is wrong; one without any
+object shows that the server passes over the mode, and it is left too. Three replies of no use end the question, and a
+model that gave a form in none is asked for it once from then on, until it does. The tape's key leaves the mode out, so
+that a resumed process, which may start in another mode, finds the very replies that were paid for.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, get_args
 
 from pydantic import BaseModel
@@ -19,8 +21,18 @@ from habilis.core.types import Purpose, Role
 from habilis.models.bounds import USELESS, Cut, cut_of
 from habilis.models.client import Client
 from habilis.models.continuing import GO_ON_JSON, can_go_on, joined
-from habilis.models.forms import FormProblem, begins_whole, read_form, schema_of, strict_schema, tightened, unfenced
+from habilis.models.forms import (
+    FormProblem,
+    NoObject,
+    begins_whole,
+    read_form,
+    schema_of,
+    strict_schema,
+    tightened,
+    unfenced,
+)
 from habilis.models.history import repair_history
+from habilis.models.patience import Patience
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
 from habilis.models.request import Exchange, RequestRefused, Wire, as_it_is
 from habilis.models.tape import ModelRequest
@@ -34,8 +46,6 @@ Mode = Literal["json_schema", "json_schema_tight", "function_calling", "json_mod
 """`json_schema_tight` keeps every bound small; it is tried only where a server could make no grammar of the schema."""
 MODES: tuple[Mode, ...] = get_args(Mode)
 _NO_GRAMMAR = re.compile(r"grammar|repetition|sampler", re.IGNORECASE)
-CORRECTIONS = 2
-"""Times that a reply is sent back in one mode."""
 SHOWN_OF_CUT = 400
 """Letters that a model is shown again of a reply that was cut off."""
 
@@ -49,7 +59,15 @@ class Modes:
 
     def first(self, client: Client) -> Mode:
         """The mode to begin with."""
-        return self._worked.get((client.where, client.name), "json_schema" if client.native else "function_calling")
+        if worked := self._worked.get((client.where, client.name)):
+            return worked
+        usual = MODES if client.native else MODES[MODES.index("function_calling") :]
+        known = {*self.refused(client), "json_schema_tight"}
+        return next(mode for mode in usual if mode not in known)
+
+    def refused(self, client: Client | None) -> Collection[str]:
+        """The modes that the server is known to refuse; plain text never is."""
+        return self.quirks.of(client.where, client.name).refused if client is not None else ()
 
     def learn(self, client: Client, mode: Mode) -> None:
         self._worked[(client.where, client.name)] = mode
@@ -70,6 +88,8 @@ class Exchanger(Protocol):
     def mode_setting(self, role: Role) -> str: ...
     def known_client(self, role: Role) -> Client | None: ...
     def name(self, role: Role) -> str: ...
+    @property
+    def patience(self) -> Patience: ...
 
 
 class StructuredAsker:
@@ -86,47 +106,64 @@ class StructuredAsker:
 
         Raises `ModelReplyUnusable` after every mode and correction, `ModelUnreachable` if no mode got any reply.
         """
-        tried: list[str] = []
+        conversation = Conversation(role, repair_history(messages), output, purpose, label)
+        most = self._models.patience.replies(self._models.name(role), output.__name__)
         mode: Mode | None = None
-        problem = ""
-        replies = useless = 0
-        while mode is None or mode not in tried:
-            conversation = Conversation(role, repair_history(messages), output, purpose, label)
-            tight = False
-            for _ in range(CORRECTIONS + 1):
-                try:
-                    reply, mode = await self._once(conversation, mode, tried if not replies else None)
-                except RequestRefused as refused:
-                    problem, mode = refused.args
-                    tight = bool(_NO_GRAMMAR.search(problem)) and conversation.can_be_tightened()
+        refused: list[str] = []
+        problem, replies = "", 0
+        while replies < most:
+            try:
+                reply, mode = await self._once(conversation, mode, refused if not replies else None)
+            except RequestRefused as refusal:
+                problem, mode = refusal.args
+                assert mode is not None
+                refused += self._refused(conversation, mode, problem)
+                mode = self._next(role, mode, refused)
+                if mode is None:
                     break
-                replies += 1
-                try:
-                    reply = await self._whole(conversation, reply) if purpose == "answer" else reply
-                    answer = conversation.read(reply, output)
-                except CutShort as short:
-                    useless, problem = useless + 1, f"the reply {short.cut.in_full}"
-                    if short.cut.why == "repetition" or useless >= USELESS:
-                        break  # what repeats itself would be taken for an example
-                    conversation.correct(reply, str(short))
-                    continue
-                except FormProblem as unfit:
-                    problem = str(unfit)
-                    conversation.correct(reply, problem)
-                    continue
-                self._learn(role, mode)
-                return answer
-            assert mode is not None
-            if useless >= USELESS:
-                break
-            tried += [mode] if mode == "json_schema" and tight else [mode, "json_schema_tight"]
-            mode = self._next(role, mode, tried)
-            if mode is None:
-                break
+                continue
+            replies += 1
+            try:
+                reply = await self._whole(conversation, reply) if purpose == "answer" else reply
+                answer = conversation.read(reply, output)
+            except FormProblem as unfit:
+                problem = f"the reply {unfit.cut.in_full}" if isinstance(unfit, CutShort) else str(unfit)
+                mode = self._mode_after(conversation, mode, reply, unfit, replies)
+                continue
+            self._learn(role, mode, output)
+            return answer
         name = self._models.name(role)
         if not replies:
             raise ModelUnreachable(f"model {name}: {problem}; set models.{role}.structured_mode to auto")
+        self._models.patience.ended(name, output.__name__)
         raise ModelReplyUnusable(f"{name} gave no usable {label or purpose} in {replies} replies; the last: {problem}")
+
+    def _mode_after(
+        self, conversation: Conversation, mode: Mode, reply: AIMessage, unfit: FormProblem, replies: int
+    ) -> Mode:
+        """Send `reply` back with what is wrong, and say in which mode.
+
+        One that a server passes over, or loops in, is left for the next; the last reply is asked for in words.
+        """
+        looped = isinstance(unfit, CutShort) and unfit.cut.why == "repetition"
+        if not looped:  # what repeats itself would be taken for an example
+            conversation.correct(reply, str(unfit))
+        if not looped and not isinstance(unfit, NoObject):
+            return mode
+        if self._models.mode_setting(conversation.role) != "auto":
+            return mode
+        if replies == USELESS - 1:
+            return "text"
+        passed_over = looped or (mode == "json_schema" and bool(_said(reply)))
+        return (passed_over and self._next(conversation.role, mode, [mode, "json_schema_tight"])) or mode
+
+    def _refused(self, conversation: Conversation, mode: Mode, said: str) -> list[str]:
+        """What need not be tried after a refusal. It is remembered where the server says that it never takes that."""
+        tight = mode == "json_schema" and bool(_NO_GRAMMAR.search(said)) and conversation.can_be_tightened()
+        client = self._models.known_client(conversation.role)
+        if client is not None and not tight:
+            self._modes.quirks.of(client.where, client.name).refuse(mode, said)
+        return [mode] if tight else [mode, "json_schema_tight"]
 
     async def _whole(self, conversation: Conversation, reply: AIMessage) -> AIMessage:
         """`reply`, with the parts behind it that a cut one is asked for, in plain text as no form fits half of it."""
@@ -164,20 +201,24 @@ class StructuredAsker:
         setting: Any = self._models.mode_setting(role)
         if setting != "auto":
             return setting  # type: ignore[no-any-return]
+        if self._models.patience.gives_nothing(client.name):
+            return "text"  # no form was kept to: this one is said in words
         last: Any = self._models.last_modes.get(role)
         return last or self._modes.first(client)
 
     def _next(self, role: Role, mode: Mode, tried: Sequence[str]) -> Mode | None:
-        """The mode after `mode` that was not tried; those before it come last of all. None when all were."""
+        """The mode after `mode` that was not refused; those before it come last of all. None when all were."""
         setting = self._models.mode_setting(role)
         if setting == "json_schema":
             return "json_schema_tight" if mode == setting and "json_schema_tight" not in tried else None
         if setting != "auto":
             return None
+        known = self._modes.refused(self._models.known_client(role))
         place = MODES.index(mode)
-        return next((m for m in (*MODES[place + 1 :], *MODES[:place]) if m not in tried), None)
+        return next((m for m in (*MODES[place + 1 :], *MODES[:place]) if m not in (*tried, *known)), None)
 
-    def _learn(self, role: Role, mode: Mode) -> None:
+    def _learn(self, role: Role, mode: Mode, output: type[BaseModel]) -> None:
+        self._models.patience.gave(self._models.name(role), output.__name__)
         self._models.last_modes[role] = mode
         client = self._models.known_client(role)
         if client is not None:
@@ -253,8 +294,11 @@ class Conversation:
         cut = cut_of(reply)
         if cut is not None and cut.is_known and not begins_whole(_said(reply)):
             raise CutShort(cut)
+        said = _said(reply)
+        if isinstance(said, str):  # a weak model gives back what it was asked: the schema is no answer in its form
+            said = said.replace(_in_words(self._schema), "")
         try:
-            return read_form(output, _said(reply))
+            return read_form(output, said)
         except FormProblem as problem:
             if cut is not None:
                 raise FormProblem(f"the reply was cut at the token limit, keep it shorter ({problem})") from None
@@ -288,12 +332,16 @@ def _said(reply: AIMessage) -> Any:
     return reply.content
 
 
+def _in_words(schema: dict[str, Any]) -> str:
+    """A schema as it stands in a prompt."""
+    return json.dumps(schema, ensure_ascii=False)
+
+
 def _with_instruction(messages: list[BaseMessage], schema: dict[str, Any]) -> list[BaseMessage]:
     """`messages` with the form said in words, at the end of the last one of the user's."""
     from langchain_core.messages import HumanMessage
 
-    text = "Reply with one JSON object and nothing else. It must fit this JSON schema:\n"
-    text += json.dumps(schema, ensure_ascii=False)
+    text = f"Reply with one JSON object and nothing else. It must fit this JSON schema:\n{_in_words(schema)}"
     last = messages[-1] if messages else None
     if isinstance(last, HumanMessage) and isinstance(last.content, str):
         return [*messages[:-1], HumanMessage(f"{last.content}\n\n{text}")]

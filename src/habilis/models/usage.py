@@ -28,18 +28,23 @@ class Ledger:
 
 
 class Budget:
-    """The tokens and seconds that a task may take; None is no limit. `clock` counts seconds; `spent_s` went before."""
+    """The tokens, seconds and model calls that a task may take; None is no limit.
+
+    `clock` counts seconds; `spent_s` went before.
+    """
 
     def __init__(
         self,
         max_tokens: int | None = None,
         max_time_s: float | None = None,
         *,
+        max_calls: int | None = None,
         clock: Callable[[], float] = time.monotonic,
         spent_s: float = 0.0,
     ) -> None:
         self.max_tokens = max_tokens
         self.max_time_s = max_time_s
+        self.max_calls = max_calls
         self._clock = clock
         self._start = clock() - spent_s
 
@@ -50,6 +55,11 @@ class Budget:
         remaining = self.remaining_s()
         if remaining is not None and remaining <= 0:
             raise BudgetReached(f"time budget reached: {self.max_time_s:g} s are over")
+
+    def check_calls(self, made: int) -> None:
+        """Raises `BudgetReached`, naming the limit, when `made` calls have reached it."""
+        if self.max_calls is not None and made >= self.max_calls:
+            raise BudgetReached(f"call budget reached: {made} of {self.max_calls} model calls made (limits.max_calls)")
 
     def remaining_s(self) -> float | None:
         """Seconds left, None without a limit; may be negative."""

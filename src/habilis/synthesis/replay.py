@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error, with_text
-from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import CallError, CallOutcome
-from habilis.judging import Case, JudgeTrial, at_once, standing_of
+from habilis.judging import Case, JudgeTrial, at_once, word_of
 from habilis.judging.planted_calls import MENDED_CALLS, MENDED_TOOL
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress import cassette
@@ -205,13 +204,9 @@ class Replayer:
     async def _judged(self, tool: str, results: list[_Result]) -> list[_Result]:
         """`results` with the judge's word in place of every open one; no word means not passed, and the word of a judge
         that tells nothing is no evidence, for or against."""
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         open_results = [result for result in results if result.kind == "judge"]
         if not open_results:
             return results
-        if self._models is None or not (await standing_of(FIXED, self._models, self._prompts)).tells:
-            return [_undecided(result) if result.kind == "judge" else result for result in results]
         rows = [
             {
                 "record": f"r{number}",
@@ -222,12 +217,12 @@ class Replayer:
             for number, result in enumerate(open_results, 1)
         ]
         prompt = self._prompts.render("fixed", tool=tool, records=rows)
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
-        try:
-            reply = await self._models.structured(prompt.role, messages, FixedReply, purpose="review", label=JUDGING)
-            verdicts = {verdict.record: verdict for verdict in reply.results}
-        except ModelReplyUnusable:
-            verdicts = {}
+        standing, reply = None, None
+        if self._models is not None:
+            standing, reply = await word_of(FIXED, prompt, self._models, self._prompts, label=JUDGING)
+        if standing is None or not standing.tells:
+            return [_undecided(result) if result.kind == "judge" else result for result in results]
+        verdicts = {verdict.record: verdict for verdict in reply.results} if reply else {}
         judged = {}
         for number, result in enumerate(open_results, 1):
             verdict = verdicts.get(f"r{number}")

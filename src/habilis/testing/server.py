@@ -153,8 +153,10 @@ class _Handler(BaseHTTPRequestHandler):
         wrong = messages_api.unfit(seen) if self._anthropic else None
         if wrong:
             return self._refuse(seen, *wrong)
-        if seen.mode in scripted.refuse or ("tools" in scripted.refuse and body.get("tools")):
-            return self._refuse(seen, 400, f"{seen.mode or 'tools'} is not supported")
+        if seen.mode in scripted.refuse:
+            return self._refuse(seen, 400, f"{seen.mode} is not supported")
+        if "tools" in scripted.refuse and body.get("tools"):
+            return self._refuse(seen, 400, "tools is not supported")
         if "stop" in scripted.refuse and (body.get("stop") or body.get("stop_sequences")):
             return self._refuse(seen, 400, "stop is not supported")
         return self._answer(seen)

@@ -128,6 +128,7 @@ class Strategies:
             try:
                 step = await self._by_functions(messages, specs, label, position)
             except RequestRefused as refused:
+                (await self._models.quirks(ROLE)).refuse("tools", refused.args[0])
                 self._emit(Notice(text=f"The server takes no functions ({refused.args[0]}): calls are made as text."))
             else:
                 if chosen or not specs or await self._can_call(step):
@@ -313,6 +314,8 @@ class Strategies:
         client = await self._models.client(ROLE)
         if not client.compatible:
             return "function_call" if client.offline else None
+        if "tools" in (await self._models.quirks(ROLE)).refused:
+            return "react_text"
         try:
             row = json.loads(self._path(client.where, client.name).read_text(encoding="utf-8"))
             found: Any = row["strategy"]

@@ -154,7 +154,7 @@ def _print_code(code: str) -> None:
 
 
 def search(args: Namespace) -> int:
-    """Print the tools nearest to a query. 1 when there is none."""
+    """Print the tools nearest to a query. That none fits is an answer too."""
     from habilis.curation.manual import browsing
 
     settings, path = meant(args)
@@ -164,10 +164,10 @@ def search(args: Namespace) -> int:
     )
     if args.json:
         as_json(plainly(found))
-        return 0 if found else 1
+        return 0
     if not found:
-        print("no tool shares a word with that")
-        return 1
+        print("nothing fits: no tool of the library shares a word with that")
+        return 0
     width = terminal_width()
     if not args.why:
         rows = [(one.name, f"{one.score:.2f}", one.place, one.description) for one in found]

@@ -36,6 +36,8 @@ class SeenFile:
 
     named: str
     begins: str = ""
+    nameless: bool = False
+    """Whether the prompt says that its first row looks like data, not like names of columns."""
 
 
 @dataclass(frozen=True)
@@ -167,17 +169,17 @@ def first_object(text: str) -> dict[str, Any] | None:
 def _files(text: str) -> tuple[SeenFile, ...]:
     """The `<files>` list. An entry's path ends in its name; that tells it from a preview's line like it."""
     files: list[SeenFile] = []
-    named, lines = "", list[str]()
+    named, lines, nameless = "", list[str](), False
 
     def close() -> None:
         if named:
-            files.append(SeenFile(named, textwrap.dedent("\n".join(lines)).strip("\n")))
+            files.append(SeenFile(named, textwrap.dedent("\n".join(lines)).strip("\n"), nameless))
 
     for line in text.splitlines():
-        match = re.match(r"- (.+?) \((.+)\)(?:, begins:)?$", line)
+        match = re.match(r"- (.+?) \((.+)\)(?:, begins( with data[^:]*)?:)?$", line)
         if match and PurePosixPath(match[2]).name == PurePosixPath(match[1]).name:
             close()
-            named, lines = match[1], []
+            named, lines, nameless = match[1], [], bool(match[3])
         else:
             lines.append(line)
     close()
