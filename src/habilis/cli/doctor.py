@@ -148,7 +148,7 @@ def _local(names: str, settings: RoleSettings, models: ModelsSettings) -> Checku
 
 def _probe(text: str, settings: RoleSettings) -> Checkup:
     """Ask the server for its list of models, which costs nothing."""
-    from habilis.models.providers import list_models
+    from habilis.models.reaching import list_models
 
     patience = min(PROBE_TIMEOUT_S, settings.timeout_s or PROBE_TIMEOUT_S)
     try:
