@@ -257,20 +257,16 @@ async def asked(server: BareServer, wrong: Wrong, folder: Path, monkeypatch: pyt
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
     settings = load_settings((), ("models.basic.max_retries=2", *wrong.sets), environ)
-    sink = RecordingSink()
-    with pytest.raises(HabilisError) as caught:
-        models = Models(
-            settings.models,
-            tape=Tape(folder / "tape.jsonl"),
-            emit=sink.emit,
-            budget=Budget(),
-            sleep=FakeClock().sleep,
-        )
+    tape, emit = Tape(folder / "tape.jsonl"), RecordingSink().emit
+    try:
+        models = Models(settings.models, tape=tape, emit=emit, budget=Budget(), sleep=FakeClock().sleep)
         try:
             await models.chat("basic", ASK, purpose="step")
         finally:
             await models.aclose()
-    return caught.value
+    except HabilisError as error:
+        return error
+    pytest.fail("the connection was not wrong at all")
 
 
 @pytest.mark.parametrize("name", CASES)

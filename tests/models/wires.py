@@ -126,7 +126,7 @@ def certificate(folder: Path, *, names: tuple[str, ...] = ("127.0.0.1",), days: 
     import ipaddress
 
     key = ec.generate_private_key(ec.SECP256R1())
-    now = datetime.datetime.now(datetime.timezone.utc)
+    now = datetime.datetime.now(datetime.UTC)
     whom = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "habilis test")])
     alternatives: list[x509.GeneralName] = [
         x509.IPAddress(ipaddress.ip_address(name)) if name[0].isdigit() else x509.DNSName(name) for name in names

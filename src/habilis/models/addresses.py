@@ -37,7 +37,7 @@ def _wrong_with(url: str) -> str:
         return "quotation marks stand round it; leave them out"
     if any(char.isspace() or ord(char) < 32 for char in url):
         return "white space stands in it; leave it out"
-    scheme, mark, rest = url.partition("://")
+    scheme, mark, _ = url.partition("://")
     if not mark:
         return f"the scheme is missing; write http://{url} or https://{url}"
     if scheme.lower() not in ("http", "https"):

@@ -19,7 +19,7 @@ from urllib.parse import unquote, urlsplit
 from habilis.config import RoleSettings, key, secret, users_of
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
-from habilis.models.failures import ServerSaid, no_json
+from habilis.models.failures import PageSent, no_json, unreadable
 from habilis.models.transport import bound_reply
 
 if TYPE_CHECKING:
@@ -191,10 +191,13 @@ def _set(**fields: Any) -> dict[str, Any]:
 async def names_listed(settings: RoleSettings) -> list[str]:
     """The models that the server of `settings` lists (GET /models), in its order. Costs nothing.
 
-    Raises one of `failures.expected()`, and ValueError for what is no JSON.
+    Raises one of `failures.expected()`.
     """
     async with _api(settings) as (api, path), asyncio.timeout(settings.timeout_s):
-        body = await api.get(path, cast_to=object)
+        try:
+            body = await api.get(path, cast_to=object)
+        except ValueError as error:
+            raise unreadable(error) from None
     if isinstance(body, str):
         raise no_json(body)
     lists = (
@@ -204,7 +207,7 @@ async def names_listed(settings: RoleSettings) -> list[str]:
     )
     rows = next((rows for rows in lists if rows), lists[0] if lists else None)
     if rows is None:
-        raise ServerSaid(404, "what it sent is no list of models")
+        raise PageSent("the server answered with something that is no list of models")
     return [MASKER.text(str(row.get("id") or row.get("name"))) for row in rows if isinstance(row, dict)]
 
 

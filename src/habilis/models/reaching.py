@@ -43,11 +43,10 @@ async def list_models(settings: RoleSettings, role: str = "basic") -> list[str]:
 
     GET /models, tried once more if the connection broke: a server may just be starting.
     """
-    caught: tuple[type[Exception], ...] = (*expected(), ValueError)
     for attempt in (1, 2):
         try:
             return await names_listed(settings)
-        except caught as error:
+        except expected() as error:
             failure = await looked_into(sort_out(error), settings)
             if failure.what != "retry" or attempt == 2:
                 raise await unreachable(failure, settings, role, attempts=attempt) from None
@@ -128,7 +127,7 @@ async def _todo(failure: Failure, settings: RoleSettings, role: str) -> str:
         "certificate": "name the file of its issuer's certificate in the variable SSL_CERT_FILE, or trust any with "
         f"models.{role}.verify_ssl=false",
         "other_name": f"write the name that the certificate is for into {base}",
-        "expired": "whoever runs the server must renew it; or this machine's clock is wrong",
+        "expired": "whoever runs the server must renew it, or this machine's clock is wrong",
         "redirect": f"write {_base_of(urljoin(address(settings) + '/', failure.target))} into {base}",
         "functions": f"set models.{role}.strategy to auto: calls are then asked for as text",
         "form": f"set models.{role}.structured_mode to auto: what the server takes is then found out",
@@ -141,8 +140,8 @@ async def _todo(failure: Failure, settings: RoleSettings, role: str) -> str:
     if status == 429:
         return "try again later"
     if status is not None and status >= 500:
-        return "the server has a problem of its own; try again later"
-    return "the server refuses such requests" if status is not None else "try again later; the fault is the server's"
+        return "the server has a problem of its own: try again later"
+    return "the server refuses such requests" if status is not None else "try again later: the fault is the server's"
 
 
 def _base_of(url: str) -> str:
@@ -165,7 +164,7 @@ async def _names(settings: RoleSettings, base_url: str) -> list[str] | None:
     there = settings.model_copy(update={"base_url": base_url, "timeout_s": PATIENCE_S})
     try:
         return await names_listed(there)
-    except (*expected(), ValueError) as error:
+    except expected() as error:
         return [] if sort_out(error).part == "key" else None
 
 
@@ -177,12 +176,21 @@ async def _right_path(settings: RoleSettings, role: str) -> str:
         if settings.model and settings.model not in listed:
             return _one_of(listed, settings, role)
         return f"the server lists its models, but answers no requests below {url}: is it one for chat?"
+    other = "" if listed is not None else await other_path(settings)
+    if other:
+        return f"the API lies below /v1: write {other} into {base}"
+    return f"no such API is at this path: mend it in {base} (most servers have it below /v1)"
+
+
+async def other_path(settings: RoleSettings) -> str:
+    """The base URL at the same host below which the API lies, where that is not the one that is set; else nothing."""
+    url = address(settings)
     parts = urlsplit(url)
     for other in (f"{url}/v1", f"{parts.scheme}://{parts.netloc}/v1"):
-        if listed is None and address(settings.model_copy(update={"base_url": other})) != url:
-            if await _names(settings, other) is not None:
-                return f"the API lies below /v1: write {other} into {base}"
-    return f"no such API is at this path: mend it in {base} (most servers have it below /v1)"
+        new = address(settings.model_copy(update={"base_url": other})) != url
+        if new and await _names(settings, other) is not None:
+            return other
+    return ""
 
 
 async def _right_model(settings: RoleSettings, role: str) -> str:

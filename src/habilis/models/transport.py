@@ -45,7 +45,8 @@ async def bound_reply(response: Any) -> None:
 
     response.stream = Bounded(response.stream)
     if response.status_code == 200 and response.headers.get("content-type", "").startswith("text/html"):
-        if page := page_told((await response.aread()).decode("utf-8", "replace")):
+        page = page_told((await response.aread()).decode("utf-8", "replace"))
+        if page:
             raise PageSent(f"the server answered with {page}")
 
 
