@@ -57,7 +57,8 @@ def base(change: Callable[[str], str]) -> Callable[[BareServer], dict[str, str]]
 
 
 SAME = base(str)
-BY_PROXY = {"no_proxy": "", "NO_PROXY": ""}
+ANTHROPIC = ("models.basic.provider=anthropic", "models.basic.model=qwen3", "models.basic.base_url=")
+"""With the server's address behind the last, and whatever stands in one more."""
 
 
 @dataclass(frozen=True)
@@ -247,6 +248,21 @@ CASES = {
         2,
         1,
     ),
+    "Anthropic's, the whole path": Wrong(
+        hanging_up, ("--set models.basic.base_url", "leave out /messages"), 2, 0, sets=(*ANTHROPIC, "/v1/messages")
+    ),
+    "Anthropic's, a page": Wrong(answering(200, PAGE, "text/html"), ("Welcome to", "path"), 2, 1, sets=ANTHROPIC),
+    "Anthropic's, another's key": Wrong(
+        error(401, "invalid x-api-key"),
+        ("ANTHROPIC_API_KEY", "those of OpenAI", "--set models.basic.base_url"),
+        2,
+        1,
+        lambda server: {"ANTHROPIC_API_KEY": "sk-proj-abcdefghijkl"},
+        sets=ANTHROPIC,
+    ),
+    "Anthropic's, a wrong model": Wrong(
+        listing(error(404, "model: qwen3")), ("--set models.basic.model to one of qwen3:8b",), 2, 1, sets=ANTHROPIC
+    ),
     "packed as nobody asked": Wrong(answering(200, b"\x1f\x8bno", content_encoding="br"), ("packed as 'br'",), 3, 3),
 }
 
@@ -256,7 +272,12 @@ async def asked(server: BareServer, wrong: Wrong, folder: Path, monkeypatch: pyt
     environ = {"OPENAI_MODEL": "qwen3", **wrong.environ(server)}
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    settings = load_settings((), ("models.basic.max_retries=2", *wrong.sets), environ)
+    sets = wrong.sets
+    if sets[:1] == ANTHROPIC[:1]:
+        pytest.importorskip("langchain_anthropic")
+        here = server.base_url.removesuffix("/v1")
+        sets = (*ANTHROPIC[:2], ANTHROPIC[2] + here + "".join(sets[3:]))
+    settings = load_settings((), ("models.basic.max_retries=2", *sets), environ)
     tape, emit = Tape(folder / "tape.jsonl"), RecordingSink().emit
     try:
         models = Models(settings.models, tape=tape, emit=emit, budget=Budget(), sleep=FakeClock().sleep)

@@ -19,7 +19,7 @@ class Origins(dict[str, str]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Origins)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
 
 class RoleSettings(Frozen):

@@ -26,10 +26,10 @@ def proxy_for(url: str) -> tuple[str, str] | None:
 
     Read as the HTTP clients read them: small letters go first, NO_PROXY takes hosts out.
     """
-    from urllib.request import proxy_bypass_environment
+    from urllib.request import proxy_bypass
 
     parts = urlsplit(url)
-    if not parts.hostname or proxy_bypass_environment(parts.hostname):
+    if not parts.hostname or proxy_bypass(parts.hostname):
         return None
     names = (f"{parts.scheme}_proxy", f"{parts.scheme}_proxy".upper(), "all_proxy", "ALL_PROXY")
     name = next((name for name in names if os.environ.get(name)), None)

@@ -128,7 +128,8 @@ class Attempts:
         if failure.what != "retry" or attempt > retries:
             role, settings = exchange.request.role, client.settings
             if not client.compatible:  # made by a caller: what stands in our settings is not what it asks
-                raise ModelUnreachable(f"model {client.name} at {client.where}: {failure.text}; see the message")
+                tries = f" after {attempt} attempts" if attempt > 1 else ""
+                raise ModelUnreachable(f"model {client.name} at {client.where}: {failure.text}{tries}")
             raise await unreachable(failure, settings, role, model=client.name, attempts=attempt, log=client.log)
 
     async def _wait(self, role: Role, failure: Failure, attempt: int, seed: str) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import zlib
 from collections.abc import AsyncIterator
+from functools import lru_cache
 from typing import Any
 
 from habilis.models.failures import BadReply, PageSent, ReplyTooLarge, page_told
@@ -24,30 +25,38 @@ _PIECE = 1 << 16
 async def bound_reply(response: Any) -> None:
     """A hook of an HTTP client: have `response` fail, while it is read, once it is longer than a reply may be.
 
-    A client that unpacks by itself holds all that a block of 64 KB unpacks to, 64 MB and more: here it is unpacked.
+    A client that unpacks by itself holds all that a reply unpacks to, a thousand times as much: here it is unpacked. A
+    web page is no reply, and fails at once.
     """
     packing = response.headers.pop("content-encoding", "").strip().lower()
-    streamed = response.headers.get("content-type", "").startswith("text/event-stream")
-    library = sys.modules[type(response).__module__.partition(".")[0]]  # httpx or its successor, as the client has it
+    kind = response.headers.get("content-type", "")
+    count = _Events() if kind.startswith("text/event-stream") else _Whole()
+    bounded = _bounded(type(response).__module__.partition(".")[0])
+    response.stream = bounded(response.stream, packing, count)
+    if response.status_code == 200 and kind.startswith("text/html"):
+        page = page_told((await response.aread()).decode("utf-8", "replace"))
+        if page:
+            raise PageSent(f"the server answered with {page}")
 
-    class Bounded(library.AsyncByteStream):  # type: ignore[name-defined, misc]
-        def __init__(self, stream: Any) -> None:
-            self._stream = stream
+
+@lru_cache
+def _bounded(library: str) -> Any:
+    """A stream that counts, of the kind that `library` (httpx, or its successor) takes."""
+    base: Any = sys.modules[library].AsyncByteStream
+
+    class Bounded(base):  # type: ignore[misc]
+        def __init__(self, stream: Any, packing: str, count: _Whole | _Events) -> None:
+            self._stream, self._packing, self._count = stream, packing, count
 
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            count = _Events() if streamed else _Whole()
-            async for piece in _unpacked(self._stream, packing):
-                count.add(piece)
+            async for piece in _unpacked(self._stream, self._packing):
+                self._count.add(piece)
                 yield piece
 
         async def aclose(self) -> None:
             await self._stream.aclose()
 
-    response.stream = Bounded(response.stream)
-    if response.status_code == 200 and response.headers.get("content-type", "").startswith("text/html"):
-        page = page_told((await response.aread()).decode("utf-8", "replace"))
-        if page:
-            raise PageSent(f"the server answered with {page}")
+    return Bounded
 
 
 async def _unpacked(stream: Any, packing: str) -> AsyncIterator[bytes]:
