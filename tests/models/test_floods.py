@@ -46,7 +46,7 @@ def large(server: BareServer, link: socket.socket, line: str) -> None:
 TOO_LARGE, TOO_SLOW = "8 MB", "within 1 s"
 FLOODS: dict[str, tuple[Play, str]] = {
     "100 MB": (large, TOO_LARGE),
-    "endless": (pouring(f"{JSON}\n", b"[" * 65_536), TOO_LARGE),
+    "endless": (pouring(f"{JSON}\n", b'"a",' * 16_384), TOO_LARGE),
     "a bomb": (answering(200, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
     "a bomb as an error": (answering(400, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
     "endless headers": (pouring("HTTP/1.1 200 OK\n", b"x-more: of the same\r\n" * 100), "server"),
@@ -55,6 +55,17 @@ FLOODS: dict[str, tuple[Play, str]] = {
     "a header now and then": (pouring("HTTP/1.1 200 OK\n", b"x: y\r\n", 0.1), TOO_SLOW),
     "told to go on for ever": (pouring("", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01), TOO_SLOW),
 }
+WHOLE: dict[str, tuple[Play, str]] = {
+    "little things": (answering(200, f"[{','.join(['{}'] * 2_600_000)}]"), "500,000 parts"),
+    "little texts": (answering(200, json.dumps(["ab"] * 1_300_000)), "completion|no message"),
+    "things in things": (answering(200, "[" * 400_000), "too deeply"),
+    "a long text": (
+        answering(200, json.dumps({"choices": [{"message": {"content": "word " * 1_500_000}}]})),
+        "it answered|no message",
+    ),
+    "a long error": (answering(400, json.dumps({"error": {"message": "a " * 3_900_000}})), "HTTP 400"),
+}
+"""Replies that are not too long, and take many times their length in memory, or all of a stack."""
 STREAMS: dict[str, tuple[Play, str]] = {
     "one endless event": (pouring(STREAM, b"data: " + b"x" * 65_536), "one event of more than 1 MB"),
     "an event of endless lines": (pouring(STREAM, b"data:\n" * 1000), f"one event of more than 1 MB|{TOO_SLOW}"),
@@ -96,13 +107,13 @@ def fits(line: str, expected: str) -> bool:
     return any(part in line for part in expected.split("|"))
 
 
-@pytest.mark.parametrize("name", ["100 MB", "a bomb", "endless headers", "a byte now and then"])
+@pytest.mark.parametrize("name", ["100 MB", "a bomb", "endless headers", "a byte now and then", "things in things"])
 async def test_a_reply_without_measure_is_ended(name: str, tmp_path: Path) -> None:
-    play, expected = FLOODS[name]
+    play, expected = (FLOODS | WHOLE)[name]
     with BareServer(play) as server:
         line, _ = await told(server, tmp_path)
         assert fits(line, expected), line
-        assert server.posts == (4 if expected == "server" else 1)
+        assert server.posts == (4 if expected in ("server", "too deeply") else 1)
 
 
 @pytest.mark.parametrize("name", ["an event of endless lines", "a comment now and then", "a packed stream"])
@@ -150,8 +161,8 @@ asyncio.run(main())
 def test_floods_of_every_kind_end_and_leave_the_memory_alone(provider: str, tmp_path: Path) -> None:
     if provider == "anthropic":
         pytest.importorskip("langchain_anthropic")
-    plain = {name: (play, expected, False) for name, (play, expected) in FLOODS.items()}
-    streamed = {f"{name}, streamed": (play, expected, True) for name, (play, expected, _) in plain.items()}
+    plain = {name: (play, expected, False) for name, (play, expected) in (FLOODS | WHOLE).items()}
+    streamed = {f"{name}, streamed": (play, expected, True) for name, (play, expected) in FLOODS.items()}
     streamed |= {name: (play, expected, True) for name, (play, expected) in STREAMS.items()}
     cases = plain | streamed
     servers = {name: BareServer(case[0]).__enter__() for name, case in cases.items()}
@@ -172,4 +183,5 @@ def test_floods_of_every_kind_end_and_leave_the_memory_alone(provider: str, tmp_
     wrong = {name: line for name, line in lines.items() if not fits(line, cases[name][1])}
     assert not wrong
     assert all(servers[name].asked for name in cases), "the flood came"
+    print(f"{provider}: {kilobytes >> 10} MB at most")
     assert kilobytes < 300 * 1024

@@ -79,7 +79,7 @@ class AnthropicChat(ChatAnthropic):
 
         try:
             body = await answered(payload, send, self.quirks, self.tell, APIStatusError)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise unreadable(error) from None
         return ChatResult(generations=[ChatGeneration(message=read_message(body))])
 
@@ -166,7 +166,7 @@ def read_message(body: Any) -> AIMessage:
             raise ServerSaid(STATUS_OF.get(str(kind)), str(text))
         if isinstance(body, str):
             raise no_json(body)
-        raise BadReply(f"the server's reply holds no message: {' '.join(str(body).split())[:120]}")
+        raise BadReply(f"the server's reply holds no message: {' '.join(str(body)[:2_000].split())[:120]}")
     blocks = [block for block in body["content"] if isinstance(block, dict)]
     thoughts = [str(block["thinking"]) for block in blocks if block.get("type") == "thinking" and block.get("thinking")]
     calls = [

@@ -70,7 +70,7 @@ class CompatibleChat(ChatOpenAI):
 
         try:
             body = await answered(payload, send, self.quirks, self.tell, APIStatusError)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise unreadable(error) from None
         message: AIMessage = from_body(body)
         return ChatResult(generations=[ChatGeneration(message=message)])

@@ -68,13 +68,15 @@ Part = Literal[
 ]
 """Which part of a connection is wrong; none where the server fails by itself."""
 _NO_MODEL = re.compile(
-    r"\bmodels?\b[^.]{0,120}?(?:not exist|not found|not available|unknown|invalid|no such)|"
-    r"(?:unknown|invalid|no such|unsupported)\W+model\b|model_not_found",
+    r"\bmodels?\b[^.,;:]{0,80}?\b(?:not exist|not found|not available|unknown|not a valid)\b|"
+    r"\b(?:unknown|invalid|no such|unsupported) model\b(?! (?:param|option|output))",
     re.IGNORECASE,
 )
 _PLAIN_TO_TLS = re.compile(r"http request (?:was sent )?to (?:an )?https|speaking plain http to an ssl", re.IGNORECASE)
 """What servers say, in plain HTTP, on a port where they speak TLS (Go's, nginx, Apache)."""
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_LOOKED_AT = 20_000
+"""Characters of what a server sent that are looked at for what it says."""
 _PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 
 
@@ -233,7 +235,9 @@ def _by_status(status: int, text: str, error: Exception) -> Failure:
         return Failure("definitive", said, status, part="context")
     if _PLAIN_TO_TLS.search(text):
         return Failure("definitive", "what listens there speaks https, not http", status, part="needs_tls")
-    if status in (400, 404, 422) and (code == "model_not_found" or (not page and _NO_MODEL.search(text))):
+    if status in (400, 404, 422) and (
+        code == "model_not_found" or (not page and not _form(text) and _NO_MODEL.search(text))
+    ):
         return Failure("definitive", said, status, part="model")
     if status in (400, 422):
         return Failure("refused", said, status, part=_form(text))
@@ -252,7 +256,7 @@ def page_told(text: str) -> str:
     """`text` in a few words if it is a web page, else nothing."""
     if not _PAGE.match(text[:200]):
         return ""
-    title = _TITLE.search(text[:20_000])
+    title = _TITLE.search(text[:_LOOKED_AT])
     named = " ".join(MASKER.text(title[1]).split())[:80] if title else ""
     return f"a web page ({named!r})" if named else "a web page"
 
@@ -267,8 +271,10 @@ def no_json(body: str) -> BadReply:
     return BadReply(f"the server sent plain text in place of an answer: {said}")
 
 
-def unreadable(error: ValueError) -> BadReply:
+def unreadable(error: ValueError | RecursionError) -> BadReply:
     """What a body is that was taken for JSON and is none."""
+    if isinstance(error, RecursionError):
+        return BadReply("the server's reply holds things in things too deeply to be read")
     body = str(getattr(error, "doc", "-"))
     return (
         BadReply(f"the server's reply is not JSON: {error}") if body.strip() and not page_told(body) else no_json(body)
@@ -338,7 +344,7 @@ def _text(error: Exception) -> str:
     cause = error.__cause__
     if said in ("", "Connection error.") and cause is not None:
         said = str(cause) or type(cause).__name__
-    line = " ".join(MASKER.text(said).split())  # before the cut, which would leave half a key
+    line = " ".join(MASKER.text(said[:_LOOKED_AT]).split())  # before the cut, which would leave half a key
     return line if len(line) <= 300 else line[:300] + "…"
 
 

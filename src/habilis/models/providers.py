@@ -196,7 +196,7 @@ async def names_listed(settings: RoleSettings) -> list[str]:
     async with _api(settings) as (api, path), asyncio.timeout(settings.timeout_s):
         try:
             body = await api.get(path, cast_to=object)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise unreadable(error) from None
     if isinstance(body, str):
         raise no_json(body)

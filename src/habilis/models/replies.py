@@ -191,4 +191,4 @@ def error_said(error: Any) -> ServerSaid:
 
 
 def _short(value: Any) -> str:
-    return " ".join(str(value).split())[:120]
+    return " ".join(str(value)[:2_000].split())[:120]

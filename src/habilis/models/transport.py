@@ -15,6 +15,8 @@ from habilis.models.failures import BadReply, PageSent, ReplyTooLarge, page_told
 
 MAX_REPLY_BYTES = 8 << 20
 """Bytes of a reply that comes whole. One of 100,000 tokens has about half a million."""
+MAX_PARTS = 500_000
+"""Objects and lists of a reply: each takes thirty times the memory that it takes on the line."""
 MAX_STREAM_BYTES = 64 << 20
 """Bytes of a streamed reply: the frame round each token may be a hundred times as long as the token, and none stays."""
 MAX_EVENT_BYTES = 1 << 20
@@ -84,9 +86,13 @@ class _Whole:
 
     def __init__(self) -> None:
         self._seen = 0
+        self._parts = 0
 
     def add(self, piece: bytes) -> None:
         self._seen += len(piece)
+        self._parts += piece.count(b"{") + piece.count(b"[")
+        if self._parts > MAX_PARTS:
+            raise ReplyTooLarge(f"the server's reply holds more than {MAX_PARTS:,} parts, and was broken off")
         if self._seen > MAX_REPLY_BYTES:
             raise ReplyTooLarge(f"the server's reply is larger than {MAX_REPLY_BYTES >> 20} MB, and was broken off")
 
