@@ -16,7 +16,8 @@ from habilis.models.failures import BadReply, PageSent, ReplyTooLarge, page_told
 MAX_REPLY_BYTES = 8 << 20
 """Bytes of a reply that comes whole. One of 100,000 tokens has about half a million."""
 MAX_PARTS = 500_000
-"""Objects and lists of a reply: each takes thirty times the memory that it takes on the line."""
+"""What JSON is made of, in one reply: a part may take thirty times the memory that it took on the line."""
+_PARTS = (b"{", b"[", b'"', b",")
 MAX_STREAM_BYTES = 64 << 20
 """Bytes of a streamed reply: the frame round each token may be a hundred times as long as the token, and none stays."""
 MAX_EVENT_BYTES = 1 << 20
@@ -90,7 +91,7 @@ class _Whole:
 
     def add(self, piece: bytes) -> None:
         self._seen += len(piece)
-        self._parts += piece.count(b"{") + piece.count(b"[")
+        self._parts += sum(map(piece.count, _PARTS))
         if self._parts > MAX_PARTS:
             raise ReplyTooLarge(f"the server's reply holds more than {MAX_PARTS:,} parts, and was broken off")
         if self._seen > MAX_REPLY_BYTES:
