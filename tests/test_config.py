@@ -315,3 +315,23 @@ def test_the_overlay_for_research_opens_the_network_and_nothing_else() -> None:
 def test_a_path_that_tools_may_read_is_absolute(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"read_list.*'data' is no absolute path"):
         load_settings([], ["capabilities.read_list=[data]"], environ={})
+
+
+def test_a_value_is_named_as_the_person_gave_it(tmp_path: Path) -> None:
+    file = tmp_path / "my.yaml"
+    file.write_text("models: {builder: {model: b}}", encoding="utf-8")
+    environ = {"OPENAI_BASE_URL": "http://127.0.0.1/v1", "HABILIS_MODELS__JUDGE__MODEL": "j"}
+    models = load_settings([file], ["models.basic.model=m"], environ).models
+    assert models.role("basic").said_in("model") == "--set models.basic.model"
+    assert models.role("basic").said_in("base_url") == "OPENAI_BASE_URL"
+    assert models.role("judge").said_in("model", "judge") == "HABILIS_MODELS__JUDGE__MODEL"
+    assert models.role("judge").said_in("base_url", "judge") == "OPENAI_BASE_URL"
+    assert models.role("builder").said_in("model", "builder") == f"models.builder.model in {file}"
+    assert models.role("vision").said_in("timeout_s", "vision") == "models.vision.timeout_s"
+
+
+def test_settings_are_equal_wherever_they_came_from() -> None:
+    given, made = load_settings((), ["models.basic.model=m"], {}), load_settings((), (), {"OPENAI_MODEL": "m"})
+    assert given == made
+    assert given.models.role("judge") == made.models.role("judge")
+    assert Settings.model_validate(given.model_dump()) == given

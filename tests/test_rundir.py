@@ -343,7 +343,8 @@ def test_a_run_is_found_by_path_name_or_start_and_a_near_miss_is_named(tmp_path:
 
 
 @pytest.mark.parametrize(
-    ("status", "found"), [("budget", True), ("unreachable", True), ("interrupted", True), ("gave_up", False)]
+    ("status", "found"),
+    [("budget", True), ("unreachable", True), ("misconfigured", True), ("interrupted", True), ("gave_up", False)],
 )
 def test_what_can_go_on_is_found_without_its_name(tmp_path: Path, status: str, found: bool) -> None:
     finished(tmp_path, "old", "2026-01-01T00:00:00+00:00", status=status)

@@ -92,6 +92,7 @@ def run_names(folder: Path = Path("runs")) -> list[str]:
         ("timed_out", 1),
         ("crashed", 1),
         ("unreachable", 3),
+        ("misconfigured", 2),
         ("budget", 4),
         ("interrupted", 130),
     ],

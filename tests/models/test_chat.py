@@ -141,7 +141,7 @@ async def test_a_server_that_is_not_there_is_named(bench: Any) -> None:
     models = bench.models(max_retries=1)
     server.close()
     bench.opened.remove(server)
-    with pytest.raises(ModelUnreachable, match="is the server running"):
+    with pytest.raises(ModelUnreachable, match="start the server"):
         await models.chat("basic", ASK, purpose="step")
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import socket
+import ssl
+from typing import Any
+
 import pytest
 
 from habilis.models.failures import BadReply, ServerSaid, backoff_s, retry_after, sort_out
@@ -29,6 +33,50 @@ def test_waits_grow_to_a_limit_and_differ_between_requests() -> None:
     waits = [backoff_s(attempt, "0000") for attempt in range(1, 8)]
     assert waits == [0.5, 1, 2, 4, 8, 8, 8]
     assert backoff_s(1, "ffff") == 0.625
+
+
+def untrusted(code: int) -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError("certificate verify failed")
+    error.verify_code, error.verify_message = code, "as OpenSSL says it"
+    return error
+
+
+def status(code: int, body: Any) -> Exception:
+    """An error as the clients raise it."""
+    error = ServerSaid(code, "said")
+    error.body = body  # type: ignore[attr-defined]
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "what", "part"),
+    [
+        (socket.gaierror(socket.EAI_NONAME, "Name or service not known"), "definitive", "host"),
+        (socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"), "retry", "host"),
+        (ConnectionRefusedError(111, "refused"), "retry", "port"),
+        (untrusted(18), "definitive", "certificate"),
+        (untrusted(20), "definitive", "certificate"),
+        (untrusted(62), "definitive", "other_name"),
+        (untrusted(10), "definitive", "expired"),
+        (untrusted(9), "definitive", "expired"),
+        (status(404, {"error": {"message": "The model `x` does not exist"}}), "definitive", "model"),
+        (status(400, {"error": {"message": "x is not a valid model; no such model"}}), "definitive", "model"),
+        (
+            status(400, {"error": {"message": "this model does not support tools; unknown field"}}),
+            "refused",
+            "functions",
+        ),
+        (status(400, {"error": {"message": "unknown model parameter: top_k"}}), "refused", ""),
+        (status(400, "<html><title>The plain HTTP request was sent to HTTPS port</title>"), "definitive", "needs_tls"),
+        (status(401, "<html><title>401</title></html>"), "definitive", "key"),
+        (status(403, "<html><title>Blocked</title></html>"), "definitive", "page"),
+        (status(503, "<html><title>Busy</title></html>"), "retry", ""),
+        (status(405, {"detail": "Method Not Allowed"}), "definitive", "path"),
+    ],
+)
+def test_the_part_is_told_that_is_wrong(error: Exception, what: str, part: str) -> None:
+    failure = sort_out(error)
+    assert (failure.what, failure.part) == (what, part), failure.text
 
 
 @pytest.mark.parametrize(

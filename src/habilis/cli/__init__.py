@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from habilis.core.errors import HabilisError, ModelUnreachable, PlaceError, UserError
+from habilis.core.errors import HabilisError, ModelMisconfigured, ModelUnreachable, PlaceError, UserError
 from habilis.core.place import place_error
 
 USAGE, UNREACHABLE, PLACE, INTERRUPTED = 2, 3, 5, 130
@@ -52,6 +52,8 @@ def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None,
         # The reader of our output went away; keep the interpreter from complaining about it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except ModelMisconfigured as error:
+        return _fail(str(error), USAGE, debug)
     except ModelUnreachable as error:
         return _fail(str(error), UNREACHABLE, debug)
     except UserError as error:

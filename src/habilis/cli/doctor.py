@@ -1,6 +1,6 @@
 """`habilis doctor`: what works here, and what to do about the rest. Looks, never pays, leaves nothing behind.
 
-Only where `--probe-judges` asks for it, models are asked planted cases, which costs, and is remembered.
+Only `--model` and `--probe-judges` pay: tiny calls that try the connection, and planted cases that try judges.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
 from habilis.core.errors import ModelUnreachable, SandboxUnavailable, UserError
+from habilis.core.types import Role
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -44,7 +45,7 @@ def doctor(args: Namespace) -> int:
     try:
         settings = load(args).settings
         library = Path(args.library) if args.library else None
-        findings = [*_python(), *look(settings, library, args.probe_model, judge=args.probe_judges)]
+        findings = [*_python(), *look(settings, library, args.model, judge=args.probe_judges)]
     except UserError as error:
         findings = [*_python(), Checkup("settings", "problem", str(error), "mend the setting that is named")]
     can_run = all(finding.state != "problem" for finding in findings)
@@ -63,8 +64,7 @@ def doctor(args: Namespace) -> int:
 
 
 def look(settings: Settings, library: Path | None, probe: bool, *, judge: bool = False) -> Iterator[Checkup]:
-    """All findings about `settings` on this machine. `probe`: servers are asked whether they are there; `judge`: models
-    are tried as judges."""
+    """All findings about `settings` on this machine. `probe`: models are asked, step by step; `judge`: as judges."""
     yield from _models(settings.models, probe)
     yield from (Checkup("judge", one.state, one.text, one.todo) for one in judges(settings, probe=judge))
     yield from _writer(settings)
@@ -86,7 +86,7 @@ def _python() -> list[Checkup]:
 
 def _models(models: ModelsSettings, probe: bool) -> Iterator[Checkup]:
     """One finding per distinct model, naming the roles that it plays."""
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, list[Role]] = {}
     seen: dict[str, RoleSettings] = {}
     for role in ROLES:
         if role in ("cluster", "eval"):
@@ -97,10 +97,14 @@ def _models(models: ModelsSettings, probe: bool) -> Iterator[Checkup]:
         seen[key] = settings
     for key, roles in groups.items():
         names = "all roles" if len(groups) == 1 else ", ".join(roles)
-        yield _model(names, seen[key], models, probe)
+        first: Role = roles[0]
+        if probe and _can_be_tried(seen[key]):
+            yield from _steps(names, models, first)
+        else:
+            yield _model(names, seen[key], models)
 
 
-def _model(names: str, settings: RoleSettings, models: ModelsSettings, probe: bool) -> Checkup:
+def _model(names: str, settings: RoleSettings, models: ModelsSettings) -> Checkup:
     from habilis.models.providers import address, is_loopback, missing_extra, plays_offline
 
     if plays_offline(settings):
@@ -120,9 +124,26 @@ def _model(names: str, settings: RoleSettings, models: ModelsSettings, probe: bo
         return Checkup("model", "problem", text, f"set {'' if anthropic else 'OPENAI_MODEL or '}models.basic.model")
     if not secret(settings.api_key_env) and not settings.base_url:
         return Checkup("model", "problem", text, f"set {settings.api_key_env}")
-    if not (probe or is_loopback(where)):
-        return Checkup("model", "ok", f"{text}; not asked whether it is there (--probe-model asks)")
+    if not is_loopback(where):
+        return Checkup("model", "ok", f"{text}; not asked whether it is there (--model asks)")
     return _probe(text, settings)
+
+
+def _can_be_tried(settings: RoleSettings) -> bool:
+    """Whether there is a server to be asked, and what asks it."""
+    from habilis.models.providers import missing_extra, plays_offline
+
+    return not (plays_offline(settings) or missing_extra(settings) or settings.provider == "local")
+
+
+def _steps(names: str, models: ModelsSettings, role: Role) -> Iterator[Checkup]:
+    """The connection step by step, to the first that is wrong."""
+    from habilis.models.connecting import steps
+
+    async def walked() -> list[Checkup]:
+        return [Checkup(one.what, one.state, f"{names}: {one.text}", one.todo) async for one in steps(models, role)]
+
+    yield from asyncio.run(walked())
 
 
 def _local(names: str, settings: RoleSettings, models: ModelsSettings) -> Checkup:
@@ -148,15 +169,16 @@ def _local(names: str, settings: RoleSettings, models: ModelsSettings) -> Checku
 
 def _probe(text: str, settings: RoleSettings) -> Checkup:
     """Ask the server for its list of models, which costs nothing."""
-    from habilis.models.providers import list_models
+    from habilis.models.reaching import list_models, nearest
 
     patience = min(PROBE_TIMEOUT_S, settings.timeout_s or PROBE_TIMEOUT_S)
     try:
         listed = asyncio.run(list_models(settings.model_copy(update={"timeout_s": patience})))
     except ModelUnreachable as error:
-        return Checkup("model", "problem", f"{text}; {error}", "start the server, or mend base_url, key and name")
+        what, _, todo = str(error).rpartition("; ")
+        return Checkup("model", "problem", f"{text}; {what}", todo)
     if settings.model and listed and settings.model not in listed:
-        others = ", ".join(listed[:5])
+        others = ", ".join(nearest(settings.model, listed))
         return Checkup("model", "warning", f"{text}; the server does not list that model", f"perhaps one of: {others}")
     chosen = f": {listed[0]}" if listed and not settings.model else ""
     return Checkup("model", "ok", f"{text}; reachable{chosen}")

@@ -136,7 +136,7 @@ def build() -> Parser:
     doctor = commands.add_parser("doctor", help="check what works on this machine, and say how to fix the rest")
     _settings_options(doctor)
     _folder_options(doctor)
-    doctor.add_argument("--probe-model", action="store_true", help="ask each model server for its list of models")
+    doctor.add_argument("--model", "--probe-model", action="store_true", help="try each model's connection: it costs")
     doctor.add_argument("--probe-judges", action="store_true", help="try models as judges on planted cases: it costs")
     doctor.add_argument("--json", action="store_true", help="one JSON document")
     return parser

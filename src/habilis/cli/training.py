@@ -23,6 +23,7 @@ EXIT_CODES = {
     "stop_file": 0,
     "failed": 1,
     "unreachable": 3,
+    "misconfigured": 2,
     "budget": 4,
     "interrupted": 130,
 }
@@ -33,6 +34,7 @@ WORDS = {
     "stop_file": "stopped by its stop file",
     "failed": "a step failed",
     "unreachable": "model unreachable",
+    "misconfigured": "the model's settings are wrong",
     "budget": "budget used up",
     "interrupted": "interrupted",
 }

@@ -17,7 +17,7 @@ from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
-from habilis.config.variables import cache_dir, data_dir, environment, secret
+from habilis.config.variables import cache_dir, data_dir, environment, proxy_for, secret
 
 __all__ = [
     "BASIC_DEFAULTS",
@@ -53,6 +53,7 @@ __all__ = [
     "load_settings",
     "load_with_origins",
     "masked",
+    "proxy_for",
     "secret",
     "shipped",
     "tell_auth",

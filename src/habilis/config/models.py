@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import Field
+from pydantic import Field, PrivateAttr
 
 from habilis.core.types import Frozen, Role
 
@@ -12,9 +13,19 @@ ROLES: tuple[Role, ...] = get_args(Role)
 OFFLINE_NOTICE = "offline demonstration model"
 
 
+class Origins(dict[str, str]):
+    """In which words a person gave each value. No part of what the settings are: any two are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Origins)
+
+    __hash__ = None
+
+
 class RoleSettings(Frozen):
     """One model role. A field left out is taken from `models.basic`."""
 
+    _origins: Origins = PrivateAttr(default_factory=Origins)
     provider: Literal["auto", "openai", "anthropic", "local", "offline"] | None = Field(
         None,
         description="openai: any compatible server; anthropic: its Messages API; local: a GGUF file, served by us; "
@@ -66,6 +77,10 @@ class RoleSettings(Frozen):
     )
     image_detail: Literal["low", "high", "auto"] | None = Field(None, description="how closely it looks at them")
 
+    def said_in(self, field: str, role: str = "basic") -> str:
+        """The variable, file or option in which `field` was set, else the name of the setting."""
+        return self._origins.get(field) or f"models.{role}.{field}"
+
 
 BASIC_DEFAULTS = RoleSettings(
     provider="auto",
@@ -116,6 +131,12 @@ class ModelsSettings(Frozen):
         True, description="ask a model planted cases, once, before its word as a judge counts; off: it is believed"
     )
 
+    _origins: Origins = PrivateAttr(default_factory=Origins)
+
+    def remember_origins(self, origins: Mapping[str, str]) -> None:
+        """Take in where values came from, by dotted key, in the words of `Loaded.origins`."""
+        self._origins.update({key: origin for key, origin in origins.items() if key.startswith("models.")})
+
     def role(self, role: Role) -> RoleSettings:
         """The settings in force for `role`: its own fields over those of `basic` over the defaults.
 
@@ -128,7 +149,22 @@ class ModelsSettings(Frozen):
         merged |= basic | own
         if merged["provider"] == "anthropic" and "api_key_env" not in (basic | own):
             merged["api_key_env"] = "ANTHROPIC_API_KEY"
-        return RoleSettings(**merged)
+        made = RoleSettings(**merged)
+        for name in merged:
+            dotted = f"models.{role if name in own else 'basic'}.{name}"
+            if name in own or name in basic:
+                made._origins[name] = _told(dotted, self._origins.get(dotted, ""))
+        return made
+
+
+def _told(dotted: str, origin: str) -> str:
+    """How a person would name the place where they set `dotted`."""
+    kind, _, name = origin.partition(" ")
+    if kind == "environment":
+        return name
+    if kind == "file":
+        return f"{dotted} in {name}"
+    return f"--set {dotted}" if kind == "command" else dotted
 
 
 def api_of(provider: str | None) -> str | None:

@@ -53,12 +53,14 @@ def load_with_origins(
         origins[dotted] = origin
     _without_openai(merged, origins)
     try:
-        return Loaded(Settings.model_validate(merged), origins)
+        settings = Settings.model_validate(merged)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         dotted = ".".join(str(part) for part in first["loc"])
         origin = origins.get(dotted) or next((o for k, o in origins.items() if inside(dotted, k)), "settings")
         raise UserError(f"{origin}: {dotted}: {first['msg']}") from None
+    settings.models.remember_origins(origins)
+    return Loaded(settings, origins)
 
 
 def _without_openai(merged: dict[str, Any], origins: dict[str, str]) -> None:

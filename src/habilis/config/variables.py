@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from habilis.core.masker import MASKER
 
@@ -18,6 +19,24 @@ def secret(name: str | None) -> str | None:
 def environment() -> dict[str, str]:
     """A copy of the process environment, for the few programs of the user's own that we start (uv, a code writer)."""
     return dict(os.environ)
+
+
+def proxy_for(url: str) -> tuple[str, str] | None:
+    """The variable that names a proxy for `url`, and its value without a user; None where the way is straight.
+
+    Read as the HTTP clients read them: small letters go first, NO_PROXY takes hosts out.
+    """
+    from urllib.request import proxy_bypass
+
+    parts = urlsplit(url)
+    if not parts.hostname or proxy_bypass(parts.hostname):
+        return None
+    names = (f"{parts.scheme}_proxy", f"{parts.scheme}_proxy".upper(), "all_proxy", "ALL_PROXY")
+    name = next((name for name in names if os.environ.get(name)), None)
+    if name is None:
+        return None
+    scheme, mark, rest = os.environ[name].rpartition("://")
+    return name, f"{scheme}{mark}{rest.rpartition('@')[2]}"
 
 
 def data_dir() -> Path | None:

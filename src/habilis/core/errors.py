@@ -29,6 +29,10 @@ class ModelUnreachable(ModelError):
     """No answer can be had: no connection, 401, 403, 404, a bad request, retries exhausted. Exit code 3."""
 
 
+class ModelMisconfigured(ModelUnreachable):
+    """No answer can be had until a person mends the address, the key or the model's name. Exit code 2."""
+
+
 class ModelReplyUnusable(ModelError):
     """The model answers, but never in the form asked for, corrections included. Ends in `gave_up`."""
 

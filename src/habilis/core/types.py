@@ -16,6 +16,7 @@ Status = Literal[
     "crashed",
     "budget",
     "unreachable",
+    "misconfigured",  # the model's address, key or name is wrong: a person must mend it
     "environment_error",  # this machine failed: its disk, memory, interpreter or sandbox
     "waiting",
     "interrupted",

@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
-from habilis.models.failures import STATUS_OF, BadReply, ServerSaid
+from habilis.models.failures import STATUS_OF, BadReply, ServerSaid, no_json, unreadable
 from habilis.models.forms import strict_schema
 from habilis.models.quirks import Quirks, answered
 from habilis.models.repeating import RepetitionWatch
@@ -79,8 +79,8 @@ class AnthropicChat(ChatAnthropic):
 
         try:
             body = await answered(payload, send, self.quirks, self.tell, APIStatusError)
-        except ValueError as error:
-            raise BadReply(f"the server's reply is not JSON: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise unreadable(error) from None
         return ChatResult(generations=[ChatGeneration(message=read_message(body))])
 
     def _payload(self, messages: Sequence[BaseMessage], stop: list[str] | None, asked: Body) -> Body:
@@ -164,7 +164,9 @@ def read_message(body: Any) -> AIMessage:
         if isinstance(body, dict) and isinstance(body.get("error"), dict):
             kind, text = body["error"].get("type"), body["error"].get("message")
             raise ServerSaid(STATUS_OF.get(str(kind)), str(text))
-        raise BadReply(f"the server's reply holds no message: {' '.join(str(body).split())[:120]}")
+        if isinstance(body, str):
+            raise no_json(body)
+        raise BadReply(f"the server's reply holds no message: {' '.join(str(body)[:2_000].split())[:120]}")
     blocks = [block for block in body["content"] if isinstance(block, dict)]
     thoughts = [str(block["thinking"]) for block in blocks if block.get("type") == "thinking" and block.get("thinking")]
     calls = [

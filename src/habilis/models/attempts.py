@@ -9,15 +9,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from habilis.config import secret
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event, ModelRetry, Notice
 from habilis.core.masker import MASKER
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
 from habilis.models.client import Client
-from habilis.models.failures import RETRIED, Failure, advice, backoff_s, expected, sort_out
+from habilis.models.failures import RETRIED, Failure, backoff_s, expected, sort_out
 from habilis.models.quirks import KnownQuirks
+from habilis.models.reaching import looked_into, unreachable
 from habilis.models.repeating import repeats
 from habilis.models.request import Exchange, RequestRefused
 from habilis.models.tape import ModelRequest, Slot
@@ -110,11 +110,13 @@ class Attempts:
                 unbounded = replace(exchange, wire=replace(exchange.wire, max_tokens=None))
                 if client.settings.max_tokens is None:  # what is left is less than the bound: the server keeps to it
                     return await self._asked(slot, client, unbounded, bound, spent)
-            self._give_up(client, exchange, failure, attempt, retries)
+            if attempt == 1 and client.compatible:
+                failure = await looked_into(failure, client.settings)
+            await self._give_up(client, exchange, failure, attempt, retries)
             await self._wait(role, failure, attempt, slot.key)
         raise AssertionError("unreachable")
 
-    def _give_up(self, client: Client, exchange: Exchange, failure: Failure, attempt: int, retries: int) -> None:
+    async def _give_up(self, client: Client, exchange: Exchange, failure: Failure, attempt: int, retries: int) -> None:
         """Raises where another try cannot help, or was the last."""
         if failure.what == "refused" and exchange.goes_on_after(failure.text):
             raise RequestRefused(failure.text, exchange.mode)
@@ -124,7 +126,11 @@ class Attempts:
         if failure.what == "filtered":
             raise ModelReplyUnusable(f"{client.name}: the provider's content filter refused: {failure.text}")
         if failure.what != "retry" or attempt > retries:
-            raise ModelUnreachable(_unreachable(client, exchange.request.role, failure, attempt))
+            role, settings = exchange.request.role, client.settings
+            if not client.compatible:  # made by a caller: what stands in our settings is not what it asks
+                tries = f" after {attempt} attempts" if attempt > 1 else ""
+                raise ModelUnreachable(f"model {client.name} at {client.where}: {failure.text}{tries}")
+            raise await unreachable(failure, settings, role, model=client.name, attempts=attempt, log=client.log)
 
     async def _wait(self, role: Role, failure: Failure, attempt: int, seed: str) -> None:
         wait = failure.wait_s if failure.wait_s is not None else backoff_s(attempt, seed)
@@ -173,16 +179,6 @@ def _too_slow(bound: Bound) -> AIMessage:
     from langchain_core.messages import AIMessage
 
     return AIMessage("", response_metadata={"finish_reason": "time", CUT_AT: bound.seconds, CUT_BY: bound.seconds_by})
-
-
-def _unreachable(client: Client, role: str, failure: Failure, attempts: int) -> str:
-    key_env = client.settings.api_key_env
-    tries = f" after {attempts} attempts" if attempts > 1 else ""
-    where = f" at {client.where}" if client.where else ""
-    hint = advice(failure, role, key_env, bool(secret(key_env)))
-    if client.log and failure.status is None:
-        hint = f"what its server said is in {client.log}"
-    return f"model {client.name}{where}: {failure.text}{tries}; {hint}"
 
 
 def _bytes(request: ModelRequest) -> int:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.config import ModelsSettings, RoleSettings, key
-from habilis.core.errors import ModelUnreachable, UserError
+from habilis.core.errors import ModelMisconfigured, ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.demo import MODEL_NAME
-from habilis.models.providers import address, chat_model, check_extra, connection, is_official, list_models
+from habilis.models.addresses import check_address
+from habilis.models.providers import address, chat_model, check_extra, connection, is_official
 from habilis.models.providers import plays_offline as plays_offline
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
+from habilis.models.reaching import list_models
 from habilis.models.repeating import RepetitionWatch
 from habilis.models.request import Wire
 
@@ -134,6 +136,7 @@ class Clients:
         if self._factory or plays_offline(settings):
             return
         check_extra(settings)
+        check_address(settings, role)
         key(settings.api_key_env)  # raises for one that cannot be sent
         if settings.provider == "local":
             from habilis.models.local.files import check
@@ -178,7 +181,10 @@ class Clients:
                 raise UserError(f"models.{role}.model: {error}") from None
             name = f"{MODEL_NAME}, faulty on purpose" if faults else MODEL_NAME
             return Client(OfflineModel(model_name=name, faults=faults), name, "", settings, offline=True)
-        self.check(role)
+        try:
+            self.check(role)
+        except UserError as error:  # of a role that is asked in the middle of a task: an end of it as others are
+            raise ModelMisconfigured(str(error)) from None
         if settings.provider == "local":
             return await self._served(settings)
         return await self._connected(role, settings)

@@ -15,7 +15,7 @@ from langchain_openai import ChatOpenAI
 from openai import APIStatusError
 from pydantic import Field
 
-from habilis.models.failures import BadReply
+from habilis.models.failures import unreadable
 from habilis.models.quirks import THOUGHTS, Quirks, answered
 from habilis.models.repeating import RepetitionWatch
 from habilis.models.replies import from_body
@@ -70,7 +70,7 @@ class CompatibleChat(ChatOpenAI):
 
         try:
             body = await answered(payload, send, self.quirks, self.tell, APIStatusError)
-        except ValueError as error:
-            raise BadReply(f"the server's reply is not JSON: {error}") from None
+        except (ValueError, RecursionError) as error:
+            raise unreadable(error) from None
         message: AIMessage = from_body(body)
         return ChatResult(generations=[ChatGeneration(message=message)])

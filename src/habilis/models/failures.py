@@ -5,11 +5,14 @@ Statuses after RFC 9110 §15; Retry-After after RFC 9110 §10.2.3, in seconds or
 
 from __future__ import annotations
 
+import errno
 import json
 import re
+import socket
+import ssl
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
@@ -40,10 +43,53 @@ MAX_WAIT_S = 120.0
 """No server can make a task wait longer than this before one retry."""
 
 What = Literal["retry", "refused", "filtered", "definitive"]
+Part = Literal[
+    "",
+    "host",  # its name is known to nobody
+    "port",  # nobody listens there
+    "silence",  # somebody listens, and says nothing
+    "dropped",  # … and hangs up before a word of HTTP
+    "not_tls",  # the port does not speak TLS
+    "needs_tls",  # the port speaks nothing else
+    "certificate",  # it is not trusted
+    "other_name",  # it is for another host
+    "expired",  # it was, or will be
+    "proxy",
+    "page",  # a web page in place of the API
+    "path",
+    "redirect",
+    "key",
+    "model",
+    "functions",
+    "form",
+    "context",
+    "account",
+    "size",
+]
+"""Which part of a connection is wrong; none where the server fails by itself."""
+_NO_MODEL = re.compile(
+    r"\bmodels?\b[^.,;:]{0,80}?\b(?:not exist|not found|not available|unknown|not a valid)\b|"
+    r"\b(?:unknown|invalid|no such|unsupported) model\b(?! (?:param|option|output))",
+    re.IGNORECASE,
+)
+_PLAIN_TO_TLS = re.compile(r"http request (?:was sent )?to (?:an )?https|speaking plain http to an ssl", re.IGNORECASE)
+"""What servers say, in plain HTTP, on a port where they speak TLS (Go's, nginx, Apache)."""
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
+_LOOKED_AT = 20_000
+"""Characters of what a server sent that are looked at for what it says."""
+_PAGE = re.compile(r"\s*<(?:!doctype|html|head|body|\?xml)", re.IGNORECASE)
 
 
 class BadReply(Exception):
     """The server answered with something that is no chat completion. Worth another try."""
+
+
+class ReplyTooLarge(BadReply):
+    """The server sent more than a reply may hold. Not worth another try."""
+
+
+class PageSent(BadReply):
+    """The server answered with a web page. Not worth another try."""
 
 
 class ServerSaid(Exception):
@@ -57,12 +103,15 @@ class ServerSaid(Exception):
 @dataclass(frozen=True)
 class Failure:
     """`retry`: may succeed as it is. `refused`: this request, in this form, never. `filtered`: the provider's content
-    filter. `definitive`: nothing will succeed until a person acts. `wait_s` is what the server asked for."""
+    filter. `definitive`: nothing will succeed until a person acts. `wait_s` is what the server asked for, `part` what
+    of the connection is wrong, `target` where a redirect leads."""
 
     what: What
     text: str
     status: int | None = None
     wait_s: float | None = None
+    part: Part = ""
+    target: str = ""
 
 
 def expected() -> tuple[type[Exception], ...]:
@@ -84,62 +133,168 @@ def expected() -> tuple[type[Exception], ...]:
 def sort_out(error: Exception) -> Failure:
     """What `error`, one of `expected()`, means."""
     status = getattr(error, "status_code", None)
-    streamed = isinstance(status, int) and status < 400
+    streamed = isinstance(status, int) and status < 300
     if streamed:
         status = STATUS_OF.get(_type(error))
     text = _text(error)
-    if isinstance(status, int) and status >= 400:
+    if isinstance(status, int) and status >= 300:
         return _by_status(status, text, error)
+    for cause in _causes(error):
+        if isinstance(cause, BadReply):
+            return _unread(cause)
     if isinstance(error, ServerSaid) or streamed:
         return Failure("retry", f"the server reported: {text}")
-    if isinstance(error, BadReply):
-        return Failure("retry", text)
     retryable = getattr(error, "is_retryable", None)
     if retryable is False and not _is_connection(error):
         return Failure("definitive", text)
-    if _is_timeout(error):
-        return Failure("retry", "no answer in time")
-    if _is_connection(error):
-        return Failure("retry", f"connection failed: {text}")
+    if _is_connection(error) or _is_timeout(error):
+        return _by_connection(error, text)
     return Failure("retry" if retryable else "definitive", text)
+
+
+def _unread(error: BadReply) -> Failure:
+    """What was sent in place of a reply."""
+    if isinstance(error, ReplyTooLarge):
+        return Failure("definitive", str(error), part="size")
+    if isinstance(error, PageSent):
+        return Failure("definitive", str(error), part="page")
+    return Failure("retry", str(error))
+
+
+def _by_connection(error: Exception, text: str) -> Failure:
+    """How far a connection came. What a name server or a certificate says will not change in a second."""
+    for cause in _causes(error):
+        kind = type(cause).__name__
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return _untrusted(cause)
+        if kind == "ProxyError":
+            return Failure("definitive", f"the proxy refused: {text}", part="proxy")
+        if isinstance(cause, ssl.SSLError):
+            if cause.reason in (
+                "WRONG_VERSION_NUMBER",
+                "HTTP_REQUEST",
+                "RECORD_LAYER_FAILURE",
+                "PACKET_LENGTH_TOO_LONG",
+            ):
+                return Failure("definitive", "what listens there speaks http, not https", part="not_tls")
+            return Failure("retry", f"no secure connection: {text}", part="certificate")
+        if isinstance(cause, socket.gaierror):
+            if cause.errno == socket.EAI_AGAIN:
+                return Failure("retry", "the name server does not answer, so the host cannot be found", part="host")
+            return Failure("definitive", "no host has this name", part="host")
+        if isinstance(cause, UnicodeError):
+            return Failure("definitive", "this cannot be the name of a host", part="host")
+        if isinstance(cause, ConnectionRefusedError):
+            return Failure("retry", "nothing listens there (connection refused)", part="port")
+        if isinstance(cause, OSError) and cause.errno in (errno.EHOSTUNREACH, errno.ENETUNREACH):
+            return Failure("retry", f"no way leads there: {cause.strerror}", part="port")
+        if kind == "ConnectTimeout":
+            return Failure("retry", "no connection came about in time", part="port")
+        if kind == "RemoteProtocolError" and "incomplete" in str(cause):
+            return Failure("retry", "the server broke off in the middle of its reply")
+        if kind == "RemoteProtocolError" and "\\x15\\x03" in str(cause):  # an alert of TLS (RFC 8446 §6)
+            return Failure("definitive", "what listens there speaks https, not http", part="needs_tls")
+    if _is_timeout(error):
+        return Failure("retry", "no answer in time", part="silence")
+    return Failure("retry", f"connection failed: {text}", part="dropped")
+
+
+_EXPIRED, _NOT_YET, _OTHER_NAMES = 10, 9, (62, 64)
+"""Codes of OpenSSL's X509_verify_cert(3)."""
+
+
+def _untrusted(error: ssl.SSLCertVerificationError) -> Failure:
+    code, said = error.verify_code, error.verify_message
+    if code in (_EXPIRED, _NOT_YET):
+        return Failure("definitive", f"the server's certificate is not valid at this time: {said}", part="expired")
+    if code in _OTHER_NAMES:
+        return Failure("definitive", f"the server's certificate is for another name: {said}", part="other_name")
+    return Failure("definitive", f"the server's certificate is not trusted: {said}", part="certificate")
 
 
 def _by_status(status: int, text: str, error: Exception) -> Failure:
     code = str(getattr(error, "code", "") or "")
+    body = getattr(error, "body", None)
+    page = page_told(body) if isinstance(body, str) else ""
+    text = page or text
     said = f"HTTP {status}: {text}" if text else f"HTTP {status}"
+    if status < 400:
+        target = _headers(error).get("location", "")
+        return Failure(
+            "definitive", f"HTTP {status}: the server sends on to another address", status, None, "redirect", target
+        )
     if "content_filter" in code or "content_policy" in code or "content management policy" in text:
         return Failure("filtered", said, status)
-    if status == 429 and "insufficient_quota" in (code, str(getattr(error, "type", ""))):
-        return Failure("definitive", said, status)
+    if status == 402 or (status == 429 and "insufficient_quota" in (code, str(getattr(error, "type", "")))):
+        return Failure("definitive", said, status, part="account")
     if status == 501 or (status >= 500 and _OWN_FAULT.search(text)) or (status == 404 and _OTHER_ROUTE.search(text)):
-        return Failure("refused", said, status)
+        return Failure("refused", said, status, part=_form(text))
     if status in RETRIED or status >= 500 or code == "tool_use_failed":  # the model's slip, says the service
         return Failure("retry", said, status, retry_after(_headers(error)))
-    if status in (400, 422) and code != "context_length_exceeded" and not _TOO_LONG.search(text):
-        return Failure("refused", said, status)
-    return Failure("definitive", said, status)
+    if code == "context_length_exceeded" or (status in (400, 413, 422) and _TOO_LONG.search(text)):
+        return Failure("definitive", said, status, part="context")
+    if _PLAIN_TO_TLS.search(text):
+        return Failure("definitive", "what listens there speaks https, not http", status, part="needs_tls")
+    if status in (400, 404, 422) and (
+        code == "model_not_found" or (not page and not _form(text) and _NO_MODEL.search(text))
+    ):
+        return Failure("definitive", said, status, part="model")
+    if status in (400, 422):
+        return Failure("refused", said, status, part=_form(text))
+    parts: dict[int, Part] = {401: "key", 403: "page" if page else "key", 404: "path", 405: "path", 407: "proxy"}
+    return Failure("definitive", said, status, part=parts.get(status, "page" if page else ""))
 
 
-def advice(failure: Failure, role: str, key_env: str | None, has_key: bool) -> str:
-    """What a person can do about a failure that ended the call."""
-    status, text = failure.status, failure.text
-    if status in (401, 403):
-        return f"check the key in {key_env}" if has_key else f"no key is set: put it into the variable {key_env}"
-    if status == 404:
-        return f"check models.{role}.model and models.{role}.base_url"
-    if _TOO_LONG.search(text) and failure.what == "definitive":
-        return f"the request is longer than the model's context: set models.{role}.token_limit"
-    if status == 402:
-        return "the account has no credit left"
-    if status == 429:
-        return "the account has no credit left" if failure.what == "definitive" else "try again later"
-    if status is not None and status >= 500:
-        return "the server has a problem of its own; try again later"
-    if status is not None:
-        return "the server refuses such requests"
-    if failure.what == "retry":
-        return f"is the server running, and is models.{role}.timeout_s long enough?"
-    return "see the message"
+def _form(text: str) -> Part:
+    """What of a request a refusal speaks of."""
+    if re.search(r"response_format|json|schema", text, re.IGNORECASE):
+        return "form"
+    return "functions" if re.search(r"\btools?\b|tool_choice|function", text, re.IGNORECASE) else ""
+
+
+def page_told(text: str) -> str:
+    """`text` in a few words if it is a web page, else nothing."""
+    if not _PAGE.match(text[:200]):
+        return ""
+    title = _TITLE.search(text[:_LOOKED_AT])
+    named = " ".join(MASKER.text(title[1]).split())[:80] if title else ""
+    return f"a web page ({named!r})" if named else "a web page"
+
+
+def no_json(body: str) -> BadReply:
+    """What a body is that came as text."""
+    if page := page_told(body):
+        return PageSent(f"the server answered with {page}")
+    if not body.strip():
+        return BadReply("the server sent an empty reply")
+    said = " ".join(MASKER.text(body[:2_000]).split())[:120]
+    return BadReply(f"the server sent plain text in place of an answer: {said}")
+
+
+def unreadable(error: ValueError | RecursionError) -> BadReply:
+    """What a body is that was taken for JSON and is none."""
+    if isinstance(error, RecursionError):
+        return BadReply("the server's reply holds things in things too deeply to be read")
+    body = str(getattr(error, "doc", "-"))
+    return (
+        BadReply(f"the server's reply is not JSON: {error}") if body.strip() and not page_told(body) else no_json(body)
+    )
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """`error`, and what led to it."""
+    left: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while left:
+        cause = left.pop(0)
+        if cause is None or id(cause) in seen:
+            continue
+        seen.add(id(cause))
+        yield cause
+        left += [
+            *(cause.exceptions if isinstance(cause, BaseExceptionGroup) else ()),
+            cause.__cause__ or cause.__context__,
+        ]
 
 
 def retry_after(headers: Mapping[str, str], now: float | None = None) -> float | None:
@@ -182,12 +337,14 @@ def _text(error: Exception) -> str:
     if isinstance(body, dict) and isinstance(body.get("error"), str | dict):
         inner = body["error"]
         said = inner if isinstance(inner, str) else inner.get("message")
+    if isinstance(body, str) and body.strip():
+        said = body
     if not isinstance(said, str) or not said:
         said = json.dumps(body) if isinstance(body, dict) and body else str(error)
     cause = error.__cause__
     if said in ("", "Connection error.") and cause is not None:
         said = str(cause) or type(cause).__name__
-    line = " ".join(MASKER.text(said).split())  # before the cut, which would leave half a key
+    line = " ".join(MASKER.text(said[:_LOOKED_AT]).split())  # before the cut, which would leave half a key
     return line if len(line) <= 300 else line[:300] + "…"
 
 

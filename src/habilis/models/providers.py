@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from habilis.config import RoleSettings, key, secret, users_of
-from habilis.core.errors import ModelUnreachable, UserError
+from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
-from habilis.models.failures import advice, expected, sort_out
+from habilis.models.failures import PageSent, no_json, unreadable
+from habilis.models.transport import bound_reply
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -28,13 +29,15 @@ if TYPE_CHECKING:
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
+CONNECT_S = 15.0
+"""Seconds that a connection may take to come about, TLS included: what does not answer by then is not there."""
 NO_KEY = "no-key"
 """Sent to servers that want none: the client libraries insist on a key."""
 
 
 def address(settings: RoleSettings) -> str:
     """Where the model of `settings` is asked, without a slash at the end. A user in it is for `connection` alone."""
-    base_url = _USER.sub("", settings.base_url or "")
+    base_url = _USER.sub("", (settings.base_url or "").strip())
     if settings.provider == "anthropic":
         return (base_url or ANTHROPIC_URL).rstrip("/").removesuffix("/v1")
     return (base_url or OPENAI_URL).rstrip("/")
@@ -97,18 +100,24 @@ def check_extra(settings: RoleSettings) -> None:
 def connection(settings: RoleSettings) -> Any:
     """A new HTTP connection of the kind that the provider's client library wants."""
     kind: Any
+    timeouts: Any
     if settings.provider == "anthropic":
         check_extra(settings)
         from anthropic import DefaultAsyncHttpxClient as kind
+        from anthropic import Timeout as timeouts
     else:
         from openai import DefaultAsyncHttpxClient as kind
+        from openai import Timeout as timeouts
 
     where = address(settings)
     return kind(
         verify=_verify(where, settings),
         trust_env=not is_loopback(where),
-        timeout=settings.timeout_s,
+        timeout=timeouts(settings.timeout_s, connect=min(settings.timeout_s or CONNECT_S, CONNECT_S)),
         auth=_user(settings),
+        headers={"Accept-Encoding": "gzip"},
+        event_hooks={"response": [bound_reply]},
+        follow_redirects=False,  # the key would go along to wherever a server points
     )
 
 
@@ -131,6 +140,8 @@ def chat_model(
 
 
 def _compatible(settings: RoleSettings, name: str, http: Any, sent: str, **learning: Any) -> BaseChatModel:
+    from openai import Timeout
+
     from habilis.models.compatible import CompatibleChat
 
     base_url = address(settings)
@@ -145,7 +156,7 @@ def _compatible(settings: RoleSettings, name: str, http: Any, sent: str, **learn
         http_async_client=http,
         openai_proxy=None,
         max_retries=0,
-        timeout=settings.timeout_s,
+        timeout=Timeout(settings.timeout_s, connect=min(settings.timeout_s or CONNECT_S, CONNECT_S)),
         default_headers=settings.headers,
         extra_body=settings.options,
         official=is_official(base_url),
@@ -177,26 +188,27 @@ def _set(**fields: Any) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-async def list_models(settings: RoleSettings, role: str = "basic") -> list[str]:
-    """The models that the server of `settings` lists. Raises `ModelUnreachable` with one clear line.
+async def names_listed(settings: RoleSettings) -> list[str]:
+    """The models that the server of `settings` lists (GET /models), in its order. Costs nothing.
 
-    GET /models, tried once more if the connection broke: a server may just be starting.
+    Raises one of `failures.expected()`.
     """
-    async with _api(settings) as (api, path):
-        caught: tuple[type[Exception], ...] = (*expected(), ValueError)
-        for attempt in (1, 2):
-            try:
-                async with asyncio.timeout(settings.timeout_s):
-                    body = await api.get(path, cast_to=object)
-                rows = body.get("data") or body.get("models") or [] if isinstance(body, dict) else []
-                return [MASKER.text(str(row.get("id") or row.get("name"))) for row in rows if isinstance(row, dict)]
-            except caught as error:
-                failure = sort_out(error)
-                if failure.what == "retry" and attempt == 1:
-                    continue
-                hint = advice(failure, role, settings.api_key_env, bool(secret(settings.api_key_env)))
-                raise ModelUnreachable(f"{address(settings)}{path}: {failure.text}; {hint}") from None
-    raise AssertionError("unreachable")
+    async with _api(settings) as (api, path), asyncio.timeout(settings.timeout_s):
+        try:
+            body = await api.get(path, cast_to=object)
+        except (ValueError, RecursionError) as error:
+            raise unreadable(error) from None
+    if isinstance(body, str):
+        raise no_json(body)
+    lists = (
+        [body[name] for name in ("data", "models") if isinstance(body.get(name), list)]
+        if isinstance(body, dict)
+        else []
+    )
+    rows = next((rows for rows in lists if rows), lists[0] if lists else None)
+    if rows is None:
+        raise PageSent("the server answered with something that is no list of models")
+    return [MASKER.text(str(row.get("id") or row.get("name"))) for row in rows if isinstance(row, dict)]
 
 
 @asynccontextmanager
@@ -231,4 +243,6 @@ def _verify(base_url: str, settings: RoleSettings) -> ssl.SSLContext | bool:
     if base_url.startswith("http://"):
         # No certificate will be asked for; loading the machine's would take 20 ms. This context trusts none.
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if is_loopback(base_url):  # of the environment, what is trusted counts, the proxies do not
+        return ssl.create_default_context()
     return True

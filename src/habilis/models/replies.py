@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage
 from habilis.core.types import Usage
 from habilis.models.arguments import strict_arguments
 from habilis.models.calls import UNREADABLE_AT
-from habilis.models.failures import BadReply, ServerSaid
+from habilis.models.failures import BadReply, ServerSaid, no_json
 
 THINKING_BLOCKS = "thinking_blocks"
 """Key of `additional_kwargs`: thinking that its service signed, and wants back with the reply that it led to."""
@@ -30,6 +30,8 @@ _KINDS = {str: "a text", list: "a list", int: "a number", float: "a number", boo
 
 def from_body(body: Any) -> AIMessage:
     """The reply in the body of a chat completion. Raises `BadReply` for another shape, `ServerSaid` for an error."""
+    if isinstance(body, str):
+        raise no_json(body)
     if not isinstance(body, dict):
         raise BadReply(
             f"expected a chat completion from the server, but got {_KINDS.get(type(body), 'nothing')}: {_short(body)}"
@@ -189,4 +191,4 @@ def error_said(error: Any) -> ServerSaid:
 
 
 def _short(value: Any) -> str:
-    return " ".join(str(value).split())[:120]
+    return " ".join(str(value)[:2_000].split())[:120]

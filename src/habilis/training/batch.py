@@ -19,7 +19,9 @@ from habilis.rundir import KeyedRows, RunDir, TaskDir, safe_id
 from habilis.training.budget import RunBudget
 from habilis.training.runners import BatchRunner, Job
 
-Stop = Literal["done", "train_steps", "egl_flat", "stop_file", "budget", "interrupted", "unreachable", "failed"]
+Stop = Literal[
+    "done", "train_steps", "egl_flat", "stop_file", "budget", "interrupted", "unreachable", "misconfigured", "failed"
+]
 """Why a training run ended, or was broken off (from `budget` on)."""
 FINAL = frozenset({"answered", "gave_up", "timed_out", "crashed", "budget", "waiting"})
 """Statuses of tasks that are over; others go on after a resume."""
@@ -88,7 +90,9 @@ class Batch:
             raise _first(several) from None
         if ends and all(end.status == "unreachable" for end in ends.values()):
             self.stop("unreachable", next(iter(ends.values())).error or "the model cannot be reached")
-        if self.stopped == "unreachable" or not all(self._is_over(row) or _over(ends.get(row.id)) for row in rows):
+        if self.stopped in ("unreachable", "misconfigured") or not all(
+            self._is_over(row) or _over(ends.get(row.id)) for row in rows
+        ):
             self.stop("interrupted", "a task was stopped")
             return None
         return [ends.get(row.id) or self._known(row) for row in rows]
@@ -97,6 +101,8 @@ class Batch:
         end = await self._runner.run(self._job(step, row), lambda event: self._hear(row.id, event))
         if end.status == "crashed" and any(text in (end.error or "") for text in DISK):
             raise OSError(errno.ENOSPC, f"task {row.id}: {end.error}")
+        if end.status == "misconfigured":  # no other task will fare better
+            self.stop("misconfigured", end.error or "the model's settings are wrong")
         usage = usage_of(end)
         prediction = end.result.final_answer if end.result is not None and end.status == "answered" else ""
         if end.status != "interrupted":

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.agents.wiring import Clients
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
-from habilis.core.errors import BudgetReached, HabilisError, ModelUnreachable, UserError
+from habilis.core.errors import BudgetReached, HabilisError, ModelMisconfigured, ModelUnreachable, UserError
 from habilis.core.events import Event, Notice
 from habilis.curation.ledger.reports import Row
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
@@ -164,6 +164,8 @@ class Evolution:
             stopped, reason = await self._steps(run, training, rows, base, budget, emit)
         except BudgetReached as reached:
             stopped, reason = "budget", str(reached)
+        except ModelMisconfigured as error:
+            stopped, reason = "misconfigured", str(error)
         except ModelUnreachable as error:
             stopped, reason = "unreachable", str(error)
         except (HabilisError, OSError) as error:

@@ -7,6 +7,7 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,9 +19,10 @@ import pytest
 
 from habilis.config import LocalSettings, ModelsSettings, RoleSettings
 from habilis.core.errors import ModelUnreachable, UserError
-from habilis.models.local.serving import LocalServer, hold, release, serve
+from habilis.models.local.serving import LocalServer, _listening, hold, release, serve
 
 from ... import nursery
+from ..wires import BareServer
 from .gguf_files import tiny_model
 
 STAND_IN = (sys.executable, str(Path(__file__).parent / "stand_in.py"))
@@ -170,6 +172,24 @@ async def test_another_program_on_the_noted_port_is_not_taken_for_the_server(tmp
     until(lambda: not lives(started(first)[0]))
     (first.log.parent / "server.json").write_text(json.dumps(note), encoding="utf-8")
     assert (await start(tmp_path)).url not in (first.url, other.url)
+
+
+async def test_a_program_that_floods_whoever_asks_on_the_noted_port_is_left_at_once(tmp_path: Path) -> None:
+    poured = 0
+
+    def play(server: BareServer, link: socket.socket, line: str) -> None:
+        nonlocal poured
+        link.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        while not server.closing.is_set():
+            link.sendall(b"a" * 65_536)
+            poured += 65_536
+
+    with BareServer(play) as server:
+        note = {"port": server.port, "key": "k"}
+        (tmp_path / "server.json").write_text(json.dumps(note), encoding="utf-8")
+        assert await _listening(tmp_path, "the-model") is None
+        assert server.asked
+    assert poured < 64 << 20
 
 
 async def test_what_is_no_model_starts_nothing(tmp_path: Path) -> None:

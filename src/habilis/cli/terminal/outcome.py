@@ -22,6 +22,7 @@ EXIT_CODES: dict[Status, int] = {
     "timed_out": 1,
     "crashed": 1,
     "unreachable": 3,
+    "misconfigured": 2,
     "budget": 4,
     "environment_error": 5,
     "interrupted": 130,
@@ -34,6 +35,7 @@ _TITLES: dict[Status, tuple[str, str]] = {
     "crashed": ("No answer: crashed", "red"),
     "unreachable": ("No answer: model unreachable", "red"),
     "budget": ("No answer: budget used up", "yellow"),
+    "misconfigured": ("No answer: the model's settings are wrong", "red"),
     "environment_error": ("No answer: this machine failed", "red"),
     "interrupted": ("Interrupted", "yellow"),
 }

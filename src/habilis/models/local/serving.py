@@ -31,6 +31,8 @@ PROGRAM: tuple[str, ...] = (sys.executable, "-m", "habilis.models.local.child")
 POLL_S = 0.05
 BEGINNING = "--- a new server"
 """Begins what one server writes into the log."""
+MAX_LIST_BYTES = 1 << 20
+"""Bytes that are read of what a server lists: whoever sends more is another program on a port that was ours."""
 PATIENCE_S = 5.0
 """How long a server that ends is waited for, and a server that listens for its answer."""
 
@@ -223,7 +225,7 @@ async def _listening(folder: Path, name: str) -> LocalServer | None:
                 head = f"Host: 127.0.0.1\r\nAuthorization: Bearer {key}\r\nConnection: close"
                 writer.write(f"GET /v1/models HTTP/1.0\r\n{head}\r\n\r\n".encode())
                 said = await reader.read(1 << 16)
-                while not reader.at_eof() and name.encode() not in said:
+                while not reader.at_eof() and name.encode() not in said and len(said) < MAX_LIST_BYTES:
                     said += await reader.read(1 << 16)
             finally:
                 writer.close()

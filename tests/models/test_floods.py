@@ -1,0 +1,189 @@
+"""Servers that send too much, or never end. What a user would lose: the memory of the machine, or the whole night."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from habilis.config import LimitsSettings, ModelsSettings, RoleSettings
+from habilis.config.limits import ReplySeconds
+from habilis.core.errors import HabilisError
+from habilis.models.chat import Models
+from habilis.models.reaching import list_models
+from habilis.models.tape import Tape
+from habilis.models.usage import Budget
+from habilis.testing import FakeClock, RecordingSink
+
+from .wires import BareServer, Play, answering, pouring
+
+ASK = [HumanMessage("What is 2+2?")]
+MIB = 1 << 20
+JSON = "HTTP/1.1 200 OK\ncontent-type: application/json\n"
+STREAM = "HTTP/1.1 200 OK\ncontent-type: text/event-stream\n\n"
+CHUNK = b'data: {"choices": [{"delta": {"content": ""}}]}\n\n'
+
+
+def packed(size: int) -> bytes:
+    """Zeros, a thousand times smaller."""
+    pack = zlib.compressobj(9, zlib.DEFLATED, 31)
+    return b"".join(pack.compress(b"0" * MIB) for _ in range(size // MIB)) + pack.flush()
+
+
+def large(server: BareServer, link: socket.socket, line: str) -> None:
+    link.sendall(f"{JSON}content-length: {100 * MIB}\n\n".replace("\n", "\r\n").encode() + b'{"choices": "')
+    while not server.closing.is_set():
+        link.sendall(b"a" * MIB)
+
+
+TOO_LARGE, TOO_SLOW = "8 MB", "within 1 s"
+FLOODS: dict[str, tuple[Play, str]] = {
+    "100 MB": (large, TOO_LARGE),
+    "endless": (pouring(f"{JSON}\n", b"1" * 65_536), TOO_LARGE),
+    "a bomb": (answering(200, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
+    "a bomb as an error": (answering(400, packed(200 * MIB), content_encoding="gzip"), TOO_LARGE),
+    "endless headers": (pouring("HTTP/1.1 200 OK\n", b"x-more: of the same\r\n" * 100), "server"),
+    "one endless header": (pouring("HTTP/1.1 200 OK\nx: ", b"y" * 65_536), "server"),
+    "a byte now and then": (pouring(f"{JSON}\n", b" ", 0.1), TOO_SLOW),
+    "a header now and then": (pouring("HTTP/1.1 200 OK\n", b"x: y\r\n", 0.1), TOO_SLOW),
+    "told to go on for ever": (pouring("", b"HTTP/1.1 100 Continue\r\n\r\n", 0.01), TOO_SLOW),
+}
+WHOLE: dict[str, tuple[Play, str]] = {
+    "little things": (answering(200, f"[{','.join(['{}'] * 2_600_000)}]"), "500,000 parts"),
+    "little texts": (answering(200, json.dumps(["ab"] * 1_300_000)), "500,000 parts"),
+    "little numbers": (answering(200, json.dumps([0.1] * 1_500_000)), "500,000 parts"),
+    "things in things": (answering(200, "[" * 400_000), "too deeply"),
+    "a long text": (
+        answering(200, json.dumps({"choices": [{"message": {"content": "word " * 1_500_000}}]})),
+        "it answered|no message",
+    ),
+    "a long error": (answering(400, json.dumps({"error": {"message": "a " * 3_900_000}})), "HTTP 400"),
+}
+"""Replies that are not too long, and take many times their length in memory, or all of a stack."""
+STREAMS: dict[str, tuple[Play, str]] = {
+    "one endless event": (pouring(STREAM, b"data: " + b"x" * 65_536), "one event of more than 1 MB"),
+    "an event of endless lines": (pouring(STREAM, b"data:\n" * 1000), f"one event of more than 1 MB|{TOO_SLOW}"),
+    "endless events": (pouring(STREAM, CHUNK * 1000), f"{TOO_SLOW}|64 MB"),
+    "endless comments": (pouring(STREAM, b": still here\n\n" * 1000), f"{TOO_SLOW}|64 MB"),
+    "a comment now and then": (pouring(STREAM, b": still here\n\n", 0.1), TOO_SLOW),
+    "a packed stream": (
+        answering(200, packed(200 * MIB), "text/event-stream", content_encoding="gzip"),
+        "one event of more than 1 MB",
+    ),
+}
+
+
+async def told(server: BareServer, folder: Path, **role: Any) -> tuple[str, RecordingSink]:
+    """What a person is told who asks a model there."""
+    settings = RoleSettings(
+        **{"base_url": server.base_url, "model": "m", "timeout_s": 5.0, "max_retries": 3, "structured_mode": "auto"}
+        | role
+    )
+    sink = RecordingSink()
+    models = Models(
+        ModelsSettings(basic=settings),
+        limits=LimitsSettings(reply_seconds=ReplySeconds(step=1.0)),
+        tape=Tape(folder / f"tape-{server.port}.jsonl"),
+        emit=sink.emit,
+        budget=Budget(),
+        sleep=FakeClock().sleep,
+    )
+    try:
+        await models.chat("basic", ASK, purpose="step", say=lambda: lambda text: None)
+    except HabilisError as error:
+        return str(error), sink
+    finally:
+        await models.aclose()
+    return "it answered", sink
+
+
+def fits(line: str, expected: str) -> bool:
+    return any(part in line for part in expected.split("|"))
+
+
+@pytest.mark.parametrize("name", ["100 MB", "a bomb", "endless headers", "a byte now and then", "things in things"])
+async def test_a_reply_without_measure_is_ended(name: str, tmp_path: Path) -> None:
+    play, expected = (FLOODS | WHOLE)[name]
+    with BareServer(play) as server:
+        line, _ = await told(server, tmp_path)
+        assert fits(line, expected), line
+        assert server.posts == (4 if expected in ("server", "too deeply") else 1)
+
+
+@pytest.mark.parametrize("name", ["an event of endless lines", "a comment now and then", "a packed stream"])
+async def test_a_stream_without_measure_is_ended(name: str, tmp_path: Path) -> None:
+    play, expected = STREAMS[name]
+    with BareServer(play) as server:
+        line, _ = await told(server, tmp_path, stream=True)
+        assert fits(line, expected), line
+        assert server.posts == 1
+
+
+@pytest.mark.parametrize("name", ["endless", "a bomb", "a byte now and then"])
+async def test_a_list_of_models_without_measure_is_ended(name: str) -> None:
+    with BareServer(FLOODS[name][0]) as server:
+        with pytest.raises(HabilisError, match=r"8 MB|no answer in time"):
+            await list_models(RoleSettings(base_url=server.base_url, timeout_s=0.5))
+        assert server.asked
+
+
+async def test_a_packed_reply_is_read(tmp_path: Path) -> None:
+    reply = json.dumps({"choices": [{"message": {"content": "4"}, "finish_reason": "stop"}]}).encode()
+    pack = zlib.compressobj(9, zlib.DEFLATED, 31)
+    body = pack.compress(reply) + pack.flush()
+    with BareServer(answering(200, body, content_encoding="gzip")) as server:
+        assert (await told(server, tmp_path))[0] == "it answered"
+
+
+CHILD = """
+import asyncio, json, pathlib, resource, sys
+from tests.models.test_floods import told
+class There:
+    def __init__(self, port): self.port, self.base_url = port, f"http://127.0.0.1:{port}/v1"
+async def main():
+    lines = {}
+    for name, port, role in json.loads(sys.argv[1]):
+        lines[name] = (await told(There(port), pathlib.Path(sys.argv[2]), **role))[0]
+    print(json.dumps([lines, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.promise
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_floods_of_every_kind_end_and_leave_the_memory_alone(provider: str, tmp_path: Path) -> None:
+    if provider == "anthropic":
+        pytest.importorskip("langchain_anthropic")
+    plain = {name: (play, expected, False) for name, (play, expected) in (FLOODS | WHOLE).items()}
+    streamed = {f"{name}, streamed": (play, expected, True) for name, (play, expected) in FLOODS.items()}
+    streamed |= {name: (play, expected, True) for name, (play, expected) in STREAMS.items()}
+    cases = plain | streamed
+    servers = {name: BareServer(case[0]).__enter__() for name, case in cases.items()}
+    try:
+        asks = [[name, servers[name].port, {"stream": cases[name][2], "provider": provider}] for name in cases]
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD, json.dumps(asks), str(tmp_path)],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=True,
+            cwd=Path(__file__).parents[2],
+            env={"PATH": "/usr/bin:/bin", "ANTHROPIC_API_KEY": "none"},
+        )
+    finally:
+        for server in servers.values():
+            server.__exit__()
+    lines, kilobytes = json.loads(done.stdout)
+    wrong = {name: line for name, line in lines.items() if not fits(line, cases[name][1])}
+    assert not wrong
+    assert all(servers[name].asked for name in cases), "the flood came"
+    print(f"{provider}: {kilobytes >> 10} MB at most")
+    assert kilobytes < 300 * 1024
