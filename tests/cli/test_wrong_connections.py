@@ -39,7 +39,7 @@ def test_a_variable_and_an_option_are_named_as_they_were_given(
     with ScriptedServer(faults=[Fault("not_found", text="model 'm' not found")] * 9) as server:
         monkeypatch.setenv("HABILIS_MODELS__BASIC__BASE_URL", server.base_url)
         code, line = said(capsys, "run", "--quiet", "--set", "models.basic.model=m", "6*7")
-        assert (code, len(server.requests)) == (2, 1)
+        assert (code, len(server.requests)) == (3, 1)
         assert "set --set models.basic.model to one of scripted" in line
         monkeypatch.setenv("HABILIS_MODELS__BASIC__BASE_URL", "http://127.0.0.1:1/v1")
         code, line = said(capsys, "run", "--set", "models.basic.model=m", "--set", "models.basic.max_retries=0", "6*7")
@@ -51,9 +51,14 @@ def test_the_result_tells_a_wrong_setting_from_a_server_that_fails(capsys: Captu
     with ScriptedServer(key="right") as server:
         here = ("--set", f"models.basic.base_url={server.base_url}", "--set", "models.basic.model=scripted")
         code = main(["run", "--json", *here, "6*7"])
-    result = json.loads(capsys.readouterr().out)
-    assert (code, result["status"]) == (2, "misconfigured")
-    assert "OPENAI_API_KEY" in result["error"]
+        refused = json.loads(capsys.readouterr().out)
+        assert (code, refused["status"]) == (3, "unreachable")
+        assert "OPENAI_API_KEY" in refused["error"]
+        secure = here[1].replace("http://", "https://")
+        code = main(["run", "--json", "--set", secure, *here[2:], "6*7"])
+    wrong = json.loads(capsys.readouterr().out)
+    assert (code, wrong["status"]) == (2, "misconfigured")
+    assert "http:// in place of https://" in wrong["error"]
 
 
 def test_a_role_of_its_own_is_named_as_itself(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,9 +81,9 @@ def test_a_training_stops_at_once_and_goes_on_once_the_key_is_right(
         monkeypatch.setenv("OPENAI_API_KEY", "wrong")
         words = ("--run-name", "r", "--set", "evolution.concurrency=2", "--set", "evolution.batch_size=3")
         code, line = said(capsys, "evolve", "--dataset", "rows.jsonl", *words)
-        assert code == 2, line
+        assert code == 3, line
         assert "check the key in OPENAI_API_KEY" in line
-        assert len(server.requests) <= 2
+        assert len(server.requests) <= 3
         monkeypatch.setenv("OPENAI_API_KEY", "right")
         code, line = said(capsys, "evolve", "--resume", "--run-name", "r")
     assert code == 0, line

@@ -127,7 +127,7 @@ CASES = {
     ),
     "a web page": Wrong(answering(200, PAGE, "text/html"), ("Welcome to the router", "path", "OPENAI_BASE_URL"), 2, 1),
     "no /v1": Wrong(
-        listing(NOT_FOUND), ("below /v1", "/v1 into OPENAI_BASE_URL"), 2, 1, base(lambda url: url.removesuffix("/v1"))
+        listing(NOT_FOUND), ("below /v1", "/v1 into OPENAI_BASE_URL"), 3, 1, base(lambda url: url.removesuffix("/v1"))
     ),
     "no /v1, and a page": Wrong(
         listing(answering(200, PAGE, "text/html")),
@@ -137,9 +137,9 @@ CASES = {
         base(lambda url: url.removesuffix("/v1")),
     ),
     "another path": Wrong(
-        listing(NOT_FOUND), ("below /v1", "OPENAI_BASE_URL"), 2, 1, base(lambda url: url[:-2] + "api/v2")
+        listing(NOT_FOUND), ("below /v1", "OPENAI_BASE_URL"), 3, 1, base(lambda url: url[:-2] + "api/v2")
     ),
-    "a proxy's page": Wrong(NOT_FOUND, ("404 Not Found", "path", "OPENAI_BASE_URL"), 2, 1),
+    "a proxy's page": Wrong(NOT_FOUND, ("404 Not Found", "path", "OPENAI_BASE_URL"), 3, 1),
     "a proxy that is gone": Wrong(
         hanging_up,
         ("proxy in HTTP_PROXY", "127.0.0.1:1"),
@@ -154,11 +154,11 @@ CASES = {
         1,
         lambda server: {"OPENAI_BASE_URL": "http://model.example/v1", "HTTP_PROXY": server.base_url[:-3]},
     ),
-    "no key": Wrong(error(401, "You didn't provide an API key."), ("no key is set", "OPENAI_API_KEY"), 2, 1),
+    "no key": Wrong(error(401, "You didn't provide an API key."), ("no key is set", "OPENAI_API_KEY"), 3, 1),
     "a refused key": Wrong(
         error(401, "Incorrect API key provided"),
         ("check the key in OPENAI_API_KEY",),
-        2,
+        3,
         1,
         lambda server: {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-abcdefghijkl"},
     ),
@@ -172,7 +172,7 @@ CASES = {
     "quotes round the key": Wrong(
         error(401, "Incorrect API key provided"),
         ("OPENAI_API_KEY", "quotation marks"),
-        2,
+        3,
         1,
         lambda server: {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": '"sk-abcdefghijkl"'},
     ),
@@ -186,7 +186,7 @@ CASES = {
     "a key of another service": Wrong(
         error(401, "Incorrect API key provided"),
         ("OPENAI_API_KEY", "those of Anthropic", "OPENAI_BASE_URL"),
-        2,
+        3,
         1,
         lambda server: {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-ant-abcdefghijkl"},
     ),
@@ -200,14 +200,14 @@ CASES = {
     "a wrong model": Wrong(
         listing(error(404, "model 'qwen3' not found")),
         ("no model qwen3", "OPENAI_MODEL to one of qwen3:8b, "),
-        2,
+        3,
         1,
     ),
     "a wrong model, by 400": Wrong(
         listing(error(400, "The model `qwen3` does not exist.")), ("OPENAI_MODEL to one of qwen3:8b, ",), 2, 1
     ),
     "a wrong model, told by a bare 404": Wrong(
-        listing(error(404, "Not Found")), ("OPENAI_MODEL to one of qwen3:8b, ",), 2, 1
+        listing(error(404, "Not Found")), ("OPENAI_MODEL to one of qwen3:8b, ",), 3, 1
     ),
     "no functions, insisted on": Wrong(
         error(400, "tools are not supported"),
@@ -255,13 +255,13 @@ CASES = {
     "Anthropic's, another's key": Wrong(
         error(401, "invalid x-api-key"),
         ("ANTHROPIC_API_KEY", "those of OpenAI", "--set models.basic.base_url"),
-        2,
+        3,
         1,
         lambda server: {"ANTHROPIC_API_KEY": "sk-proj-abcdefghijkl"},
         sets=ANTHROPIC,
     ),
     "Anthropic's, a wrong model": Wrong(
-        listing(error(404, "model: qwen3")), ("--set models.basic.model to one of qwen3:8b",), 2, 1, sets=ANTHROPIC
+        listing(error(404, "model: qwen3")), ("--set models.basic.model to one of qwen3:8b",), 3, 1, sets=ANTHROPIC
     ),
     "packed as nobody asked": Wrong(answering(200, b"\x1f\x8bno", content_encoding="br"), ("packed as 'br'",), 3, 3),
 }

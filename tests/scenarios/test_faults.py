@@ -22,9 +22,9 @@ SURVIVED: tuple[FaultKind, ...] = (
     "rate_limit", "server_error", "drop", "drop_body", "malformed_json", "empty", "no_usage", "cut", "hang",
 )  # fmt: skip
 STAYING: dict[FaultKind, str] = {
-    "unauthorized": "misconfigured",
-    "not_found": "misconfigured",
-    "forbidden": "misconfigured",
+    "unauthorized": "unreachable",
+    "not_found": "unreachable",
+    "forbidden": "unreachable",
     "server_error": "unreachable",
     "empty": "gave_up",
     "refusal": "gave_up",

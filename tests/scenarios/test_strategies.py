@@ -122,7 +122,7 @@ async def test_a_task_asked_as_text_resumes_and_replays_without_paying_twice(wor
     with ScriptedServer(in_plain_text(reply), faults=[None] * 3 + ["unauthorized"]) as plain:
         loaded = [f"models.basic.base_url={plain.base_url}", "models.basic.strategy=react_text"]
         stopped = await world.team(*loaded).run(question, base=world.home)
-        assert stopped.status == "misconfigured"
+        assert stopped.status == "unreachable"
         result = await world.team(*loaded).resume(Path(stopped.run_dir))
         assert (result.status, result.final_answer) == ("answered", "20")
         assert plain.repeated() == []

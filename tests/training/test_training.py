@@ -185,7 +185,7 @@ async def test_a_used_up_budget_keeps_everything_and_goes_on_later(world: World)
 async def test_a_model_that_cannot_be_reached_stops_the_run_and_nothing_is_absorbed(world: World) -> None:
     world.server.key = "another"
     training = await world.evolution().run(world.rows(), name="first", base=world.home)
-    assert (training.stopped, training.steps) == ("misconfigured", ())
+    assert (training.stopped, training.steps) == ("unreachable", ())
     assert "401" in training.reason
     world.server.key = None
     training = await world.evolution().resume(world.runs / "first")

@@ -87,7 +87,8 @@ async def unreachable(
 
 
 def _is_of_a_person(failure: Failure, settings: RoleSettings) -> bool:
-    if failure.what == "retry":
+    """Whether what is set cannot be right. What a server refuses by name (401, 403, 404) is the server's word."""
+    if failure.what == "retry" or failure.status in (401, 403, 404):
         return False
     if failure.part in ("functions", "form"):
         return _insisted(failure.part, settings)
