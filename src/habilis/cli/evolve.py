@@ -139,9 +139,7 @@ def _rows(args: Namespace, loaded: Loaded) -> tuple[list[Row], dict[str, Any]]:
     from habilis.evaluation import datasets
 
     fields = fields_of(args.fields) if args.fields else {}
-    rows = datasets.load(
-        args.dataset, format=args.format or "auto", fields=fields, notice=_say, settings=loaded.settings.datasets
-    )
+    rows = datasets.load(args.dataset, format=args.format or "auto", fields=fields, notice=_say)
     path = args.dataset if args.dataset.startswith("hub:") else str(Path(args.dataset).expanduser().absolute())
     return rows, {"dataset": {"path": path, "format": args.format or "auto", "fields": fields}}
 

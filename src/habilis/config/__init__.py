@@ -4,7 +4,7 @@ Each setting stands once, as a field with its default and its meaning, in the fi
 which value counts; `variables.py` is the only reader of the environment.
 """
 
-from habilis.config.evolution import DatasetsSettings, EvolutionSettings, ScoringSettings
+from habilis.config.evolution import EvolutionSettings
 from habilis.config.files import shipped
 from habilis.config.hiding import masked
 from habilis.config.keys import all_keys
@@ -17,7 +17,7 @@ from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
-from habilis.config.variables import cache_dir, data_dir, environment, secret
+from habilis.config.variables import cache_dir, data_dir, environment, hub_address, secret
 
 __all__ = [
     "BASIC_DEFAULTS",
@@ -25,7 +25,6 @@ __all__ = [
     "ROLES",
     "AuthSettings",
     "CapabilitiesSettings",
-    "DatasetsSettings",
     "EvolutionSettings",
     "ExchangeSettings",
     "KnowledgeSettings",
@@ -38,7 +37,6 @@ __all__ = [
     "RetrievalSettings",
     "RoleSettings",
     "SandboxSettings",
-    "ScoringSettings",
     "Settings",
     "SourceSettings",
     "ToolsSettings",
@@ -49,6 +47,7 @@ __all__ = [
     "cache_dir",
     "data_dir",
     "environment",
+    "hub_address",
     "key",
     "load_settings",
     "load_with_origins",

@@ -30,7 +30,6 @@ class SandboxSettings(Frozen):
         (), description="names of environment variables that tools which ask for them may see"
     )
     warm: bool = Field(True, description="keep a process ready in a task's sandbox, from which each call is forked")
-    warm_idle_s: float = Field(300.0, gt=0, description="seconds without a call after which it ends")
 
 
 class CapabilitiesSettings(Frozen):
@@ -50,10 +49,9 @@ class CapabilitiesSettings(Frozen):
         False,
         description="look into the https of tools, so that such calls can be recorded and replayed (SECURITY.md)",
     )
-    read: Literal["task_files", "listed"] = Field(
-        "task_files", description="paths that tools may read; listed: those below the paths of read_list too"
+    read_list: tuple[str, ...] = Field(
+        (), description="absolute paths that tools which ask for them may read, besides the task's files"
     )
-    read_list: tuple[str, ...] = Field((), description="absolute paths that tools which ask for them may read")
     subprocess: Literal["allow", "deny"] = Field(
         "allow", description="whether tools that start programs are run; such programs stand behind the same walls"
     )

@@ -253,8 +253,6 @@ class Grants:
 
     def _path_listed(self, path: str) -> bool:
         """Whether settings give `path`: as it is written, and where its links lead."""
-        if self.settings.read != "listed":
-            return False
         real = os.path.realpath(path)
         roots = [os.path.realpath(root) for root in self.settings.read_list]
         return Path(real).exists() and any(inside(real, root) for root in roots)
@@ -267,8 +265,7 @@ class Grants:
             allowed = need.name in self._allowed_names
             why = NOT_SET if allowed else "not in sandbox.env_allow"
         elif need.kind == "read":
-            listed = self.settings.read == "listed"
-            why = "not below capabilities.read_list, or not there" if listed else "capabilities.read is task_files"
+            why = "not below capabilities.read_list, or not there"
         else:
             return NO_PROGRAMS
         return f"{need}: {why}"

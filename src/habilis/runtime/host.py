@@ -173,7 +173,7 @@ class ToolHost:
     async def _warm(self) -> Servers:
         sandbox = await self._chosen()
         if self._servers is None:
-            self._servers = Servers(sandbox, idle_s=self._settings.warm_idle_s)
+            self._servers = Servers(sandbox)
         return self._servers
 
     async def _chosen(self) -> Sandbox:
