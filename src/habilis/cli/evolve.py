@@ -15,7 +15,7 @@ from habilis.cli.terminal.console import SinkHandler, make_console
 from habilis.cli.terminal.interrupting import guarded
 from habilis.cli.terminal.wording import report_line, seconds_of
 from habilis.cli.training import TrainingConsole, report
-from habilis.config import Loaded
+from habilis.config import Loaded, Override
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, find_run, list_runs
 
@@ -152,15 +152,17 @@ def _base(dataset: str) -> Path | None:
     return path if path.is_dir() else path.parent
 
 
-def _overrides(args: Namespace) -> list[str]:
-    found = [f"{key}={value}" for name, key in SETTINGS.items() if (value := getattr(args, name)) is not None]
+def _overrides(args: Namespace) -> list[Override]:
+    found: list[Override] = [
+        (key, value) for name, key in SETTINGS.items() if (value := getattr(args, name)) is not None
+    ]
     if args.timeout:
-        found.append(f"evolution.task_timeout_s={seconds_of(args.timeout, '--timeout')}")
+        found.append(("evolution.task_timeout_s", seconds_of(args.timeout, "--timeout")))
     if args.run_time:
-        found.append(f"evolution.max_time_s={seconds_of(args.run_time, '--max-time')}")
+        found.append(("evolution.max_time_s", seconds_of(args.run_time, "--max-time")))
     if args.stop_file:
-        found.append(f"evolution.stop_file={Path(args.stop_file).absolute()}")
-    return [*found, "tools.synthesis=false"] if args.freeze else found
+        found.append(("evolution.stop_file", str(Path(args.stop_file).absolute())))
+    return [*found, ("tools.synthesis", False)] if args.freeze else found
 
 
 def _named_run(args: Namespace) -> RunDir:

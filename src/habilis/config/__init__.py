@@ -7,11 +7,11 @@ which value counts; `variables.py` is the only reader of the environment.
 from habilis.config.evolution import EvolutionSettings
 from habilis.config.files import shipped
 from habilis.config.hiding import masked
-from habilis.config.keys import all_keys
+from habilis.config.keys import REMOVED, all_keys
 from habilis.config.knowledge import KnowledgeSettings, WebSearchSettings, WebSettings
 from habilis.config.limits import LimitsSettings, MemorySettings
 from habilis.config.models import BASIC_DEFAULTS, OFFLINE_NOTICE, ROLES, LocalSettings, ModelsSettings, RoleSettings
-from habilis.config.resolving import Loaded, load_settings, load_with_origins
+from habilis.config.resolving import Loaded, Override, load_settings, load_with_origins
 from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
 from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
@@ -22,6 +22,7 @@ from habilis.config.variables import cache_dir, data_dir, environment, hub_addre
 __all__ = [
     "BASIC_DEFAULTS",
     "OFFLINE_NOTICE",
+    "REMOVED",
     "ROLES",
     "AuthSettings",
     "CapabilitiesSettings",
@@ -34,6 +35,7 @@ __all__ = [
     "McpSettings",
     "MemorySettings",
     "ModelsSettings",
+    "Override",
     "RetrievalSettings",
     "RoleSettings",
     "SandboxSettings",

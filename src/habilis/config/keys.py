@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -67,8 +67,7 @@ def check_key(dotted: str, origin: str) -> None:
         return
     if any(inside(k, dotted) for k in known):
         raise UserError(f"{origin}: {dotted} is a group of settings; give one of its keys")
-    if dotted in REMOVED:
-        raise UserError(f"{origin}: {dotted} is no setting any more: {REMOVED[dotted]}")
+    check_removed([(dotted, origin)])
     near = difflib.get_close_matches(dotted, known, 1, 0.6)
     raise UserError(
         f"{origin}: unknown setting {dotted}"
@@ -80,6 +79,10 @@ REMOVED = {
     "limits.repeat_warning": "a repeated call is always warned of from the second one on; remove it",
     "limits.max_bound_tools": "it is always 20; remove it",
     "limits.max_parts": "it is always 3; remove it",
+    "limits.max_enhancements": "it is always 2; remove it, or set tools.synthesis: false to have none",
+    "sandbox.cpu_s": "a call may compute as long as sandbox.tool_timeout_s says; remove it",
+    "sandbox.open_files": "it is always 256; remove it",
+    "sandbox.output_mb": "it is always 8; remove it",
     "sandbox.warm_idle_s": "it is always 300; remove it",
     "capabilities.read": "what capabilities.read_list names may be read; remove it, or empty the list",
     "tools.build_attempts": "it is always 3; remove it",
@@ -106,6 +109,12 @@ REMOVED = {
     "datasets.hub_token_env": "the token is that in the environment variable HF_TOKEN; remove it",
 }
 """Settings of earlier versions, and what to do about each where it still stands somewhere."""
+
+
+def check_removed(named: Iterable[tuple[str, str]]) -> None:
+    """Raises `UserError` for the settings that are gone, of dotted keys with their origins: of a file all at once."""
+    if gone := [f"{origin}: {key} is no setting any more: {REMOVED[key]}" for key, origin in named if key in REMOVED]:
+        raise UserError(" · ".join(gone))
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

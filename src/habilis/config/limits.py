@@ -40,7 +40,6 @@ class LimitsSettings(Frozen):
         5, ge=1, le=50, description="executions of one task before it ends with the best there is"
     )
     enhance_interval: int = Field(2, ge=1, description="rounds between two looks at failing tools")
-    max_enhancements: int = Field(2, ge=0, description="enhancements of one tool in one task")
     max_empty_replies: int = Field(10, ge=1, description="empty replies of one execution before it ends")
     max_failed_rounds: int = Field(
         3, ge=1, description="rounds in a row in which every call failed before an execution ends"
