@@ -13,9 +13,9 @@ from habilis.cli.plot import check_plot, write_plot
 from habilis.cli.terminal.choices import chosen_settings, load
 from habilis.cli.terminal.console import SinkHandler, make_console
 from habilis.cli.terminal.interrupting import guarded
-from habilis.cli.terminal.wording import report_line, seconds_of
+from habilis.cli.terminal.wording import report_line
 from habilis.cli.training import TrainingConsole, report
-from habilis.config import Loaded, Override
+from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, find_run, list_runs
 
@@ -25,22 +25,11 @@ if TYPE_CHECKING:
     from habilis.curation.ledger.reports import Row
     from habilis.training.outcome import Training
 
-SETTINGS = {
-    "batch_size": "evolution.batch_size",
-    "train_steps": "evolution.train_steps",
-    "merge_policy": "evolution.merge_policy",
-    "concurrency": "evolution.concurrency",
-    "runner": "evolution.runner",
-    "run_tokens": "evolution.max_tokens",
-}
-"""Options that are settings by another name."""
-
 
 def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
     """Train, or go on with a run; returns the exit code. Raises `UserError` for bad usage."""
     if args.plot:
         check_plot(args.plot)
-    args.set = [*args.set, *_overrides(args)]
     if args.resume:
         return resume(args, _named_run(args), factory)
     if not args.dataset:
@@ -61,9 +50,11 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
     run.accept(trust=args.trust, tasks=())
     record = run.read_run()
     size = (record.get("training") or {}).get("batch_size")
-    if getattr(args, "batch_size", None) not in (None, size):
+    if getattr(args, "set.evolution.batch_size", None) not in (None, size):
         raise UserError(f"run {run.name} has steps of {size} tasks; that cannot be changed in the middle of it")
-    if getattr(args, "start", 0) or (getattr(args, "freeze", False) and record["training"].get("synthesis", True)):
+    if getattr(args, "start", 0) or (
+        getattr(args, "set.tools.synthesis", None) is False and record["training"].get("synthesis", True)
+    ):
         raise UserError("--start and --freeze belong to the start of a run; leave them out with --resume")
     loaded = load(args, record.get("chosen_settings") or {})
     session = _Session(args, loaded, factory or _evolution(), None)
@@ -150,19 +141,6 @@ def _base(dataset: str) -> Path | None:
         return None
     path = Path(dataset).expanduser().absolute()
     return path if path.is_dir() else path.parent
-
-
-def _overrides(args: Namespace) -> list[Override]:
-    found: list[Override] = [
-        (key, value) for name, key in SETTINGS.items() if (value := getattr(args, name)) is not None
-    ]
-    if args.timeout:
-        found.append(("evolution.task_timeout_s", seconds_of(args.timeout, "--timeout")))
-    if args.run_time:
-        found.append(("evolution.max_time_s", seconds_of(args.run_time, "--max-time")))
-    if args.stop_file:
-        found.append(("evolution.stop_file", str(Path(args.stop_file).absolute())))
-    return [*found, ("tools.synthesis", False)] if args.freeze else found
 
 
 def _named_run(args: Namespace) -> RunDir:

@@ -134,6 +134,12 @@ async def test_a_bomb_is_cut_while_it_unpacks(site: Site, surfer: Surfer, pack: 
     assert "fine" in (await surfer.read(site.url("/"))).output["text"]
 
 
+async def test_a_listed_address_means_its_host(site: Site, surfer: Surfer) -> None:
+    site.answers["/"] = http(b"The canteen opens at noon.", Content_Type="text/plain")
+    surfer.listed = (site.url("/menu"),)
+    assert "noon" in (await surfer.read(site.url("/"))).output["text"]
+
+
 async def test_a_length_that_is_too_long_is_not_even_read(site: Site, surfer: Surfer) -> None:
     site.answers["/"] = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n"
     assert "larger than" in (await surfer.failure(site.url("/")))[1]

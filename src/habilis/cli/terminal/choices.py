@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.terminal.wording import seconds_of
 from habilis.config import REMOVED, Loaded, Override, load_with_origins
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, masked
@@ -18,16 +17,10 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
     """The settings that `args` mean; `chosen` are those that a resumed run was started with, unless -c is given."""
     recorded = {} if args.config else chosen or {}
     overrides: list[Override] = [*((key, value) for key, value in recorded.items() if key not in REMOVED), *args.set]
-    if getattr(args, "output", None):
-        overrides.append(("runs_dir", args.output))
     if isinstance(names := getattr(args, "tools", None), str) and not (args.decide and is_functions(names)):
         overrides.append(("tools.use", [name.strip() for name in names.split(",") if name.strip()]))
-    if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
-        overrides.append(("knowledge.folders", [str(Path(name).absolute()) for name in args.knowledge]))
-    if getattr(args, "max_tokens", None) is not None:
-        overrides.append(("limits.max_tokens", args.max_tokens))
-    if getattr(args, "max_time", None):
-        overrides.append(("limits.max_time_s", seconds_of(args.max_time, "--max-time")))
+    options = {name.removeprefix("set."): value for name, value in vars(args).items() if name.startswith("set.")}
+    overrides += [(key, value) for key, value in options.items() if value not in (None, "")]
     for name in args.config:
         if Path(name).is_dir():
             raise UserError(f"settings file {name} is a folder; give a YAML file")
