@@ -30,6 +30,8 @@ def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
     """Train, or go on with a run; returns the exit code. Raises `UserError` for bad usage."""
     if args.plot:
         check_plot(args.plot)
+    args.stop_file = str(Path(args.stop_file).absolute()) if args.stop_file else None
+    args.set = [*args.set, *([("tools.synthesis", False)] if args.freeze else [])]
     if args.resume:
         return resume(args, _named_run(args), factory)
     if not args.dataset:
@@ -50,11 +52,9 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
     run.accept(trust=args.trust, tasks=())
     record = run.read_run()
     size = (record.get("training") or {}).get("batch_size")
-    if getattr(args, "set.evolution.batch_size", None) not in (None, size):
+    if getattr(args, "batch_size", None) not in (None, size):
         raise UserError(f"run {run.name} has steps of {size} tasks; that cannot be changed in the middle of it")
-    if getattr(args, "start", 0) or (
-        getattr(args, "set.tools.synthesis", None) is False and record["training"].get("synthesis", True)
-    ):
+    if getattr(args, "start", 0) or (getattr(args, "freeze", False) and record["training"].get("synthesis", True)):
         raise UserError("--start and --freeze belong to the start of a run; leave them out with --resume")
     loaded = load(args, record.get("chosen_settings") or {})
     session = _Session(args, loaded, factory or _evolution(), None)

@@ -1,8 +1,4 @@
-"""The words of the command line. Standard library only: this is the path of `habilis --help`.
-
-An option that is a setting by another name has `set.` and the setting's key for its `dest`: `terminal/choices.py` hands
-its value on.
-"""
+"""The words of the command line. Standard library only: this is the path of `habilis --help`."""
 
 from __future__ import annotations
 
@@ -10,12 +6,10 @@ import argparse
 import difflib
 import re
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 from typing import Any, NoReturn
 
 from habilis.cli import exchange
-from habilis.cli.terminal.wording import seconds_of
+from habilis.cli.terminal.wording import seconds_in
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
@@ -153,10 +147,7 @@ def _add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="answer one question", epilog=EXIT_CODES)
     run.add_argument("question", nargs="?", metavar="QUESTION", help="the question; - reads standard input")
     run.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
-    documents = "folder of documents that the task may search"
-    run.add_argument(
-        "--knowledge", dest="set.knowledge.folders", action="append", type=_absolute, metavar="DIR", help=documents
-    )
+    run.add_argument("--knowledge", action="append", metavar="DIR", help="folder of documents that the task may search")
     run.add_argument(
         "--decide", action="store_true", help="make one step: print the next calls as JSON, for another program to run"
     )
@@ -216,25 +207,17 @@ def _add_evolve(commands: Any) -> None:
     _dataset_options(evolve)
     evolve.add_argument("--run-name", metavar="N", help="name of the run (default: by the time)")
     evolve.add_argument("--start", type=_count, default=0, metavar="K", help="leave out the first K rows")
-    evolve.add_argument(
-        "--batch-size", dest="set.evolution.batch_size", type=_count, metavar="B", help="tasks of one step (default 16)"
-    )
-    steps = "steps of the run (default: all rows)"
-    evolve.add_argument("--train-steps", dest="set.evolution.train_steps", type=_count, metavar="S", help=steps)
-    merging = "how tools that do the same are merged"
-    evolve.add_argument("--merge-policy", dest="set.evolution.merge_policy", choices=MERGE_POLICIES, help=merging)
+    evolve.add_argument("--batch-size", type=_count, metavar="B", help="tasks of one step (default 16)")
+    evolve.add_argument("--train-steps", type=_count, metavar="S", help="steps of the run (default: all rows)")
+    evolve.add_argument("--merge-policy", choices=MERGE_POLICIES, help="how tools that do the same are merged")
     limit = "seconds that one task may take (also 5m, 2h; default 90m)"
-    _seconds_option(evolve, "--timeout", "evolution.task_timeout_s", limit)
-    beside = "tasks that run side by side (default 8)"
-    evolve.add_argument("--concurrency", dest="set.evolution.concurrency", type=_count, metavar="C", help=beside)
-    runners = "local: one process for all tasks; process: one for each"
-    evolve.add_argument("--runner", dest="set.evolution.runner", choices=RUNNERS, help=runners)
-    _budget_options(evolve, "the run", "evolution")
-    stop = "end after the current step once this file exists"
-    evolve.add_argument("--stop-file", dest="set.evolution.stop_file", type=_absolute, metavar="F", help=stop)
+    evolve.add_argument("--timeout", dest="task_timeout_s", type=seconds_in("--timeout"), metavar="S", help=limit)
+    evolve.add_argument("--concurrency", type=_count, metavar="C", help="tasks that run side by side (default 8)")
+    evolve.add_argument("--runner", choices=RUNNERS, help="local: one process for all tasks; process: one for each")
+    _budget_options(evolve, "the run")
+    evolve.add_argument("--stop-file", metavar="F", help="end after the current step once this file exists")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
-    frozen = "make no tools; use those of --library"
-    evolve.add_argument("--freeze", dest="set.tools.synthesis", action="store_const", const=False, help=frozen)
+    evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
     evolve.add_argument("--resume", action="store_true", help="continue the run of --run-name, or the newest stopped")
     evolve.add_argument("--trust", action="store_true", help=TRUST)
     evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
@@ -369,8 +352,7 @@ def _settings_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _folder_options(parser: argparse.ArgumentParser, *, library: bool = True) -> None:
-    kept = "folder that runs are kept in (default: runs)"
-    parser.add_argument("--output", dest="set.runs_dir", metavar="DIR", help=kept)
+    parser.add_argument("--output", metavar="DIR", help="folder that runs are kept in (default: runs)")
     if library:
         parser.add_argument("--library", metavar="DIR", help="library of tools (default: library in the runs' folder)")
 
@@ -397,14 +379,10 @@ def _keeping_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trust", action="store_true", help=TRUST)
 
 
-def _budget_options(parser: argparse.ArgumentParser, whose: str, group: str = "limits") -> None:
+def _budget_options(parser: argparse.ArgumentParser, whose: str) -> None:
     tokens, seconds = f"tokens that {whose} may cost", f"seconds that {whose} may take (also 5m, 2h)"
-    parser.add_argument("--max-tokens", dest=f"set.{group}.max_tokens", type=_count, metavar="N", help=tokens)
-    _seconds_option(parser, "--max-time", f"{group}.max_time_s", seconds)
-
-
-def _seconds_option(parser: argparse.ArgumentParser, option: str, key: str, told: str) -> None:
-    parser.add_argument(option, dest=f"set.{key}", type=partial(seconds_of, option=option), metavar="S", help=told)
+    parser.add_argument("--max-tokens", type=_count, metavar="N", help=tokens)
+    parser.add_argument("--max-time", dest="max_time_s", type=seconds_in("--max-time"), metavar="S", help=seconds)
 
 
 def _output_options(
@@ -413,11 +391,6 @@ def _output_options(
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help=f"{document} on standard output")
     group.add_argument("--quiet", action="store_true", help=f"{alone} and nothing else")
-
-
-def _absolute(name: str) -> str:
-    """A resumed task or run may be started from another folder."""
-    return str(Path(name).absolute())
 
 
 def _count(text: str) -> int:

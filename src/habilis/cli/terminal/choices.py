@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.config import REMOVED, Loaded, Override, load_with_origins
+from habilis.config import REMOVED, EvolutionSettings, LimitsSettings, Loaded, Override, load_with_origins
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, masked
 
@@ -17,10 +17,15 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
     """The settings that `args` mean; `chosen` are those that a resumed run was started with, unless -c is given."""
     recorded = {} if args.config else chosen or {}
     overrides: list[Override] = [*((key, value) for key, value in recorded.items() if key not in REMOVED), *args.set]
+    if getattr(args, "output", None):
+        overrides.append(("runs_dir", args.output))
     if isinstance(names := getattr(args, "tools", None), str) and not (args.decide and is_functions(names)):
         overrides.append(("tools.use", [name.strip() for name in names.split(",") if name.strip()]))
-    options = {name.removeprefix("set."): value for name, value in vars(args).items() if name.startswith("set.")}
-    overrides += [(key, value) for key, value in options.items() if value not in (None, "")]
+    if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
+        overrides.append(("knowledge.folders", [str(Path(name).absolute()) for name in args.knowledge]))
+    group, fields = ("evolution", EvolutionSettings) if args.command == "evolve" else ("limits", LimitsSettings)
+    options = {name: getattr(args, name, None) for name in fields.model_fields}  # those that are settings by their name
+    overrides += [(f"{group}.{name}", value) for name, value in options.items() if value is not None]
     for name in args.config:
         if Path(name).is_dir():
             raise UserError(f"settings file {name} is a folder; give a YAML file")
