@@ -74,9 +74,7 @@ def library(files: int = FILES) -> Iterator[Library]:
         folder.mkdir()
         for number in range(files):
             (folder / f"document_{number}.md").write_text(page(number), encoding="utf-8")
-        collection = Collection(
-            folder, Path(home) / "cache", Extractor(SandboxSettings(), print), chunk_tokens=300, most_bytes=1 << 20
-        )
+        collection = Collection(folder, Path(home) / "cache", Extractor(SandboxSettings(), print), most_bytes=1 << 20)
         began = time.perf_counter()
         asyncio.run(collection.refresh())
         built = time.perf_counter() - began

@@ -41,7 +41,8 @@ def settings() -> str:
         "A settings file is YAML with these keys. `habilis config init` writes a commented one, `habilis config show`"
         " prints each value in force and where it came from. The order, strongest first: the command line (`--set"
         " limits.max_rounds=20`), settings files (a later `-c` before an earlier one), the environment"
-        " (`HABILIS_LIMITS__MAX_ROUNDS=20`), the default. An unknown key is an error that names the nearest one.",
+        " (`HABILIS_LIMITS__MAX_ROUNDS=20`), the default. An unknown key is an error that names the nearest one,"
+        " and a setting of an earlier version is one that says what to do instead.",
     ]
     for section, rows in _sections(Settings()).items():
         parts += [f"## {_title(section)}", *_told(section), _table(("setting", "type", "default", "meaning"), rows)]

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.config import ROLES, ModelsSettings, Settings, all_keys, load_settings, load_with_origins, shipped
+from habilis.config import (
+    REMOVED,
+    ROLES,
+    ModelsSettings,
+    Settings,
+    all_keys,
+    load_settings,
+    load_with_origins,
+    shipped,
+)
 from habilis.core.errors import UserError
 
 
@@ -335,3 +345,42 @@ def test_settings_are_equal_wherever_they_came_from() -> None:
     assert given == made
     assert given.models.role("judge") == made.models.role("judge")
     assert Settings.model_validate(given.model_dump()) == given
+
+
+# ---- settings of earlier versions
+
+
+@pytest.mark.parametrize("dotted", REMOVED)
+def test_a_removed_setting_is_named_with_its_origin_and_what_to_do(dotted: str, tmp_path: Path) -> None:
+    assert dotted not in all_keys()
+    *groups, leaf = dotted.split(".")
+    file = tmp_path / "old.yaml"
+    file.write_text(
+        "".join(f"{'  ' * at}{group}:\n" for at, group in enumerate(groups)) + f"{'  ' * len(groups)}{leaf}: 7"
+    )
+    variable = f"HABILIS_{dotted.upper().replace('.', '__')}"
+    ways: dict[str, dict[str, Any]] = {
+        f"file {file}": {"files": [file], "environ": {}},
+        f"environment {variable}": {"environ": {variable: "7"}},
+        "command line": {"overrides": [f"{dotted}=7"], "environ": {}},
+    }
+    for origin, way in ways.items():
+        with pytest.raises(UserError) as caught:
+            load_settings(**way)
+        assert str(caught.value) == f"{origin}: {dotted} is no setting any more: {REMOVED[dotted]}"
+        assert "remove it" in REMOVED[dotted] or "instead" in REMOVED[dotted]
+
+
+def test_a_file_of_an_earlier_version_is_mended_in_one_go(tmp_path: Path) -> None:
+    file = tmp_path / "old.yaml"
+    file.write_text("limits: {max_parts: 3, max_rounds: 5}\nscoring: {concurrency: 8}\ndatasets:\n")
+    with pytest.raises(UserError, match=r"limits\.max_parts is no setting .* scoring\.concurrency is no setting"):
+        load_settings([file], environ={})
+
+
+def test_a_value_that_has_a_type_is_not_read_as_text() -> None:
+    typed = load_settings(overrides=[("models.basic.options.seed", "7"), ("tools.use", ["a, b"])], environ={})
+    assert typed.models.basic.options == {"seed": "7"}
+    assert typed.tools.use == ("a, b",)
+    with pytest.raises(UserError, match="command line: unknown setting limits"):
+        load_settings(overrides=[("limits.max_round", 3)], environ={})

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage
 
-from habilis.config import ToolsSettings
 from habilis.contract.capabilities import Grant
 from habilis.contract.contract import read_contract
 from habilis.contract.runnable import Description, Runnable
@@ -193,8 +192,7 @@ class Shop:
         self.smith = self._smith(task_id=task_id, shared=BuildFolder(builds, task_id))
 
     def _smith(self, **more: Any) -> Smith:
-        settings, emit = ToolsSettings(), self.events.append
-        return Smith(self.host, self.library, self.writer, self.models, Prompts(), emit, settings, **more)
+        return Smith(self.host, self.library, self.writer, self.models, Prompts(), self.events.append, **more)
 
     def kinds(self) -> list[str]:
         return [event.kind for event in self.events]

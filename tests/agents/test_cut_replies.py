@@ -24,15 +24,19 @@ def looped() -> AIMessage:
     return AIMessage("It is 42, I think. " * 400)
 
 
-@pytest.mark.parametrize("reply", [cut("The result is 42, and the"), looped()], ids=["cut", "looped"])
-async def test_a_model_that_runs_on_is_told_so_and_ended_at_the_third_time(stage: Stage, reply: AIMessage) -> None:
+@pytest.mark.parametrize(
+    ("reply", "parts"), [(cut("The result is 42, and the"), 3), (looped(), 1)], ids=["cut", "looped"]
+)
+async def test_a_model_that_runs_on_is_told_so_and_ended_at_the_third_time(
+    stage: Stage, reply: AIMessage, parts: int
+) -> None:
     stage.add("double", DOUBLE)
     script = Script([STEP, reply], PLAN)
-    result = await stage.play(script, "limits.max_attempts=1", "limits.max_parts=1")
+    result = await stage.play(script, "limits.max_attempts=1")
     assert result.status == "gave_up"
     assert "limits.reply_tokens.step" in str(result.error)
-    assert len(script.of("steps")) == 1 + 3
-    told = str(script.of("steps")[2][0][-1].content)
+    assert len(script.of("steps")) == 1 + parts + 2
+    told = str(script.of("steps")[1 + parts][0][-1].content)
     assert told.startswith(("Your last reply was cut off at 1,024 tokens.", "Your last reply repeated itself"))
     assert script.of("reviews") == [], "half an answer is shown to no judge"
 
@@ -40,7 +44,7 @@ async def test_a_model_that_runs_on_is_told_so_and_ended_at_the_third_time(stage
 async def test_the_reply_behind_the_last_round_is_no_answer_either_where_it_is_cut(stage: Stage) -> None:
     stage.add("double", DOUBLE)
     script = Script([STEP, cut("The result is 42, and the")], PLAN)
-    limits = ("limits.max_rounds=1", "limits.max_attempts=1", "limits.max_parts=1")
+    limits = ("limits.max_rounds=1", "limits.max_attempts=1")
     result = await stage.play(script, *limits)
     assert result.status == "gave_up"
     assert script.of("reviews") == []
@@ -68,11 +72,11 @@ async def test_a_module_that_is_cut_is_written_again(stage: Stage) -> None:
 
 
 async def test_a_summary_that_is_cut_is_used_up_to_its_last_sentence(stage: Stage) -> None:
-    stage.add("speak", tool_source("speak", "return OutputModel(result='word ' * 400)"))
+    stage.add("speak", tool_source("speak", "return OutputModel(result='word ' * 40_000)"))
     steps: list[Any] = [calling(call("speak", {"x": n}, f"c{n}")) for n in range(3)]
     plan = ({"required_tool_names": ["speak"]},)
     script = Script([*steps, "Done."], plan, summaries=[cut("kept: path/a.csv. The next thing that was")])
-    await stage.play(script, "memory.max_work_tokens=1000")
+    await stage.play(script, "limits.max_result_tokens=50000")
     folded = [str(m.content) for m in script.of("steps")[-1][0]]
     assert any("kept: path/a.csv." in text for text in folded)
     assert not any("The next thing" in text for text in folded)

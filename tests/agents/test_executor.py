@@ -127,7 +127,7 @@ async def test_tool_failures_are_told_to_the_model_and_the_loop_goes_on(stage: S
     script = Script(
         [calling(call("boom", {"x": 1}, "a")), "It failed: no such unit."], ({"required_tool_names": ["boom"]},)
     )
-    result = await stage.play(script, "limits.max_enhancements=0")
+    result = await stage.play(script, "tools.synthesis=false")
     messages, _ = script.of("steps")[-1]
     failed = next(m for m in messages if isinstance(m, ToolMessage))
     assert failed.status == "error"
@@ -181,7 +181,7 @@ async def test_rounds_in_which_all_fails_end_with_one_answer_without_tools(stage
     stage.add("boom", tool_source("boom", "raise ValueError('no')"))
     steps = [calling(call("boom", {"x": n}, f"c{n}")) for n in range(3)]
     script = Script([*steps, "All calls failed."], ({"required_tool_names": ["boom"]},))
-    result = await stage.play(script, "limits.max_enhancements=0", "limits.max_attempts=1")
+    result = await stage.play(script, "tools.synthesis=false", "limits.max_attempts=1")
     assert len(script.of("steps")) == 4
     assert script.of("steps")[-1][1] == []
     assert (result.status, result.review and result.review.by) == ("gave_up", "no call succeeded")
@@ -222,9 +222,11 @@ async def test_someone_at_the_terminal_answers_at_once(stage: Stage) -> None:
     assert tool_texts(script) == {"q": "answer to Which?"}
 
 
-@pytest.mark.parametrize("limit", ["models.basic.token_limit=1500", "memory.max_work_tokens=1000"])
-async def test_a_history_over_the_limit_is_folded_and_the_task_stays(stage: Stage, limit: str) -> None:
-    stage.add("speak", tool_source("speak", "return OutputModel(result='word ' * 400)"))
+@pytest.mark.parametrize(
+    ("words", "limit"), [(400, "models.basic.token_limit=1500"), (40_000, "limits.max_result_tokens=50000")]
+)
+async def test_a_history_over_the_limit_is_folded_and_the_task_stays(stage: Stage, words: int, limit: str) -> None:
+    stage.add("speak", tool_source("speak", f"return OutputModel(result='word ' * {words})"))
     steps: list[Any] = [calling(call("speak", {"x": n}, f"c{n}")) for n in range(3)]
     script = Script([*steps, "Done."], ({"required_tool_names": ["speak"]},), summaries=["kept: path/a.csv"])
     await stage.play(script, limit)

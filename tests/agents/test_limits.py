@@ -30,13 +30,13 @@ async def test_a_plan_sees_the_nearest_tools_alone_however_large_the_library_is(
 
 
 async def test_no_more_tools_are_bound_than_the_limit_and_the_plans_own_come_first(stage: Stage) -> None:
-    names = [f"tool_{number}" for number in range(8)]
+    names = [f"tool_{number}" for number in range(25)]
     for name in names:
         stage.add(name, tool_source(name, "return OutputModel(result=1)"))
     script = Script(["Done: 1."], plans=[{"required_tool_names": names}])
-    await stage.play(script, "limits.max_bound_tools=5")
+    await stage.play(script)
     bound = [tool["function"]["name"] for tool in script.of("steps")[0][1]]
-    assert len(bound) == 5
+    assert len(bound) == 20
     assert bound[0] == "tool_0"
     assert "ask_user" in bound
 

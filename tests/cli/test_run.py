@@ -209,6 +209,18 @@ def test_resume_takes_the_newest_unfinished_task_with_the_settings_it_was_starte
     assert main(["run", "--resume"], team_factory=team) == 2
 
 
+def test_a_run_of_an_earlier_version_goes_on_without_the_settings_that_are_gone(team: type[DoubleTeam]) -> None:
+    team.status = "interrupted"
+    assert main(["run", "first", "--set", "limits.max_rounds=7"], team_factory=team) == 130
+    record = Path("runs") / run_names()[0] / "run.yaml"
+    written = record.read_text()
+    assert "limits.max_rounds: 7" in written
+    record.write_text(written.replace("limits.max_rounds: 7", "limits.max_rounds: 7\n  limits.max_parts: 5"))
+    team.status = "answered"
+    assert main(["run", "--resume", "--trust"], team_factory=team) == 0
+    assert team.made[-1].settings.limits.max_rounds == 7
+
+
 def test_a_task_goes_on_with_the_library_that_it_was_started_with(team: type[DoubleTeam], tmp_path: Path) -> None:
     team.status = "interrupted"
     assert main(["run", "q", "--run-dir", "a", "--library", "mine"], team_factory=team) == 130

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from habilis.config import SandboxSettings, ToolsSettings
+from habilis.config import SandboxSettings
 from habilis.contract import taskfiles
 from habilis.contract.capabilities import Grant
 from habilis.contract.contract import read_contract
@@ -48,7 +48,7 @@ class Floor:
         self.workspace.mkdir()
         self.user = folder / "user"
         self.user.mkdir()
-        self.smith = Smith(host, self.library, self.writer, self.models, Prompts(), self.events.append, ToolsSettings())
+        self.smith = Smith(host, self.library, self.writer, self.models, Prompts(), self.events.append)
 
     async def build(self, *replies: str) -> Any:
         self.writer.replies = list(replies)

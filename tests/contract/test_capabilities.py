@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from habilis.contract.capabilities import Capabilities, Grant, Malformed, declared, together
 from habilis.contract.contract import ContractError, read_contract
-from habilis.contract.granted_hosts import common, covers, host_pattern
+from habilis.contract.hosts import HostGrant, HostGrants
 from habilis.contract.inference import NO_PROGRAM, inferred, refused_in
 from habilis.core.types import CallError, CallOutcome
 from habilis.library.tool import Manifest
@@ -39,7 +39,7 @@ Source = Callable[..., str]
     ],
 )
 def test_a_host_has_one_form(text: str, pattern: str) -> None:
-    assert host_pattern(text) == pattern
+    assert str(HostGrant.meant(text)) == pattern
 
 
 @pytest.mark.parametrize(
@@ -48,19 +48,22 @@ def test_a_host_has_one_form(text: str, pattern: str) -> None:
 )
 def test_what_is_no_host_is_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        host_pattern(text)
+        HostGrant.meant(text)
 
 
 @given(st.text(max_size=80))
 def test_any_text_is_a_host_in_its_one_form_or_none(text: str) -> None:
     with contextlib.suppress(ValueError):
-        pattern = host_pattern(text)
-        assert host_pattern(pattern) == pattern
-        assert covers(pattern, pattern)
-        assert covers("*", pattern)
+        entry = HostGrant.meant(text)
+        assert HostGrant.meant(str(entry)) == entry
+        assert entry.includes(entry)
+        assert HostGrant.read("*").includes(entry)
 
 
 def test_a_pattern_covers_what_lies_below_it_and_no_neighbour() -> None:
+    def covers(allowed: str, wanted: str) -> bool:
+        return HostGrant.read(allowed).includes(HostGrant.read(wanted))
+
     assert covers("*.example.org", "api.example.org")
     assert covers("*.example.org", "*.api.example.org")
     assert not covers("*.example.org", "example.org")
@@ -70,8 +73,9 @@ def test_a_pattern_covers_what_lies_below_it_and_no_neighbour() -> None:
     assert covers("example.org", "example.org:443")
     assert not covers("example.org:443", "example.org")
     assert not covers("example.org", "*")
-    assert common(["*"], ["a.org", "b.org"]) == ("a.org", "b.org")
-    assert common(["*.a.org", "b.org"], ["x.a.org", "c.org"]) == ("x.a.org",)
+    assert HostGrants.read(["a.org", "b.org"]).common("*") == ("a.org", "b.org")
+    listed = HostGrants.read(["x.a.org", "c.org"])
+    assert (listed.common("*.a.org"), listed.common("b.org"), listed.common("c.org")) == (("x.a.org",), (), ("c.org",))
 
 
 # ---- declarations

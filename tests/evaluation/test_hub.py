@@ -15,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from habilis.config import DatasetsSettings
 from habilis.core.errors import UserError
 from habilis.evaluation.datasets import load
 
@@ -36,10 +35,6 @@ class Hub(ThreadingHTTPServer):
     def commit(self) -> str:
         """Another one for other files, as on the hub: the client keeps what it knows of a commit."""
         return _oid(json.dumps(list(self.files)).encode())
-
-    @property
-    def settings(self) -> DatasetsSettings:
-        return DatasetsSettings(hub_url=f"http://127.0.0.1:{self.server_port}", hub_token_env="OUR_TOKEN")
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -88,7 +83,9 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     pytest.importorskip("huggingface_hub", reason="the extra 'datasets' is not installed")
     monkeypatch.setenv("HABILIS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("HF_HOME", str(tmp_path / "hf"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
     server = Hub({})
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield server
@@ -104,44 +101,44 @@ def test_gaia_comes_with_its_files_and_no_others(hub: Hub) -> None:
         "2023/test/metadata.jsonl": b"{}",
         "README.md": b"#",
     }
-    row = load("hub:gaia", settings=hub.settings)[0]
+    row = load("hub:gaia")[0]
     assert Path(row.files[0]).read_bytes() == b"content"
     assert (row.extra["benchmark"], row.answer) == ("gaia", "12")
     assert set(hub.served) == {"2023/validation/metadata.jsonl", "2023/validation/c6.txt"}
-    assert load("hub:gaia-benchmark/GAIA@main:2023/validation/metadata.jsonl", settings=hub.settings)[0].files
+    assert load("hub:gaia-benchmark/GAIA@main:2023/validation/metadata.jsonl")[0].files
 
 
 def test_a_set_in_parts_is_one_set(hub: Hub) -> None:
     part = [json.dumps({"id": n, "question": f"{n}?"}).encode() for n in (1, 2)]
     hub.files = {"data/train-00000-of-00002.jsonl": part[0], "data/train-00001-of-00002.jsonl": part[1]}
-    assert [row.id for row in load("hub:x/y", settings=hub.settings)] == ["1", "2"]
+    assert [row.id for row in load("hub:x/y")] == ["1", "2"]
     hub.files["data/test-00000-of-00001.jsonl"] = part[0]
     with pytest.raises(UserError, match="several files of data; name one"):
-        load("hub:x/y", settings=hub.settings)
-    assert len(load("hub:x/y:data/test-*", settings=hub.settings)) == 1
+        load("hub:x/y")
+    assert len(load("hub:x/y:data/test-*")) == 1
 
 
 def test_a_gated_set_takes_the_token_of_the_environment(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.files = {"2023/validation/metadata.jsonl": json.dumps({**GAIA, "file_name": ""}).encode()}
     hub.token = "s3cret"
-    with pytest.raises(UserError, match=r"accept their conditions on the hub, then put a token into .* as OUR_TOKEN"):
-        load("hub:gaia", settings=hub.settings)
-    monkeypatch.setenv("OUR_TOKEN", "s3cret")
-    assert load("hub:gaia", settings=hub.settings)[0].id == "c6"
+    with pytest.raises(UserError, match=r"accept their conditions on the hub, then put a token into .* as HF_TOKEN"):
+        load("hub:gaia")
+    monkeypatch.setenv("HF_TOKEN", "s3cret")
+    assert load("hub:gaia")[0].id == "c6"
 
 
 def test_what_is_not_there_is_said(hub: Hub) -> None:
     with pytest.raises(UserError, match="hub:none/such: the hub has no such data set"):
-        load("hub:none/such", settings=hub.settings)
+        load("hub:none/such")
     hub.files = {"README.md": b"#"}
     with pytest.raises(UserError, match="no file of data in there"):
-        load("hub:x/y", settings=hub.settings)
+        load("hub:x/y")
 
 
-def test_a_hub_that_is_away_is_said_in_one_line(hub: Hub) -> None:
-    away = DatasetsSettings(hub_url="http://127.0.0.1:9")
+def test_a_hub_that_is_away_is_said_in_one_line(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:9")
     with pytest.raises(UserError, match="hub:x/away: the hub could not be read") as caught:
-        load("hub:x/away", settings=away)
+        load("hub:x/away")
     assert "\n" not in str(caught.value)
 
 

@@ -121,9 +121,7 @@ def test_a_bound_says_which_setting_it_comes_from() -> None:
     assert (window.tokens, window.tokens_by) == (1024, "models.builder.token_limit")
 
 
-@pytest.mark.parametrize(
-    "wrong", ["reply_tokens.code=0", "reply_seconds.step=-1", "reply_tokens.plans=5", "max_parts=0"]
-)
+@pytest.mark.parametrize("wrong", ["reply_tokens.code=0", "reply_seconds.step=-1", "reply_tokens.plans=5"])
 def test_a_bound_that_is_none_is_one_line(wrong: str) -> None:
     with pytest.raises(UserError, match=rf"limits\.{wrong.partition('=')[0]}") as caught:
         load_settings(overrides=[f"limits.{wrong}"], environ={})

@@ -100,7 +100,7 @@ async def test_paths_need_to_be_listed_where_their_links_lead(tmp_path: Path) ->
     (tmp_path / "task.csv").touch()
     asked = [f"{tmp_path}/{name}" for name in ("listed/a.csv", "listed/away", "listed_too", "listed/no", "task.csv")]
     needs = Capabilities(read=tuple(asked))
-    rules = {"read": "listed", "read_list": (str(tmp_path / "listed"),), "files": [tmp_path / "task.csv"]}
+    rules = {"read_list": (str(tmp_path / "listed"),), "files": [tmp_path / "task.csv"]}
     grant = await decided(needs, **rules)
     assert grant.read == (asked[0],)
     assert len(grant.denied) == 3  # the task's own file is read without any grant

@@ -24,6 +24,7 @@ from habilis.config import SandboxSettings
 from habilis.contract.capabilities import Grant
 from habilis.contract.inference import NO_PROGRAM
 from habilis.contract.runnable import Runnable
+from habilis.core.ports import SandboxLimits
 from habilis.core.types import CallError, CallOutcome
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
@@ -82,10 +83,10 @@ async def host(back: Back, workspace: Path) -> AsyncIterator[Callable[..., ToolH
         pytest.skip(f"{back.level}: {problem}")
     made: list[ToolHost] = []
 
-    def make_host(**settings: object) -> ToolHost:
+    def make_host(limits: SandboxLimits | None = None, **settings: object) -> ToolHost:
         off = back.level == "off"
         chosen = SandboxSettings.model_validate({**settings, **({"mode": "off"} if off else {})})
-        made.append(ToolHost(chosen, sandbox=None if off else make(back.level)))
+        made.append(ToolHost(chosen, sandbox=None if off else make(back.level), limits=limits))
         if back.way == "warm":
             made[-1].start(workspace, ())
         return made[-1]
@@ -150,7 +151,9 @@ async def test_megabytes_go_in_and_come_out(host: Callable[..., ToolHost], tool:
     import hashlib
     return OutputModel(value=[hashlib.sha256(input.path.encode()).hexdigest(), input.path[::-1]])
     """
-    outcome = await host(output_mb=16).call(CallSpec(tool(body), {"path": text}, workspace=workspace))
+    outcome = await host(SandboxLimits(output_bytes=16 << 20)).call(
+        CallSpec(tool(body), {"path": text}, workspace=workspace)
+    )
     digest, back = value_of(outcome)
     assert digest == sha256(text.encode()).hexdigest()
     assert back == text[::-1]
@@ -158,7 +161,7 @@ async def test_megabytes_go_in_and_come_out(host: Callable[..., ToolHost], tool:
 
 @every
 async def test_output_has_limits(host: Callable[..., ToolHost], tool: MakeTool, workspace: Path) -> None:
-    limited = host(output_mb=1)
+    limited = host(SandboxLimits(output_bytes=1 << 20))
     huge = tool("return OutputModel(value='x' * (3 << 20))", name="huge")
     flood = tool("while True: print('x' * 1000)", name="flood")
     outcome = await limited.call(CallSpec(huge, {}, workspace=workspace))

@@ -39,7 +39,7 @@ class Serving:
 
 async def test_a_process_has_few_servers_and_one_that_was_long_idle_makes_way(tmp_path: Path) -> None:
     sandbox = Serving()
-    hosts = [Servers(sandbox, idle_s=300) for _ in range(MOST_IN_PROCESS + 2)]  # type: ignore[arg-type]
+    hosts = [Servers(sandbox) for _ in range(MOST_IN_PROCESS + 2)]  # type: ignore[arg-type]
     jobs = [SandboxJob(["python"], b"", tmp_path / str(number)) for number in range(len(hosts))]
     for host, job in zip(hosts, jobs, strict=True):
         await host.server(job, ())

@@ -196,7 +196,7 @@ async def test_a_server_that_did_not_start_is_tried_again_after_a_pause(
     class Patient(ToolHost):
         async def _warm(self) -> Servers:
             if self._servers is None:
-                self._servers = Servers(await self._chosen(), idle_s=300, again_s=0.001)
+                self._servers = Servers(await self._chosen(), again_s=0.001)
             return self._servers
 
     host = Patient(SandboxSettings(), sandbox=Unlucky(3))

@@ -206,7 +206,7 @@ async def test_codex_is_asked_on_stdin_and_its_sandbox_stays(tmp_path: Path, mon
     code = "prompt = sys.stdin.read()\nprint('```python\\n#', sys.argv[1:], repr(prompt), '\\n```')"
     program(tmp_path, code, "codex")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    writer = make_writer(WriterSettings(kind="codex", timeout_s=30), taped(tmp_path), tmp_path)
+    writer = make_writer(WriterSettings(kind="codex"), taped(tmp_path), tmp_path)
     reply = extract_code(await writer.write("system", "user"))
     assert "'exec'" in reply
     assert "'--sandbox', 'read-only'" in reply

@@ -12,6 +12,7 @@ from habilis.core.events import Notice
 from habilis.core.types import ToolSpec
 from habilis.models.bounds import USELESS
 from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
+from habilis.models.continuing import MOST_PARTS
 
 
 async def corrected_step(
@@ -34,7 +35,7 @@ async def corrected_step(
     that answer as well where they are called. Without any the reply is its text alone. `whole`: an answer that is cut
     off is asked to go on. The same reply for the third time is the last, whatever corrections are left.
     """
-    parts = ctx.settings.limits.max_parts if whole else 1
+    parts = MOST_PARTS if whole else 1
     asked = list(messages)
     corrections = ctx.settings.limits.correction_retries
     said: list[str] = []

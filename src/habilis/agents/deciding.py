@@ -17,7 +17,7 @@ from habilis.agents.outcome import status_of
 from habilis.agents.phrases import UNDONE
 from habilis.agents.rules import MAX_TEXT
 from habilis.agents.state import TaskState
-from habilis.context.task import TaskContext
+from habilis.context.task import MOST_BOUND, TaskContext
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import DecidedCall, Decision, ToolSpec
 from habilis.models.bounds import cut_of
@@ -76,9 +76,8 @@ async def nearest_specs(ctx: TaskContext) -> list[ToolSpec]:
     and is not."""
     await ctx.library.describe_missing(ctx.host)
     await ctx.open_external()
-    limit = ctx.settings.limits.max_bound_tools
-    cards = ctx.candidates(ctx.task.question, limit)
-    return [tool.spec for card in cards if (tool := ctx.tool(card.name)) is not None][:limit]
+    cards = ctx.candidates(ctx.task.question, MOST_BOUND)
+    return [tool.spec for card in cards if (tool := ctx.tool(card.name)) is not None][:MOST_BOUND]
 
 
 async def decide(ctx: TaskContext, messages: Sequence[BaseMessage], specs: Sequence[ToolSpec]) -> Decision:

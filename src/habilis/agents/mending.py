@@ -16,6 +16,9 @@ from habilis.core.types import Invocation
 from habilis.library import Tool
 from habilis.models.history import call_ids, drop_calls
 
+MOST_ENHANCEMENTS = 2
+"""Of one tool in one task: what two versions did not mend is no matter of its code."""
+
 
 @dataclass(frozen=True)
 class Mended:
@@ -118,7 +121,7 @@ def _failing(
             continue
         looks = tried.get(call.tool, ())
         kinds = {kind for look in looks for kind in look.split("\n")}
-        if verdicts.failure_kind(call) in kinds or len(looks) >= ctx.settings.limits.max_enhancements:
+        if verdicts.failure_kind(call) in kinds or len(looks) >= MOST_ENHANCEMENTS:
             continue
         found.setdefault(call.tool, []).append(call)
     return found

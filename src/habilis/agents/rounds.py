@@ -14,6 +14,8 @@ from habilis.core.types import CallError, CallOutcome, Invocation
 from habilis.models.calls import Call, CheckedCalls
 
 REPEATED = "the same call was already made"
+WARNED_FROM = 2
+"""The same call is run once without a word."""
 
 
 async def run_round(checked: CheckedCalls, state: ExecutorState, ctx: TaskContext) -> list[Invocation]:
@@ -49,7 +51,7 @@ async def run_round(checked: CheckedCalls, state: ExecutorState, ctx: TaskContex
 
 async def _guarded(call: Call, siblings: Sequence[Call], state: ExecutorState, ctx: TaskContext) -> Invocation:
     """Run one call, unless the same one was made before in this execution."""
-    limits, version = ctx.settings.limits, ctx.version(call.name)
+    version = ctx.version(call.name)
     key = call_key(call.name, version, call.args)
     before = [
         raw["call_id"]
@@ -60,9 +62,9 @@ async def _guarded(call: Call, siblings: Sequence[Call], state: ExecutorState, c
     nth = (
         1 + len(before) + sum(call_key(c.name, version, c.args) == key for c in earlier_siblings if c.name == call.name)
     )
-    if nth < limits.repeat_warning:
+    if nth < WARNED_FROM:
         return await ctx.invoke(call, attempt=state["attempt"], ordinal=_ordinal(state))
-    if nth >= limits.repeat_stop:
+    if nth >= ctx.settings.limits.repeat_stop:
         message = f"not run: {REPEATED} {nth - 1} times. Answer from what you have."
         return await _closed(call, CallOutcome(error=CallError(kind="denied", message=message)), state, ctx)
     warning = f"(Warning: {REPEATED}; this is number {nth}. Take another way, or answer.)"

@@ -15,13 +15,15 @@ from habilis.core.events import Summarised
 from habilis.models.bounds import whole_part
 
 HEADING = "## Context Summary"
+MOST_WORK = 100_000
+"""Tokens of the work on one question, whatever the model could hold: what is longer, models read badly."""
 _MISSING = re.compile(r"missing capabilities:\s*\n?(.*)", re.IGNORECASE | re.DOTALL)
 
 
 def too_long(messages: Sequence[BaseMessage], bound: Sequence[str], ctx: TaskContext) -> bool:
     """Whether system prompt, messages, arguments and tool schemas exceed the model's limit (no limit: never), or the
     messages alone what the work on one question may hold."""
-    if _exceed(messages, ctx.settings.memory.max_work_tokens, ctx):
+    if _exceed(messages, MOST_WORK, ctx):
         return True
     limit = ctx.models.token_limit("basic")
     if limit is None:

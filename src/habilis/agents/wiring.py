@@ -111,7 +111,6 @@ def build_context(
         models,
         prompts,
         emit,
-        settings.tools,
         task_id=task.id,
         grants=grants,
         shared=shared,

@@ -13,7 +13,7 @@ from habilis.cli.plot import check_plot, write_plot
 from habilis.cli.terminal.choices import chosen_settings, load
 from habilis.cli.terminal.console import SinkHandler, make_console
 from habilis.cli.terminal.interrupting import guarded
-from habilis.cli.terminal.wording import report_line, seconds_of
+from habilis.cli.terminal.wording import report_line
 from habilis.cli.training import TrainingConsole, report
 from habilis.config import Loaded
 from habilis.core.errors import UserError
@@ -25,22 +25,13 @@ if TYPE_CHECKING:
     from habilis.curation.ledger.reports import Row
     from habilis.training.outcome import Training
 
-SETTINGS = {
-    "batch_size": "evolution.batch_size",
-    "train_steps": "evolution.train_steps",
-    "merge_policy": "evolution.merge_policy",
-    "concurrency": "evolution.concurrency",
-    "runner": "evolution.runner",
-    "run_tokens": "evolution.max_tokens",
-}
-"""Options that are settings by another name."""
-
 
 def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
     """Train, or go on with a run; returns the exit code. Raises `UserError` for bad usage."""
     if args.plot:
         check_plot(args.plot)
-    args.set = [*args.set, *_overrides(args)]
+    args.stop_file = str(Path(args.stop_file).absolute()) if args.stop_file else None
+    args.set = [*args.set, *([("tools.synthesis", False)] if args.freeze else [])]
     if args.resume:
         return resume(args, _named_run(args), factory)
     if not args.dataset:
@@ -139,9 +130,7 @@ def _rows(args: Namespace, loaded: Loaded) -> tuple[list[Row], dict[str, Any]]:
     from habilis.evaluation import datasets
 
     fields = fields_of(args.fields) if args.fields else {}
-    rows = datasets.load(
-        args.dataset, format=args.format or "auto", fields=fields, notice=_say, settings=loaded.settings.datasets
-    )
+    rows = datasets.load(args.dataset, format=args.format or "auto", fields=fields, notice=_say)
     path = args.dataset if args.dataset.startswith("hub:") else str(Path(args.dataset).expanduser().absolute())
     return rows, {"dataset": {"path": path, "format": args.format or "auto", "fields": fields}}
 
@@ -152,17 +141,6 @@ def _base(dataset: str) -> Path | None:
         return None
     path = Path(dataset).expanduser().absolute()
     return path if path.is_dir() else path.parent
-
-
-def _overrides(args: Namespace) -> list[str]:
-    found = [f"{key}={value}" for name, key in SETTINGS.items() if (value := getattr(args, name)) is not None]
-    if args.timeout:
-        found.append(f"evolution.task_timeout_s={seconds_of(args.timeout, '--timeout')}")
-    if args.run_time:
-        found.append(f"evolution.max_time_s={seconds_of(args.run_time, '--max-time')}")
-    if args.stop_file:
-        found.append(f"evolution.stop_file={Path(args.stop_file).absolute()}")
-    return [*found, "tools.synthesis=false"] if args.freeze else found
 
 
 def _named_run(args: Namespace) -> RunDir:

@@ -182,7 +182,7 @@ def serve(args: Namespace) -> int:
     async def work() -> None:
         caller = Caller(offered, settings, workspace=workspace, files=files, names=args.tools)
         try:
-            await run(caller, library, at_once=settings.exchange.serve_calls, sources=sources)
+            await run(caller, library, sources=sources)
         finally:
             await caller.aclose()
 

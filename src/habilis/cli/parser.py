@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from habilis.cli import exchange
+from habilis.cli.terminal.wording import seconds_in
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
@@ -209,10 +210,11 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--batch-size", type=_count, metavar="B", help="tasks of one step (default 16)")
     evolve.add_argument("--train-steps", type=_count, metavar="S", help="steps of the run (default: all rows)")
     evolve.add_argument("--merge-policy", choices=MERGE_POLICIES, help="how tools that do the same are merged")
-    evolve.add_argument("--timeout", metavar="S", help="seconds that one task may take (also 5m, 2h; default 90m)")
+    limit = "seconds that one task may take (also 5m, 2h; default 90m)"
+    evolve.add_argument("--timeout", dest="task_timeout_s", type=seconds_in("--timeout"), metavar="S", help=limit)
     evolve.add_argument("--concurrency", type=_count, metavar="C", help="tasks that run side by side (default 8)")
     evolve.add_argument("--runner", choices=RUNNERS, help="local: one process for all tasks; process: one for each")
-    _budget_options(evolve, "the run", "run")
+    _budget_options(evolve, "the run")
     evolve.add_argument("--stop-file", metavar="F", help="end after the current step once this file exists")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
     evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
@@ -377,11 +379,10 @@ def _keeping_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--trust", action="store_true", help=TRUST)
 
 
-def _budget_options(parser: argparse.ArgumentParser, whose: str, under: str = "max") -> None:
-    """`under`: how their names begin among the arguments."""
+def _budget_options(parser: argparse.ArgumentParser, whose: str) -> None:
     tokens, seconds = f"tokens that {whose} may cost", f"seconds that {whose} may take (also 5m, 2h)"
-    parser.add_argument("--max-tokens", dest=f"{under}_tokens", type=_count, metavar="N", help=tokens)
-    parser.add_argument("--max-time", dest=f"{under}_time", metavar="S", help=seconds)
+    parser.add_argument("--max-tokens", type=_count, metavar="N", help=tokens)
+    parser.add_argument("--max-time", dest="max_time_s", type=seconds_in("--max-time"), metavar="S", help=seconds)
 
 
 def _output_options(

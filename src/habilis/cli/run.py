@@ -192,7 +192,7 @@ class CommandSession:
 
     def _absorb(self, result: TaskResult) -> None:
         """Take what the task proved into its library. The answer is given: whatever fails here is one line."""
-        from habilis.curation.absorb import absorb_task, unverified
+        from habilis.curation.absorb import VERIFY_S, absorb_task, unverified
 
         try:
             absorbed = asyncio.run(absorb_task(result, self._library, self._settings, told=_note))
@@ -207,8 +207,7 @@ class CommandSession:
         if absorbed is None:
             return
         if late := unverified(absorbed):
-            limit = f"{self._settings.evolution.absorb_timeout_s:g} s (evolution.absorb_timeout_s)"
-            _note(f"{', '.join(late)} could not be tried again within {limit}; it stays with its run")
+            _note(f"{', '.join(late)} could not be tried again within {VERIFY_S:g} s; it stays with its run")
         if self.console is None:
             return
         if new := [line.tool.split("@")[0] for line in absorbed.lineage]:

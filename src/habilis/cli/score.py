@@ -64,7 +64,6 @@ def _rows(args: Namespace, run: RunDir, loaded: Loaded) -> tuple[str, list[Row]]
         fields=fields_of(args.fields) if args.fields else dict(own.get("fields") or {}),
         skip_broken=args.skip_broken,
         notice=_say,
-        settings=loaded.settings.datasets,
     )
 
 
@@ -95,7 +94,6 @@ async def _scored(
             judge,
             Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None),
             scorer=args.scorer,
-            concurrency=settings.scoring.concurrency,
             progress=_progress,
         )
         return scored, judge.unreachable if judge and any(

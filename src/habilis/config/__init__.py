@@ -4,28 +4,28 @@ Each setting stands once, as a field with its default and its meaning, in the fi
 which value counts; `variables.py` is the only reader of the environment.
 """
 
-from habilis.config.evolution import DatasetsSettings, EvolutionSettings, ScoringSettings
+from habilis.config.evolution import EvolutionSettings
 from habilis.config.files import shipped
 from habilis.config.hiding import masked
-from habilis.config.keys import all_keys
+from habilis.config.keys import REMOVED, all_keys
 from habilis.config.knowledge import KnowledgeSettings, WebSearchSettings, WebSettings
 from habilis.config.limits import LimitsSettings, MemorySettings
 from habilis.config.models import BASIC_DEFAULTS, OFFLINE_NOTICE, ROLES, LocalSettings, ModelsSettings, RoleSettings
-from habilis.config.resolving import Loaded, load_settings, load_with_origins
+from habilis.config.resolving import Loaded, Override, load_settings, load_with_origins
 from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
 from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
-from habilis.config.variables import cache_dir, data_dir, environment, proxy_for, secret
+from habilis.config.variables import cache_dir, data_dir, environment, hub_address, proxy_for, secret
 
 __all__ = [
     "BASIC_DEFAULTS",
     "OFFLINE_NOTICE",
+    "REMOVED",
     "ROLES",
     "AuthSettings",
     "CapabilitiesSettings",
-    "DatasetsSettings",
     "EvolutionSettings",
     "ExchangeSettings",
     "KnowledgeSettings",
@@ -35,10 +35,10 @@ __all__ = [
     "McpSettings",
     "MemorySettings",
     "ModelsSettings",
+    "Override",
     "RetrievalSettings",
     "RoleSettings",
     "SandboxSettings",
-    "ScoringSettings",
     "Settings",
     "SourceSettings",
     "ToolsSettings",
@@ -49,6 +49,7 @@ __all__ = [
     "cache_dir",
     "data_dir",
     "environment",
+    "hub_address",
     "key",
     "load_settings",
     "load_with_origins",

@@ -1,4 +1,4 @@
-"""How many tasks become one library, where their questions come from, and how answers are scored."""
+"""How many tasks become one library."""
 
 from __future__ import annotations
 
@@ -21,18 +21,8 @@ class EvolutionSettings(Frozen):
         description="how tools that do the same are merged; best: the one with the best record, model: the writer "
         "makes one of all, naive: the smallest file",
     )
-    trial_calls: int = Field(
-        6, ge=0, le=100, description="generated calls on which a tool is compared with each that it is to replace"
-    )
-    retire_calls: int = Field(10, ge=2, le=1_000, description="last calls of a tool by which it is judged")
-    retire_below: float = Field(
-        0.3, ge=0, le=1, description="share of these that must succeed; a tool below it is retired"
-    )
     runner: Literal["local", "process"] = Field(
         "local", description="local: all tasks in one process; process: each task in a process of its own"
-    )
-    share_builds: bool = Field(
-        True, description="tasks of one step that ask for the same tool wait for one build, and share it"
     )
     task_memory_mb: int | None = Field(
         None, ge=128, description="memory of one task with all its processes, MiB (PSS; runner process, Linux)"
@@ -46,21 +36,3 @@ class EvolutionSettings(Frozen):
     max_time_s: float | None = Field(None, gt=0, description="seconds that the whole run may take, resumes included")
     stop_file: str | None = Field(None, description="file whose appearance ends the run after the step under way")
     absorb: bool = Field(True, description="take the proven tools of an answered single task into the library")
-    absorb_timeout_s: float = Field(
-        20.0, gt=0, description="seconds for trying them again first; a tool that takes longer stays with its task"
-    )
-
-
-class DatasetsSettings(Frozen):
-    """Where published data sets come from."""
-
-    hub_url: str | None = Field(None, description="address of the hub; unset: the public one of Hugging Face")
-    hub_token_env: str = Field(
-        "HF_TOKEN", description="name of the environment variable that holds the token for sets that ask for one"
-    )
-
-
-class ScoringSettings(Frozen):
-    """How answers are scored."""
-
-    concurrency: int = Field(8, ge=1, le=256, description="answers that models judge at once")

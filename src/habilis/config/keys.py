@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin
@@ -67,11 +67,54 @@ def check_key(dotted: str, origin: str) -> None:
         return
     if any(inside(k, dotted) for k in known):
         raise UserError(f"{origin}: {dotted} is a group of settings; give one of its keys")
+    check_removed([(dotted, origin)])
     near = difflib.get_close_matches(dotted, known, 1, 0.6)
     raise UserError(
         f"{origin}: unknown setting {dotted}"
         + (f"; did you mean {near[0]}?" if near else "; see 'habilis config show'")
     )
+
+
+REMOVED = {
+    "limits.repeat_warning": "a repeated call is always warned of from the second one on; remove it",
+    "limits.max_bound_tools": "it is always 20; remove it",
+    "limits.max_parts": "it is always 3; remove it",
+    "limits.max_enhancements": "it is always 2; remove it, or set tools.synthesis: false to have none",
+    "sandbox.cpu_s": "a call may compute as long as sandbox.tool_timeout_s says; remove it",
+    "sandbox.open_files": "it is always 256; remove it",
+    "sandbox.output_mb": "it is always 8; remove it",
+    "sandbox.warm_idle_s": "it is always 300; remove it",
+    "capabilities.read": "what capabilities.read_list names may be read; remove it, or empty the list",
+    "tools.build_attempts": "it is always 3; remove it",
+    "tools.enhance_attempts": "it is always 3; remove it",
+    "writer.timeout_s": "it is always 1200; remove it",
+    "memory.max_work_tokens": "it is always 100000; remove it, or set models.basic.token_limit",
+    "knowledge.chunk_tokens": "it is always 300; remove it",
+    "knowledge.max_file_mb": "it is always 20; remove it",
+    "web.max_page_mb": "it is always 5; remove it",
+    "web.timeout_s": "it is always 30; remove it",
+    "web.search.key_env": "the key is that in the environment variable TAVILY_API_KEY; remove it",
+    "web.search.max_results": "it is always 5; remove it",
+    "evolution.trial_calls": "it is always 6; remove it",
+    "evolution.retire_calls": "it is always 10; remove it",
+    "evolution.retire_below": "it is always 0.3; remove it",
+    "evolution.share_builds": "builds are always shared; remove it",
+    "evolution.absorb_timeout_s": "it is always 20; remove it",
+    "scoring.concurrency": "it is always 8; remove it",
+    "exchange.serve_calls": "it is always 8; remove it",
+    "models.local.start_timeout_s": "it is always 600; remove it",
+    "models.local.hub_url": "set the environment variable HF_ENDPOINT instead",
+    "models.local.hub_token_env": "the token is that in the environment variable HF_TOKEN; remove it",
+    "datasets.hub_url": "set the environment variable HF_ENDPOINT instead",
+    "datasets.hub_token_env": "the token is that in the environment variable HF_TOKEN; remove it",
+}
+"""Settings of earlier versions, and what to do about each where it still stands somewhere."""
+
+
+def check_removed(named: Iterable[tuple[str, str]]) -> None:
+    """Raises `UserError` for the settings that are gone, of dotted keys with their origins: of a file all at once."""
+    if gone := [f"{origin}: {key} is no setting any more: {REMOVED[key]}" for key, origin in named if key in REMOVED]:
+        raise UserError(" · ".join(gone))
 
 
 def flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

@@ -19,25 +19,19 @@ class KnowledgeSettings(Frozen):
     threshold: float = Field(
         0.15, ge=0, le=1, description="relevance below which nothing is given; 0.5: each word of the query once"
     )
-    chunk_tokens: int = Field(300, ge=50, le=4_000, description="tokens of a passage, about")
-    max_file_mb: int = Field(20, ge=1, le=1_000, description="size of a file that is read, MiB")
 
 
 class WebSearchSettings(Frozen):
     """The service behind web_search."""
 
     service: Literal["tavily", "searxng"] | None = Field(
-        None, description="tavily: by key; searxng: a server of your own; unset: no web_search"
+        None, description="tavily: by the key in TAVILY_API_KEY; searxng: a server of your own; unset: no web_search"
     )
     url: str | None = Field(None, description="address of the service; needed for searxng: https://host[:port]")
-    key_env: str = Field("TAVILY_API_KEY", description="name of the environment variable that holds Tavily's key")
-    max_results: int = Field(5, ge=1, le=20, description="results that one search gives at most")
 
 
 class WebSettings(Frozen):
     """Reading the web. What may be reached is for capabilities.network to say."""
 
     read_page: bool = Field(False, description="offer read_page, which gives the text of a page of a granted host")
-    max_page_mb: int = Field(5, ge=1, le=100, description="size of a page that is read, unpacked, MiB")
-    timeout_s: float = Field(30.0, gt=0, le=600, description="seconds that one page or search may take, all told")
     search: WebSearchSettings = WebSearchSettings()

@@ -16,7 +16,7 @@ class ReplyTokens(Frozen):
     review: int = Field(
         1024, ge=1, description="tokens of a judgement: of answers, calls, tools that do the same, scores"
     )
-    answer: int = Field(1024, ge=1, description="tokens of an answer; a longer one comes in parts (max_parts)")
+    answer: int = Field(1024, ge=1, description="tokens of an answer; a longer one comes in up to three parts")
     summary: int = Field(1024, ge=1, description="tokens of a summary of long work, or an extract of a long result")
     thinking: int = Field(8192, ge=0, description="tokens that models that think before they reply may use beside it")
 
@@ -40,36 +40,27 @@ class LimitsSettings(Frozen):
         5, ge=1, le=50, description="executions of one task before it ends with the best there is"
     )
     enhance_interval: int = Field(2, ge=1, description="rounds between two looks at failing tools")
-    max_enhancements: int = Field(2, ge=0, description="enhancements of one tool in one task")
     max_empty_replies: int = Field(10, ge=1, description="empty replies of one execution before it ends")
     max_failed_rounds: int = Field(
         3, ge=1, description="rounds in a row in which every call failed before an execution ends"
     )
-    repeat_warning: int = Field(2, ge=2, description="same call of the same tool: warned from this one on")
     repeat_stop: int = Field(4, ge=3, description="same call of the same tool: the execution ends at this one")
     correction_retries: int = Field(
         3, ge=0, description="corrections asked for when a reply's calls do not fit their schemas"
     )
-    max_bound_tools: int = Field(20, ge=1, le=128, description="tools that the executor sees at once")
     max_result_tokens: int = Field(16_000, ge=100, description="tokens of a tool result that the model sees")
     reply_tokens: ReplyTokens = ReplyTokens()
     reply_seconds: ReplySeconds = ReplySeconds()
-    max_parts: int = Field(
-        3, ge=1, le=50, description="parts of a long answer: where one is cut off at its bound, the model goes on"
-    )
     max_calls: int | None = Field(60, ge=1, description="requests that a task may make to its models, retries included")
     max_tokens: int | None = Field(None, ge=1, description="tokens that a task may cost, prompt and completion")
     max_time_s: float | None = Field(None, gt=0, description="seconds that a task may take")
 
 
 class MemorySettings(Frozen):
-    """What a request holds of what came before: earlier turns of a conversation, and the work on this question."""
+    """What a request holds of earlier turns of a conversation."""
 
     max_tokens: int = Field(
         4_000,
         ge=0,
         description="tokens of earlier turns that a request holds, the newest first; older ones are looked up",
-    )
-    max_work_tokens: int = Field(
-        100_000, ge=1_000, description="tokens of the work on one question before it is folded into a summary"
     )

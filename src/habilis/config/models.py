@@ -107,13 +107,8 @@ class LocalSettings(Frozen):
     gpu_layers: int | None = Field(
         None, ge=0, description="layers computed by a GPU; unset: as many as fit, where the package was built for one"
     )
-    start_timeout_s: float = Field(600.0, gt=0, description="seconds that a model may take to load")
     check_memory: bool = Field(True, description="refuse a model that needs more memory than is free")
     download: bool = Field(False, description="fetch a hub's model that is not on this machine yet, once")
-    hub_url: str | None = Field(None, description="address of the hub; unset: the public one of Hugging Face")
-    hub_token_env: str = Field(
-        "HF_TOKEN", description="name of the environment variable that holds the token for models that ask for one"
-    )
 
 
 class ModelsSettings(Frozen):

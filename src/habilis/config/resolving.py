@@ -13,13 +13,15 @@ import yaml
 from pydantic import ValidationError
 
 from habilis.config.files import read_yaml, settings_in
-from habilis.config.keys import check_key, flatten, inside, is_text, put
+from habilis.config.keys import check_key, check_removed, flatten, inside, is_text, put
 from habilis.config.models import api_of
 from habilis.config.settings import Settings
 from habilis.config.variables import environment
 from habilis.core.errors import UserError
 
 ENV_PREFIX = "HABILIS_"
+Override = str | tuple[str, Any]
+"""What comes before files: `key=value` as people write it, or a dotted key with its value."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +33,14 @@ class Loaded:
 
 
 def load_settings(
-    files: Sequence[Path] = (), overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    files: Sequence[Path] = (), overrides: Sequence[Override] = (), environ: Mapping[str, str] | None = None
 ) -> Settings:
     """Settings from command line, files, environment and defaults. Raises `UserError` naming a bad file or key."""
     return load_with_origins(files, overrides, environ).settings
 
 
 def load_with_origins(
-    files: Sequence[Path] = (), overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None
+    files: Sequence[Path] = (), overrides: Sequence[Override] = (), environ: Mapping[str, str] | None = None
 ) -> Loaded:
     """Like `load_settings`, with the origin of each value for `habilis config show`."""
     rows = _from_environment(environment() if environ is None else environ)
@@ -47,6 +49,7 @@ def load_with_origins(
     rows += _from_overrides(overrides)
     merged: dict[str, Any] = {}
     origins: dict[str, str] = {}
+    check_removed((dotted, origin) for dotted, _, origin in rows)
     for dotted, value, origin in rows:
         check_key(dotted, origin)
         put(merged, dotted, value)
@@ -90,9 +93,12 @@ def _from_environment(environ: Mapping[str, str]) -> list[Row]:
 _OWN_VARIABLES = {"HABILIS_CACHE_DIR", "HABILIS_DATA_DIR", "HABILIS_IN", "HABILIS_OUT", "HABILIS_QUESTION"}
 
 
-def _from_overrides(overrides: Sequence[str]) -> list[Row]:
+def _from_overrides(overrides: Sequence[Override]) -> list[Row]:
     rows: list[Row] = []
     for item in overrides:
+        if not isinstance(item, str):
+            rows.append((*item, "command line"))
+            continue
         dotted, equals, text = (part.strip() for part in item.partition("="))
         if not equals or not dotted:
             raise UserError(f"--set {item}: expected key=value, for example limits.max_rounds=20")

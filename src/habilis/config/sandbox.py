@@ -19,18 +19,16 @@ class SandboxSettings(Frozen):
     backend: Literal["auto", "bubblewrap", "landlock"] = Field(
         "auto", description="which back end to use; auto: the strongest whose probe passes"
     )
-    tool_timeout_s: float = Field(120.0, gt=0, description="seconds that one tool call may take")
-    cpu_s: int = Field(120, ge=1, description="processor seconds of one tool call")
+    tool_timeout_s: float = Field(
+        120.0, gt=0, description="seconds that one tool call may take, and compute (120 at least)"
+    )
     memory_mb: int = Field(1024, ge=64, description="memory of one tool call, MiB")
     file_mb: int = Field(256, ge=1, description="size of one file that a tool writes, MiB")
-    open_files: int = Field(256, ge=16, description="open files of one tool call")
     processes: int = Field(64, ge=1, description="processes of one tool call")
-    output_mb: int = Field(8, ge=1, description="size of a tool's output, MiB")
     env_allow: tuple[str, ...] = Field(
         (), description="names of environment variables that tools which ask for them may see"
     )
     warm: bool = Field(True, description="keep a process ready in a task's sandbox, from which each call is forked")
-    warm_idle_s: float = Field(300.0, gt=0, description="seconds without a call after which it ends")
 
 
 class CapabilitiesSettings(Frozen):
@@ -50,10 +48,9 @@ class CapabilitiesSettings(Frozen):
         False,
         description="look into the https of tools, so that such calls can be recorded and replayed (SECURITY.md)",
     )
-    read: Literal["task_files", "listed"] = Field(
-        "task_files", description="paths that tools may read; listed: those below the paths of read_list too"
+    read_list: tuple[str, ...] = Field(
+        (), description="absolute paths that tools which ask for them may read, besides the task's files"
     )
-    read_list: tuple[str, ...] = Field((), description="absolute paths that tools which ask for them may read")
     subprocess: Literal["allow", "deny"] = Field(
         "allow", description="whether tools that start programs are run; such programs stand behind the same walls"
     )

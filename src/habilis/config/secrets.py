@@ -23,14 +23,13 @@ _HEADER = re.compile(r"(?i)auth|cookie|key|token|secret|passw|credential")
 _SCHEME = re.compile(r"(?i)(basic|bearer|token|digest|apikey)\s+(\S.*)")
 _WORDS = re.compile(r"[A-Za-z]+([ ._/:,@+-]+[A-Za-z]+)*|/.*|[a-z]+://[^@\s]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
-_ALWAYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
+_ALWAYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HF_TOKEN", "TAVILY_API_KEY")
 
 
 def tell_masker(settings: Settings) -> None:
     """Have every secret masked that `settings` name or hold, and every password in an address of the environment."""
     roles = [getattr(settings.models, role) for role in ROLES]
     names = {*_ALWAYS, *(role.api_key_env for role in roles)}
-    names |= {settings.models.local.hub_token_env, settings.datasets.hub_token_env, settings.web.search.key_env}
     for name in sorted(name for name in names if name and _VARIABLE.fullmatch(name)):
         secret(name)
     granted = set(settings.sandbox.env_allow)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from habilis.config.evolution import DatasetsSettings, EvolutionSettings, ScoringSettings
+from habilis.config.evolution import EvolutionSettings
 from habilis.config.knowledge import KnowledgeSettings, WebSettings
 from habilis.config.limits import LimitsSettings, MemorySettings
 from habilis.config.models import ModelsSettings
@@ -32,8 +32,6 @@ class Settings(Frozen):
     knowledge: KnowledgeSettings = KnowledgeSettings()
     web: WebSettings = WebSettings()
     evolution: EvolutionSettings = EvolutionSettings()
-    datasets: DatasetsSettings = DatasetsSettings()
-    scoring: ScoringSettings = ScoringSettings()
     sources: dict[str, SourceSettings] = Field(
         default_factory=dict, description="tools of other programs by a name of your own: openapi or mcp, with auth"
     )

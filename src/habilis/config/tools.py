@@ -13,8 +13,6 @@ from habilis.core.types import Frozen
 class ToolsSettings(Frozen):
     """How tools are made and kept."""
 
-    build_attempts: int = Field(3, ge=1, le=10, description="attempts to write one tool")
-    enhance_attempts: int = Field(3, ge=1, le=10, description="attempts to mend one tool")
     synthesis: bool = Field(
         True, description="have missing tools written and failing ones mended; false: work with the tools there are"
     )
@@ -57,7 +55,6 @@ class WriterSettings(Frozen):
     command: tuple[str, ...] = Field(
         (), description="for kind command: program and arguments; reads the prompt on stdin, prints code"
     )
-    timeout_s: float = Field(1200.0, gt=0, description="seconds that an external writer may take")
 
 
 class RetrievalSettings(Frozen):
@@ -78,7 +75,6 @@ class ExchangeSettings(Frozen):
         ("secrets", "emails", "home_paths"), description="what is taken out of recorded calls when they are exported"
     )
     redact_patterns: tuple[str, ...] = Field((), description="regular expressions of what is taken out as well")
-    serve_calls: int = Field(8, ge=1, le=256, description="calls that 'habilis serve' runs at once; others wait")
 
     @field_validator("redact_patterns")
     @classmethod

@@ -39,6 +39,11 @@ def proxy_for(url: str) -> tuple[str, str] | None:
     return name, f"{scheme}{mark}{rest.rpartition('@')[2]}"
 
 
+def hub_address() -> str | None:
+    """The address of the hub that models and data sets come from (HF_ENDPOINT); None for Hugging Face's own."""
+    return os.environ.get("HF_ENDPOINT") or None
+
+
 def data_dir() -> Path | None:
     """Folder for what is the user's own and cannot be made again; None for a user without a home."""
     base = os.environ.get("HABILIS_DATA_DIR")

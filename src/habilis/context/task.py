@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from habilis.tool_calling.strategies import Strategies
 
 log = logging.getLogger(__name__)
+MOST_BOUND = 20
+"""Tools that a model is shown at once, presets included: among more it chooses worse, and each costs tokens."""
 
 
 class Events:
@@ -105,7 +107,7 @@ class TaskContext:
     def specs(self, names: Sequence[str]) -> list[ToolSpec]:
         """What the model is shown: presets and the tools of `names` in their newest version, at most the limit."""
         presets = self.presets.specs()
-        room = self.settings.limits.max_bound_tools - len(presets)
+        room = MOST_BOUND - len(presets)
         tools = [tool.spec for name in names if (tool := self.tool(name)) is not None]
         return tools[: max(room, 0)] + presets
 

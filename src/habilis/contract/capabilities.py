@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pydantic import PrivateAttr, model_validator
 
 from habilis.config import environment
-from habilis.contract.granted_hosts import ANY, covers, host_pattern
+from habilis.contract.hosts import ANY, HostGrant
 from habilis.core.types import Frozen
 
 Kind = Literal["network", "read", "env", "subprocess", "timeout_s", "memory_mb"]
@@ -91,7 +91,11 @@ class Capabilities(Frozen):
         more_memory = self.memory_mb is not None and self.memory_mb > (before.memory_mb or 0)
         reached = bool(before.network) or before.unknown_host
         return Capabilities(
-            network=tuple(n for n in self.network if not any(covers(b, n) for b in before.network)),
+            network=tuple(
+                n
+                for n in self.network
+                if not any(HostGrant.read(b).includes(HostGrant.read(n)) for b in before.network)
+            ),
             read=tuple(n for n in self.read if not any(inside(n, b) for b in before.read)),
             env=tuple(n for n in self.env if n not in before.env),
             subprocess=self.subprocess and not before.subprocess,
@@ -238,7 +242,7 @@ def _checked(given: Mapping[Any, Any], kind: str, check: Any) -> tuple[str, ...]
 
 def _host(text: str) -> str:
     try:
-        return host_pattern(text)
+        return str(HostGrant.meant(text))
     except ValueError as error:
         raise Malformed(f'["network"]: {error}; for a tool that is given addresses write "{ANY}"') from None
 

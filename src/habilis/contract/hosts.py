@@ -1,4 +1,5 @@
-"""Names of hosts, each in one spelling alone, and what a grant of them lets through.
+"""Names of hosts, each in one spelling alone, and what a grant of them lets through: `example.org` the ports of HTTP
+and HTTPS, `example.org:8443` that one, `*.example.org` names below it and not itself, `*` any public host.
 
 A name is compared only after it was read here. What a resolver or a client might read in another way than we do (a
 short or hexadecimal form of an address, a percent sign, user information) is refused, not interpreted.
@@ -11,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
+from urllib.parse import urlsplit
 
 DEFAULT_PORTS = (80, 443)
 LOCALHOST = "localhost"
@@ -122,6 +124,26 @@ class HostGrant:
             raise BadHost(f"{text!a:.80}: an address has no subdomains")
         return cls(found.host, below, found.port or None)
 
+    @classmethod
+    def meant(cls, text: str) -> HostGrant:
+        """`text` as people write it: an address such as `https://example.org/a` means its host. Raises `ValueError`."""
+        given = text.strip()
+        if "://" in given:
+            given = _authority(given)
+        try:
+            return cls.read(given)
+        except BadHost:
+            raise ValueError(f"{text!r} is no host name such as 'api.example.org' or '*.example.org'") from None
+
+    def includes(self, other: HostGrant) -> bool:
+        """Whether this entry lets through all that `other` does."""
+        ports = (other.port,) if other.port else DEFAULT_PORTS
+        if not all(port in ((self.port,) if self.port else DEFAULT_PORTS) for port in ports):
+            return False
+        if self.name == ANY or (self.name, self.below) == (other.name, other.below):
+            return True
+        return self.below and other.name != ANY and other.name.endswith(f".{self.name}")
+
     def __str__(self) -> str:
         name = f"*.{self.name}" if self.below else bracketed(self.name)
         return name if self.port is None else f"{name}:{self.port}"
@@ -138,6 +160,17 @@ class HostGrant:
         """Whether the entry spells out this very address (or `localhost`) and port, so that it may be a private one."""
         literal = place.host == LOCALHOST or address_in(place.host) is not None
         return literal and not self.below and self.name == place.host and self.port == place.port
+
+
+def _authority(address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise ValueError(f"{address!r} is no address") from None
+    if not host:
+        raise ValueError(f"{address!r} names no host")
+    return bracketed(host) if port is None else f"{bracketed(host)}:{port}"
 
 
 def _ascii(text: str) -> str:
@@ -163,6 +196,15 @@ class HostGrants:
     def read(cls, hosts: Sequence[str]) -> HostGrants:
         """Entries as they stand in a grant. Raises `BadHost`."""
         return cls(tuple(HostGrant.read(text) for text in hosts))
+
+    def common(self, wanted: str) -> tuple[str, ...]:
+        """What both the entry `wanted` and these let through, as entries: itself, or those of these that it means."""
+        if not self.entries:
+            return ()
+        other = HostGrant.read(wanted)
+        if any(entry.includes(other) for entry in self.entries):
+            return (wanted,)
+        return tuple(str(entry) for entry in self.entries if other.includes(entry))
 
     def refusal(self, place: Place) -> str | None:
         """Why `place` is not let through; None when it is."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from habilis.contract.bindings import Bindings, said_only
 from habilis.contract.capabilities import OURS, Capabilities, inside
-from habilis.contract.granted_hosts import host_pattern
+from habilis.contract.hosts import HostGrant
 from habilis.core.types import CallOutcome
 
 
@@ -133,7 +133,7 @@ def _known(hosts: Iterable[str]) -> list[str]:
     good = []
     for host in hosts:
         try:
-            pattern = host_pattern(host.rstrip(".,;:)"))
+            pattern = str(HostGrant.meant(host.rstrip(".,;:)")))
         except ValueError:
             continue
         name = pattern.partition(":")[0]

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from habilis.config import Settings
     from habilis.runtime.host import ToolHost
 
-WAIT_S = 60.0
-"""Seconds to wait for another run that writes to the library."""
+WAIT_S, VERIFY_S = 60.0, 20.0
+"""Seconds to wait for another run that writes to the library, and to try the tools again: somebody has an answer and
+waits for the prompt."""
 
 
 async def absorb_task(
@@ -34,7 +35,7 @@ async def absorb_task(
 
     None where there is nothing to take: the task has no answer, or made and called no tool. The merge policy is `best`
     whatever is set, and names decide what belongs together. A tool that cannot be tried again within
-    `evolution.absorb_timeout_s` stays with the task (`unverified`). Called again for a task that was absorbed, it says
+    `VERIFY_S` stays with the task (`unverified`). Called again for a task that was absorbed, it says
     so. Runs side by side take turns; `told` hears whom this one waits for. Raises what `Curator.step` does.
     """
     if result.status != "answered":
@@ -57,7 +58,7 @@ async def absorb_task(
             journal=Journal(task.path / "absorbed.jsonl"),
             told=told,
             wait_s=WAIT_S,
-            verify_s=settings.evolution.absorb_timeout_s,
+            verify_s=VERIFY_S,
         )
         finished = Finished(task_id=task.id, status=result.status, folder=str(task.path), result=result)
         return await curator.step(1, [finished])

@@ -151,8 +151,8 @@ class _Step:
             collect, finished, public, self._generations.catalogue(), self._staging / "library"
         )
         self._gate, self._replayer = self._gates(collected)
-        merger = Merger(collected, self._gate, self._replayer, trial_calls=self._settings.trial_calls)
-        retired = failing(collected, calls=self._settings.retire_calls, below=self._settings.retire_below)
+        merger = Merger(collected, self._gate, self._replayer)
+        retired = failing(collected)
         quarantined, groups, notes = await self._tried_and_grouped(collected, retired)
         made, refused = await self._merged(collected, merger, groups)
         decided = await self._verified(merger, groups, made, refused)
@@ -343,7 +343,6 @@ class _Step:
             models,
             curator._prompts,
             curator._emit,
-            curator._settings.tools,
             grants=curator._grants,
             live=False,
         )

@@ -38,6 +38,8 @@ MAX_STEPS = 1_000_000
 """Keywords that are evaluated for one output at most."""
 LOOK_S = 0.5
 """Seconds between two looks at whether the library has changed."""
+AT_ONCE = 8
+"""Calls that run side by side; others wait."""
 SOURCES, META_SOURCE, META_DIGEST = "habilis://tools/", "habilis/source", "habilis/digest"
 """Where clients read sources, and under which keys of a tool's `_meta` they find that, and the source's SHA-256."""
 
@@ -45,10 +47,10 @@ SOURCES, META_SOURCE, META_DIGEST = "habilis://tools/", "habilis/source", "habil
 class Service:
     """What is served: the tools of one generation at a time, by the names that clients take."""
 
-    def __init__(self, caller: Caller, path: Path, *, at_once: int, sources: Redaction | None = None) -> None:
+    def __init__(self, caller: Caller, path: Path, *, sources: Redaction | None = None) -> None:
         """With `sources`, clients may read the source of each tool that holds nothing that looks like a secret."""
         self._caller, self._path, self._sources = caller, path, sources
-        self._room = asyncio.Semaphore(at_once)
+        self._room = asyncio.Semaphore(AT_ONCE)
         self._sessions: set[Any] = set()
         self._stamp: object = None
         self._tools: dict[str, Tool] = {}
@@ -174,13 +176,13 @@ class Service:
         return await asyncio.to_thread(checker.fits, output, steps=MAX_STEPS)
 
 
-async def serve(caller: Caller, path: Path, *, at_once: int, sources: Redaction | None = None) -> None:
+async def serve(caller: Caller, path: Path, *, sources: Redaction | None = None) -> None:
     """Serve the library at `path` until the input ends or a signal asks for the end. Calls that run are ended then."""
     from mcp.server.lowlevel.server import NotificationOptions
     from mcp.server.stdio import stdio_server
 
     await caller.start()
-    service = Service(caller, path, at_once=at_once, sources=sources)
+    service = Service(caller, path, sources=sources)
     server = service.server()
     options = server.create_initialization_options(NotificationOptions(tools_changed=True))
     with taken() as (source, target):

@@ -108,11 +108,6 @@ class Models:
         return self._clients.settings(role).token_limit
 
     @property
-    def max_parts(self) -> int:
-        """Parts that a long answer may come in."""
-        return self._limits.max_parts
-
-    @property
     def usage(self) -> Usage:
         """What the task has cost so far, in all; what was paid before a resume counts."""
         return sum(self.usage_by_role.values(), Usage())

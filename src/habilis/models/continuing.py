@@ -24,6 +24,10 @@ _SAME_BEGINNING = 40
 """Letters by which a reply is known that begins anew."""
 
 
+MOST_PARTS = 3
+"""Parts that a long answer may come in: a model that needs more does not come to an end."""
+
+
 def can_go_on(reply: AIMessage) -> bool:
     """Whether `reply` is a text that was cut off at a bound of ours, and nothing else is wrong with it."""
     cut = cut_of(reply)

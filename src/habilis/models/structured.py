@@ -20,7 +20,7 @@ from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import Purpose, Role
 from habilis.models.bounds import USELESS, Cut, cut_of
 from habilis.models.client import Client
-from habilis.models.continuing import GO_ON_JSON, can_go_on, joined
+from habilis.models.continuing import GO_ON_JSON, MOST_PARTS, can_go_on, joined
 from habilis.models.forms import (
     FormProblem,
     NoObject,
@@ -83,8 +83,6 @@ class Exchanger(Protocol):
     last_modes: dict[str, str]
 
     async def exchange(self, request: ModelRequest, build: Callable[[Client], Exchange]) -> tuple[AIMessage, str]: ...
-    @property
-    def max_parts(self) -> int: ...
     def mode_setting(self, role: Role) -> str: ...
     def known_client(self, role: Role) -> Client | None: ...
     def name(self, role: Role) -> str: ...
@@ -169,7 +167,7 @@ class StructuredAsker:
         """`reply`, with the parts behind it that a cut one is asked for, in plain text as no form fits half of it."""
         from langchain_core.messages import AIMessage
 
-        for part in range(2, self._models.max_parts + 1):
+        for part in range(2, MOST_PARTS + 1):
             said = _said(reply)
             if not isinstance(said, str) or not can_go_on(AIMessage(said, response_metadata=reply.response_metadata)):
                 break

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from habilis.config import CapabilitiesSettings, environment
 from habilis.contract.capabilities import NO_PROGRAMS, NOT_SET, UNKNOWN_HOST, Capabilities, Grant, Need, inside
 from habilis.contract.constructs import constructs
-from habilis.contract.granted_hosts import ANY, common, covers, host_pattern
+from habilis.contract.hosts import ANY, HostGrant, HostGrants
 from habilis.contract.inference import refused_in
 from habilis.core.errors import Interrupted, UserError
 from habilis.core.events import Event, GrantDecided
@@ -51,7 +51,7 @@ class Grants:
         from, as it is now. Raises `UserError` for a host that is none."""
         self.settings = settings or CapabilitiesSettings()
         self._allowed_names, self._granter, self._tape, self._emit = frozenset(env_allow), granter, tape, emit
-        self._hosts = _hosts(self.settings.network_list)
+        self.listed = _hosts(self.settings.network_list)
         self._files = [os.path.realpath(path) for path in files]
         self._environ = environment() if environ is None else dict(environ)
         self._said: dict[str, bool] = {}
@@ -184,7 +184,7 @@ class Grants:
     def _is_open(self, key: str, need: Need) -> bool:
         """Whether a person has to say what becomes of `need`."""
         asked_about = need.kind == "network" and self.settings.network == "ask"
-        return asked_about and not self._listed(need.name) and self._answer(key, need) is None
+        return asked_about and self.listed.common(need.name) != (need.name,) and self._answer(key, need) is None
 
     def _answer(self, key: str, need: Need) -> bool | None:
         """What the person said, now or before a resume."""
@@ -203,7 +203,8 @@ class Grants:
             network += given
             denied += [] if given else [self._reason(Need("network", host))]
         if needs.unknown_host:
-            network += [ANY] if rules.network == "any" else self._hosts if rules.network in ("listed", "ask") else []
+            listed = map(str, self.listed.entries) if rules.network in ("listed", "ask") else ()
+            network += [ANY] if rules.network == "any" else listed
         read = [path for path in needs.read if not self._readable(path)]
         given_paths = [path for path in read if self._path_listed(path)]
         denied += [self._reason(Need("read", path)) for path in read if path not in given_paths]
@@ -241,10 +242,7 @@ class Grants:
             hopeful = hoping and self._granter is not None and self._answer(key, need) is None
             if self._answer(key, need) or hopeful:
                 return (host,)
-        return common([host], self._hosts)
-
-    def _listed(self, host: str) -> bool:
-        return any(covers(allowed, host) for allowed in self._hosts)
+        return self.listed.common(host)
 
     def _readable(self, path: str) -> bool:
         """Whether every tool of the task may read `path`, being one of its files."""
@@ -253,8 +251,6 @@ class Grants:
 
     def _path_listed(self, path: str) -> bool:
         """Whether settings give `path`: as it is written, and where its links lead."""
-        if self.settings.read != "listed":
-            return False
         real = os.path.realpath(path)
         roots = [os.path.realpath(root) for root in self.settings.read_list]
         return Path(real).exists() and any(inside(real, root) for root in roots)
@@ -267,8 +263,7 @@ class Grants:
             allowed = need.name in self._allowed_names
             why = NOT_SET if allowed else "not in sandbox.env_allow"
         elif need.kind == "read":
-            listed = self.settings.read == "listed"
-            why = "not below capabilities.read_list, or not there" if listed else "capabilities.read is task_files"
+            why = "not below capabilities.read_list, or not there"
         else:
             return NO_PROGRAMS
         return f"{need}: {why}"
@@ -289,9 +284,9 @@ def _question(key: str, need: Need) -> str:
     return f"grant {key} {need}"
 
 
-def _hosts(listed: Sequence[str]) -> tuple[str, ...]:
+def _hosts(listed: Sequence[str]) -> HostGrants:
     try:
-        return tuple(dict.fromkeys(host_pattern(host) for host in listed))
+        return HostGrants(tuple(dict.fromkeys(map(HostGrant.meant, listed))))
     except ValueError as error:
         raise UserError(f"capabilities.network_list: {error}") from None
 

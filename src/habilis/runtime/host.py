@@ -72,10 +72,12 @@ class ToolHost:
         doors: Doors | None = None,
         upstream: str | None = None,
         inspect_https: bool = False,
+        limits: SandboxLimits | None = None,
     ) -> None:
         """`doors` lead to granted hosts (default: a proxy of its own, by way of the user's `upstream` if given, which
-        looks into https if asked for)."""
+        looks into https if asked for). `limits` hold for each call where the settings have none of their own."""
         self._settings, self._notice = settings, notice
+        self._base = limits or SandboxLimits(cpu_s=max(SandboxLimits.cpu_s, math.ceil(settings.tool_timeout_s)))
         self._doors = doors or Doors(upstream, inspect=inspect_https)
         self._environments = environments or Environments()
         self._sandbox = sandbox
@@ -173,7 +175,7 @@ class ToolHost:
     async def _warm(self) -> Servers:
         sandbox = await self._chosen()
         if self._servers is None:
-            self._servers = Servers(sandbox, idle_s=self._settings.warm_idle_s)
+            self._servers = Servers(sandbox)
         return self._servers
 
     async def _chosen(self) -> Sandbox:
@@ -267,14 +269,13 @@ class ToolHost:
     def _limits(self, timeout_s: float | None, granted_s: float | None = None) -> SandboxLimits:
         """`granted_s`: who is given that much time may compute all of it."""
         given = self._settings
-        return SandboxLimits(
+        return replace(
+            self._base,
             wall_s=timeout_s or granted_s or given.tool_timeout_s,
-            cpu_s=max(given.cpu_s, math.ceil(granted_s or 0)),
+            cpu_s=max(self._base.cpu_s, math.ceil(granted_s or 0)),
             memory_bytes=given.memory_mb * _MIB,
             file_bytes=given.file_mb * _MIB,
-            open_files=given.open_files,
             processes=given.processes,
-            output_bytes=given.output_mb * _MIB,
             disk_bytes=4 * given.file_mb * _MIB,
         )
 

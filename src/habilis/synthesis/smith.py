@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from habilis.config import ToolsSettings
 from habilis.contract.aliases import properties
 from habilis.contract.capabilities import together
 from habilis.contract.names import safe_name
@@ -51,6 +50,8 @@ if TYPE_CHECKING:
     from habilis.runtime.host import ToolHost
     from habilis.synthesis.sharing import BuildFolder, Offer
 
+ATTEMPTS = 3
+"""At writing or mending one tool: a writer that fails three times, told why each time, fails a fourth time too."""
 MAX_FED_BACK_CHARS = 20_000
 BEGINS_LINES, BEGINS_CHARS = 5, 600
 SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
@@ -81,10 +82,9 @@ class MergeFailure(Frozen):
 
 @dataclass(frozen=True)
 class _Job:
-    """What is to be made: how the writer is asked, how often, and what a candidate has to be."""
+    """What is to be made: how the writer is asked, and what a candidate has to be."""
 
     purpose: Purpose
-    attempts: int
     prompt: Callable[[str], Rendered]
     wanted: Wanted
     whole: Callable[[str], str] = str
@@ -110,7 +110,6 @@ class Smith:
         models: Models,
         prompts: Prompts,
         emit: Callable[[Event], None],
-        settings: ToolsSettings,
         *,
         task_id: str = "",
         grants: Grants | None = None,
@@ -119,7 +118,7 @@ class Smith:
     ) -> None:
         """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`."""
         self._host, self._library, self._writer = host, library, writer
-        self._models, self._prompts, self._emit, self._settings = models, prompts, emit, settings
+        self._models, self._prompts, self._emit = models, prompts, emit
         self._task_id, self._shared = task_id, shared
         self._gate = Gate(host, library, Replayer(host, library, models, prompts, live=live), grants or Grants())
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
@@ -205,7 +204,7 @@ class Smith:
                 wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
                 whole = partial(as_asked, request=request, files=files)
                 example = NewExample(self._writer, self._prompts, request, question, files)
-                job = _Job("build", self._settings.build_attempts, prompt, wanted, whole, example)
+                job = _Job("build", prompt, wanted, whole, example)
                 back = await revived(self._gate, self._library, request, key, wanted)
                 made = _Made(0, back.passed) if back else await self._forge(job)
                 if isinstance(made, str):
@@ -270,7 +269,7 @@ class Smith:
         sources = (Predecessor(tool, tuple(records.values())), *old_names(tool, self._library))
         needs = self._gate.needs_of(tool)
         wanted = Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs)
-        job = _Job("enhance", self._settings.enhance_attempts, prompt, wanted)
+        job = _Job("enhance", prompt, wanted)
         if not any(record.replayable for record in failures):
             why = failures[0].why_not if failures else "no failing call was given"
             reason = f"none of the failing calls can be run again: {why}"
@@ -322,7 +321,7 @@ class Smith:
         self._emit(ToolBuildStarted(tool=name, purpose="merge"))
         needs = together(*(self._gate.needs_of(source.tool) for source in sources))
         wanted = Wanted(name, sources=tuple(sources), merges=True, before=needs)
-        job = _Job("merge", self._settings.enhance_attempts, prompt, wanted)
+        job = _Job("merge", prompt, wanted)
         made = await self._forge(job)
         if isinstance(made, str):
             return self._given_up(job, made, MergeFailure(reason=made))
@@ -333,7 +332,7 @@ class Smith:
         self._host.start_trials(self._library.private.aside_root())
         reason = failure = ""
         refused: dict[str, str] = {}
-        for attempt in range(1, job.attempts + 1):
+        for attempt in range(1, ATTEMPTS + 1):
             source = ""
             prompt = job.prompt(failure)
             try:
@@ -347,7 +346,7 @@ class Smith:
                 refused.setdefault(source, reason)
                 self._emit(ToolRejected(tool=job.wanted.name, purpose=job.purpose, attempt=attempt, reason=reason))
                 failure = _fed_back(reason, source)
-        return f"{job.attempts} attempts failed; the last one: {reason}"
+        return f"{ATTEMPTS} attempts failed; the last one: {reason}"
 
     def _failure_row(self, record: RecordedCall) -> dict[str, str]:
         result = record.error.message if record.error else compact(record.output)

@@ -138,9 +138,9 @@ def make_writer(settings: WriterSettings, models: Models, scratch: Path | None =
         key = "writer.kind is codex, but" if settings.kind == "codex" else "writer.command:"
         raise UserError(f"{key} there is no program {command[0]} on the PATH")
     if settings.kind == "codex":
-        writer: CommandWriter = CodexWriter(program, timeout_s=settings.timeout_s, scratch=scratch)
+        writer: CommandWriter = CodexWriter(program, scratch=scratch)
     else:
-        writer = CommandWriter((program, *command[1:]), timeout_s=settings.timeout_s, scratch=scratch)
+        writer = CommandWriter((program, *command[1:]), scratch=scratch)
     return TapedWriter(writer, models.tape)
 
 

@@ -204,7 +204,7 @@ class Evolution:
             concurrency=settings.concurrency,
             timeout_s=settings.task_timeout_s,
             library=training.library,
-            share_builds=settings.share_builds and self.settings.tools.synthesis,
+            share_builds=self.settings.tools.synthesis,
             base=base,
             watch=self._watch,
             emit=emit,

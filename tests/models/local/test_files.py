@@ -116,15 +116,16 @@ def test_a_hubs_model_is_fetched_once_and_only_with_consent(
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     url, asked = hub
+    monkeypatch.setenv("HF_ENDPOINT", url)
     with pytest.raises(UserError, match=r"models\.local\.download=true"):
-        find("owner/repo:tiny.gguf", LocalSettings(hub_url=url))
+        find("owner/repo:tiny.gguf", LocalSettings())
     assert asked == []
-    willing = LocalSettings(hub_url=url, download=True)
+    willing = LocalSettings(download=True)
     path = find("owner/repo:tiny.gguf", willing)
     assert looked_at(path).name == "tiny"
     fetched = len(asked)
     assert fetched
-    assert find("owner/repo:tiny.gguf", LocalSettings(hub_url=url)) == path
+    assert find("owner/repo:tiny.gguf", LocalSettings()) == path
     assert len(asked) == fetched
     with pytest.raises(UserError, match="the hub could not be read"):
         find("owner/repo:other.gguf", willing)

@@ -36,10 +36,10 @@ def _let_go() -> Iterator[None]:
     release()
 
 
-async def start(folder: Path, name: str = "tiny", said: list[str] | None = None, **settings: float) -> LocalServer:
+async def start(folder: Path, name: str = "tiny", said: list[str] | None = None, **more: float) -> LocalServer:
     model = tiny_model(folder / f"{name}.gguf") if not (folder / f"{name}.gguf").exists() else folder / f"{name}.gguf"
     tell = said.append if said is not None else lambda text: None
-    return await serve(str(model), LocalSettings(**settings), folder, tell, program=STAND_IN)
+    return await serve(str(model), LocalSettings(), folder, tell, program=STAND_IN, **more)
 
 
 def until(true: Callable[[], bool]) -> None:
@@ -147,8 +147,8 @@ async def test_a_model_that_does_not_load_says_why_in_one_line(tmp_path: Path) -
 
 
 async def test_a_model_that_loads_for_ever_is_given_up_and_its_process_ended(tmp_path: Path) -> None:
-    with pytest.raises(ModelUnreachable, match=r"start_timeout_s"):
-        await start(tmp_path, "endless", start_timeout_s=3.0)
+    with pytest.raises(ModelUnreachable, match=r"did not load in 3 s"):
+        await start(tmp_path, "endless", limit_s=3.0)
     # On a busy machine it may not have come as far as to note itself.
     assert not any(lives(int(pid.read_text(encoding="utf-8"))) for pid in tmp_path.glob("local/*/pid"))
 

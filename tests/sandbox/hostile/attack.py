@@ -29,7 +29,7 @@ class Attack:
     `programs`: the call is granted to start programs, so that what holds it are the walls behind that.
 
     `known` are strict expected failures: level, or `level/user`, and the reason; at the levels of `by_chance` time
-    decides whether it gets through. `settings` are the sandbox's.
+    decides whether it gets through. `settings` are the sandbox's, and its limits.
     """
 
     name: str

@@ -305,21 +305,21 @@ ATTACKS = (
         "the host keeps it all",
         r"crashed: stopped: it printed more than 1 MiB",
         "while True: print('x' * 1000)",
-        settings={"output_mb": 1},
+        settings={"output_bytes": 1 << 20},
     ),
     Attack(
         "a flood of log records",
         "the host keeps it all",
         r"crashed: stopped: it printed more than 1 MiB",
         "import logging\nwhile True: logging.error('x' * 1000)",
-        settings={"output_mb": 1},
+        settings={"output_bytes": 1 << 20},
     ),
     Attack(
         "a huge reply",
         "the host reads it all",
         r"bad_output: stopped: its output is larger than 1 MiB",
         "return OutputModel(value='x' * (3 << 20))",
-        settings={"output_mb": 1},
+        settings={"output_bytes": 1 << 20},
     ),
     Attack(
         "a flood of print and reply at once",
@@ -338,7 +338,7 @@ ATTACKS = (
                 while True: os.write(way, bytes(1 << 16))
         time.sleep(15)
         """,
-        settings={"output_mb": 1},
+        settings={"output_bytes": 1 << 20},
     ),
     Attack(
         "a flood on every descriptor",
@@ -350,7 +350,7 @@ ATTACKS = (
                 try: os.write(number, b'}' * 4096)
                 except OSError: pass
         """,
-        settings={"output_mb": 1},
+        settings={"output_bytes": 1 << 20},
     ),
     Attack(
         "waiting for input that never comes",

@@ -29,6 +29,7 @@ from hostile.table import ATTACKS
 from habilis.config import SandboxSettings
 from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Runnable
+from habilis.core.ports import Sandbox, SandboxLimits
 from habilis.core.types import CallOutcome
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
@@ -118,6 +119,13 @@ def module_of(source: str) -> str:
     return HEAD + BEGINNING + marked(source)
 
 
+def host_of(attack: Attack, sandbox: Sandbox) -> ToolHost:
+    """A host with the settings and limits of `attack`."""
+    settings = {name: value for name, value in attack.settings.items() if name in SandboxSettings.model_fields}
+    limits = {name: value for name, value in attack.settings.items() if name not in settings}
+    return ToolHost(SandboxSettings.model_validate(settings), sandbox=sandbox, limits=SandboxLimits(**limits))
+
+
 async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
     """Run one attempt whose call has a door, or, called `reach`, use what is granted."""
     certificate = make_certificate(folder) if attack.name == "reach" else None
@@ -130,7 +138,7 @@ async def attempt_granted(attack: Attack, level: str, folder: Path) -> dict[str,
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: accidents.append(str(context)[:500]))
     try:
         async with granted(make(level), scene.port, certificate, any_host=attack.any_host) as (sandbox, behind):
-            host = ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=sandbox)
+            host = host_of(attack, sandbox)
             outcome = await host.call(
                 CallSpec(
                     Runnable("hostile_tool", scene.module),
@@ -182,7 +190,7 @@ async def attempt_warm(attack: Attack, level: str, folder: Path) -> dict[str, An
         KEPT[key][0].again(source)
     else:
         scene = Scene(folder, source, kept=True)
-        KEPT[key] = (scene, ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=make(level)))
+        KEPT[key] = (scene, host_of(attack, make(level)))
         KEPT[key][1].start(scene.workspace, scene.files)
     answer = await (tried_among_others if attack.warm else tried)(attack, level, *KEPT[key])
     if answer["harms"] or attack.settings:
@@ -202,7 +210,7 @@ async def end(key: tuple[str, str]) -> list[str]:
 async def attempt(attack: Attack, level: str, folder: Path) -> dict[str, Any]:
     """Run one attempt against a host made for it."""
     scene = Scene(folder, module_of(attack.source))
-    host = ToolHost(SandboxSettings.model_validate(dict(attack.settings)), sandbox=make(level))
+    host = host_of(attack, make(level))
     try:
         return await tried(attack, level, scene, host)
     finally:

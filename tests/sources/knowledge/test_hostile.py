@@ -107,7 +107,7 @@ async def test_indexing_that_nobody_waits_for_any_more_ends_at_the_next_passage(
                 yield Chunk(f"passage {seen}", (), seen, seen)
 
     tool = await shelf.open()
-    collection = Collection(shelf.folder, shelf.cache, shelf.reader, chunk_tokens=300, most_bytes=MEGA)
+    collection = Collection(shelf.folder, shelf.cache, shelf.reader, most_bytes=MEGA)
     keeping = asyncio.create_task(
         collection_module._apart(
             lambda going: collection._keep([(IndexedDocument("a", 1, 1, ""), Endless())], [], going)

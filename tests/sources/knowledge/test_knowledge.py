@@ -73,7 +73,7 @@ async def test_each_that_cannot_be_read_is_a_line_and_no_more(shelf: Shelf) -> N
     shelf.write("good.txt", "The canteen opens at noon.")
     shelf.write("program.bin", bytes(range(256)) * 10)
     shelf.write("empty.txt", "")
-    shelf.write("large.txt", "x" * (2 << 20))
+    shelf.write("large.txt", "x" * (21 << 20))
     shelf.write(".hidden/secret.txt", "hidden canteen")
     outside = shelf.home / "secret.txt"
     outside.write_text("the secret canteen")
@@ -82,17 +82,17 @@ async def test_each_that_cannot_be_read_is_a_line_and_no_more(shelf: Shelf) -> N
     (shelf.folder / "inside.txt").symlink_to(shelf.folder / "good.txt")
     (shelf.folder / "broken").symlink_to(shelf.folder / "nowhere")
     os.mkfifo(shelf.folder / "pipe")
-    assert await shelf.ask("canteen", max_file_mb=1) == [("good.txt, line 1", "The canteen opens at noon.")]
+    assert await shelf.ask("canteen") == [("good.txt, line 1", "The canteen opens at noon.")]
     assert sorted(shelf.said) == [
         "knowledge: empty.txt: is empty",
-        "knowledge: large.txt: is larger than 1 MB (knowledge.max_file_mb)",
+        "knowledge: large.txt: is larger than 20 MB",
         "knowledge: link.txt: leads out of the folder",
         "knowledge: out: leads out of the folder",
         "knowledge: pipe: is no file",
         "knowledge: program.bin: is no text, HTML or PDF",
     ]
     shelf.said.clear()
-    await shelf.open(max_file_mb=1)
+    await shelf.open()
     assert shelf.said == []  # said once, not in every task
 
 

@@ -17,6 +17,7 @@ from habilis.runtime.grants import Grants
 from habilis.sources.documents import Extracted, Part, Raw, decoded
 from habilis.sources.documents.decoding import declared_in
 from habilis.sources.web import Web
+from habilis.sources.web.fetching import LIMITS
 from habilis.testing import ScriptedGranter
 
 Answer = Callable[[asyncio.StreamReader, asyncio.StreamWriter, str], Awaitable[None]]
@@ -84,16 +85,18 @@ class Surfer:
         self.listed: tuple[str, ...] = (site.host,)
         self.reader: Any = PlainReader()
         self.web: Web | None = None
+        self.limits = LIMITS
 
     async def tools(self, **settings: Any) -> dict[str, ExternalTool]:
         rules = CapabilitiesSettings.model_validate({"network": self.network, "network_list": self.listed})
         self.web = Web(
-            WebSettings.model_validate({"read_page": True, "timeout_s": 20, **settings}),
+            WebSettings.model_validate({"read_page": True, **settings}),
             Grants(rules, granter=self.granter),
             SandboxSettings(),
             print,
             resolve=self.resolve,
             extractor=self.reader,
+            limits=self.limits,
         )
         return {tool.spec.name: tool for tool in await self.web.open()}
 

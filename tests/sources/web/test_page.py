@@ -14,6 +14,7 @@ import pytest
 from habilis.config import SandboxSettings
 from habilis.core.errors import Interrupted
 from habilis.sources.documents import Extractor
+from habilis.sources.web.fetching import Limits
 from habilis.testing import ScriptedGranter
 
 from .conftest import Site, Surfer, http
@@ -116,7 +117,8 @@ async def test_a_stream_without_end_is_cut_at_the_limit(site: Site, surfer: Surf
             sent += 1
 
     site.answers["/"] = stream
-    assert "larger than 1 MB (web.max_page_mb)" in (await surfer.failure(site.url("/"), max_page_mb=1))[1]
+    surfer.limits = Limits(20, 1 << 20)
+    assert "larger than 1 MB" in (await surfer.failure(site.url("/")))[1]
     assert sent < 50
 
 
@@ -126,9 +128,16 @@ async def test_a_bomb_is_cut_while_it_unpacks(site: Site, surfer: Surfer, pack: 
     bomb = pack(b"0" * 50_000_000)
     name = "gzip" if pack is gzip.compress else "deflate"
     site.answers["/"] = http(bomb, Content_Type="text/plain", Content_Encoding=name)
-    assert "larger than 1 MB" in (await surfer.failure(site.url("/"), max_page_mb=1))[1]
+    surfer.limits = Limits(20, 1 << 20)
+    assert "larger than 1 MB" in (await surfer.failure(site.url("/")))[1]
     site.answers["/"] = http(pack(b"fine"), Content_Type="text/plain", Content_Encoding=name)
     assert "fine" in (await surfer.read(site.url("/"))).output["text"]
+
+
+async def test_a_listed_address_means_its_host(site: Site, surfer: Surfer) -> None:
+    site.answers["/"] = http(b"The canteen opens at noon.", Content_Type="text/plain")
+    surfer.listed = (site.url("/menu"),)
+    assert "noon" in (await surfer.read(site.url("/"))).output["text"]
 
 
 async def test_a_length_that_is_too_long_is_not_even_read(site: Site, surfer: Surfer) -> None:
@@ -146,8 +155,9 @@ async def test_a_page_that_drips_ends_at_the_time_limit(site: Site, surfer: Surf
                 await asyncio.wait_for(reader.read(), 0.02)
 
     site.answers["/"] = drip
-    kind, message = await surfer.failure(site.url("/"), timeout_s=0.3)
-    assert (kind, "web.timeout_s" in message) == ("timeout", True)
+    surfer.limits = Limits(0.3, 1 << 20)
+    kind, message = await surfer.failure(site.url("/"))
+    assert (kind, "took longer than 0.3 s" in message) == ("timeout", True)
 
 
 @pytest.mark.parametrize(

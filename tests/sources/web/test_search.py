@@ -23,7 +23,7 @@ ROWS = [
 
 
 def searxng(site: Site) -> dict[str, Any]:
-    return {"service": "searxng", "url": site.url("/"), "max_results": 2}
+    return {"service": "searxng", "url": site.url("/")}
 
 
 def reply(data: object = None, **more: str) -> bytes:
@@ -33,9 +33,10 @@ def reply(data: object = None, **more: str) -> bytes:
 
 
 async def test_a_searxng_server_is_asked_and_its_results_are_plain_and_bounded(site: Site, surfer: Surfer) -> None:
-    site.answers["/search"] = reply()
+    site.answers["/search"] = reply({"results": ROWS * 3})
     outcome = await surfer.search("  canteen\nhours & more ", searxng(site))
-    first, second = outcome.output["results"]
+    first, second, *more = outcome.output["results"]
+    assert len(more) == 3
     assert (first["source"], first["title"]) == ("https://example.org/canteen", "The canteen")
     assert "\nIt opens at noon.\n" in first["text"]
     assert len(second["title"]) + len(second["text"]) < 1_300
@@ -46,17 +47,17 @@ async def test_a_searxng_server_is_asked_and_its_results_are_plain_and_bounded(s
 async def test_tavily_gets_its_key_and_nobody_else_does(
     site: Site, surfer: Surfer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MY_KEY", KEY)
-    settings = {"service": "tavily", "url": site.url("/"), "key_env": "MY_KEY", "max_results": 3}
+    monkeypatch.setenv("TAVILY_API_KEY", KEY)
+    settings = {"service": "tavily", "url": site.url("/")}
     site.answers["/search"] = reply()
     outcome = await surfer.search("canteen", settings)
     assert [row["source"][-2:] for row in outcome.output["results"]] == ["en", "/2", "/3"]
     assert f"authorization: Bearer {KEY}".lower() in site.asked[0].lower()
-    assert json.loads(site.asked[0].rpartition("\r\n\r\n")[2]) == {"query": "canteen", "max_results": 3}
+    assert json.loads(site.asked[0].rpartition("\r\n\r\n")[2]) == {"query": "canteen", "max_results": 5}
     site.answers["/search"] = http(KEY.encode(), "401 Unauthorized")
     refused = await surfer.search("canteen", settings)
     assert refused.error is not None
-    assert "key in MY_KEY is not accepted" in refused.error.message
+    assert "key in TAVILY_API_KEY is not accepted" in refused.error.message
     site.answers["/search"] = http(status="307 On", Location=site.url("/elsewhere"))
     moved = await surfer.search("canteen", settings)
     assert moved.error is not None

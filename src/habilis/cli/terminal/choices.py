@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.terminal.wording import seconds_of
-from habilis.config import Loaded, load_with_origins
+from habilis.config import REMOVED, EvolutionSettings, LimitsSettings, Loaded, Override, load_with_origins
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, masked
 
@@ -17,21 +15,17 @@ if TYPE_CHECKING:
 
 def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
     """The settings that `args` mean; `chosen` are those that a resumed run was started with, unless -c is given."""
-    overrides = [
-        f"{key}={value if isinstance(value, str) else json.dumps(value)}" for key, value in (chosen or {}).items()
-    ]
-    overrides = [] if args.config else overrides
-    overrides += args.set
+    recorded = {} if args.config else chosen or {}
+    overrides: list[Override] = [*((key, value) for key, value in recorded.items() if key not in REMOVED), *args.set]
     if getattr(args, "output", None):
-        overrides.append(f"runs_dir={args.output}")
+        overrides.append(("runs_dir", args.output))
     if isinstance(names := getattr(args, "tools", None), str) and not (args.decide and is_functions(names)):
-        overrides.append(f"tools.use={json.dumps([name.strip() for name in names.split(',') if name.strip()])}")
+        overrides.append(("tools.use", [name.strip() for name in names.split(",") if name.strip()]))
     if getattr(args, "knowledge", None):  # absolute: the task may be resumed from another folder
-        overrides.append(f"knowledge.folders={json.dumps([str(Path(name).absolute()) for name in args.knowledge])}")
-    if getattr(args, "max_tokens", None) is not None:
-        overrides.append(f"limits.max_tokens={args.max_tokens}")
-    if getattr(args, "max_time", None):
-        overrides.append(f"limits.max_time_s={seconds_of(args.max_time, '--max-time')}")
+        overrides.append(("knowledge.folders", [str(Path(name).absolute()) for name in args.knowledge]))
+    group, fields = ("evolution", EvolutionSettings) if args.command == "evolve" else ("limits", LimitsSettings)
+    options = {name: getattr(args, name, None) for name in fields.model_fields}  # those that are settings by their name
+    overrides += [(f"{group}.{name}", value) for name, value in options.items() if value is not None]
     for name in args.config:
         if Path(name).is_dir():
             raise UserError(f"settings file {name} is a folder; give a YAML file")

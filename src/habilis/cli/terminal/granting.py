@@ -103,8 +103,7 @@ def _with(settings: Settings, by_hand: Mapping[str, Any]) -> Any:
         listed = () if rules.network == "deny" else rules.network_list
         more |= {"network": "any" if rules.network == "any" else "listed", "network_list": (*listed, *hosts)}
     if paths := by_hand.get("read"):
-        before = rules.read_list if rules.read == "listed" else ()
-        more |= {"read": "listed", "read_list": (*before, *paths)}
+        more |= {"read_list": (*rules.read_list, *paths)}
     if by_hand.get("subprocess"):
         more |= {"subprocess": "allow"}
     return rules.model_copy(update=more)

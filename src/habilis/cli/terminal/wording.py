@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from habilis.core.errors import UserError
@@ -81,6 +81,11 @@ def seconds_of(text: str, option: str) -> float:
     if not found:
         raise UserError(f"{option} {text}: expected a time such as 90, 30s, 5m, 12h or 30d")
     return float(found[1]) * _SECONDS[found[2] or "s"]
+
+
+def seconds_in(option: str) -> Callable[[str], float]:
+    """Reads the value of `option` with `seconds_of`."""
+    return lambda text: seconds_of(text, option)
 
 
 def bytes_of(text: str, option: str) -> int:

@@ -62,7 +62,7 @@ async def merged(
         raise UserError("merge takes at least two tools")
     if into and into not in group:
         raise UserError(f"--into {into}: name one of the tools to be merged: {', '.join(group)}")
-    merger = Merger(collected, tried.gate, tried.replayer, trial_calls=settings.evolution.trial_calls)
+    merger = Merger(collected, tried.gate, tried.replayer)
     if policy == "model":
         decided = await _written(tried, collected, merger, group, settings, clients, emit)
     else:
@@ -149,7 +149,6 @@ async def _written(
             models,
             tried.prompts,
             emit,
-            settings.tools,
             grants=tried.grants,
             live=False,
         )

@@ -58,6 +58,10 @@ class Decided:
     evidence: list[str] = field(default_factory=list)
 
 
+TRIAL_CALLS = 6
+"""Generated calls on which a tool is compared with each that it is to replace."""
+
+
 @dataclass
 class _Tried:
     """What one tool could replace: aliases by name, recorded calls repeated, why others stay."""
@@ -71,9 +75,9 @@ class _Tried:
 class Merger:
     """Makes and proves the merges of one step."""
 
-    def __init__(self, collected: Collected, gate: Gate, replayer: Replayer, *, trial_calls: int) -> None:
+    def __init__(self, collected: Collected, gate: Gate, replayer: Replayer) -> None:
         self._collected, self._view = collected, collected.view
-        self._gate, self._replayer, self._trial_calls = gate, replayer, trial_calls
+        self._gate, self._replayer = gate, replayer
         self._given: set[str] = set()
 
     # --- the writer's way
@@ -224,7 +228,7 @@ class Merger:
             if heir is None or not _descends(heir, old):  # a mended tool is meant to differ where it was wrong
                 through = replace(new, alias=alias)
                 calls = own.records
-                trial = await compare(old, through, calls, self._replayer, aside / "trial", count=self._trial_calls)
+                trial = await compare(old, through, calls, self._replayer, aside / "trial", count=TRIAL_CALLS)
                 if trial.against:
                     tried.evidence.append(f"{old.name} stays beside {new.name}: on a generated call, {trial.against}")
                     return False

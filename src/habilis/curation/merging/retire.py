@@ -8,9 +8,12 @@ from __future__ import annotations
 from habilis.curation.merging.collect import Collected
 from habilis.library import Tool
 
+LAST_CALLS, BELOW = 10, 0.3
+"""By how many of its last calls a tool is judged, and the share of them that must succeed."""
 
-def failing(collected: Collected, *, calls: int, below: float) -> dict[str, str]:
-    """By name, the library's tools of which fewer than `below` of the last `calls` calls succeeded, and in what words.
+
+def failing(collected: Collected) -> dict[str, str]:
+    """By name, the library's tools of which too few of their last calls succeeded, and in what words.
 
     Only those that were called in this step are looked at, and only calls of the version in force count. Calls that
     asked for what is not there say nothing about a tool. A pinned tool stays.
@@ -21,10 +24,10 @@ def failing(collected: Collected, *, calls: int, below: float) -> dict[str, str]
         tool = collected.view.get(name)
         if tool is None or tool.manifest.pinned:
             continue
-        verdicts = _verdicts(tool, collected)[-calls:]
+        verdicts = _verdicts(tool, collected)[-LAST_CALLS:]
         good = verdicts.count("success")
-        if len(verdicts) == calls and good / calls < below:
-            found[name] = f"{calls - good} of its last {calls} calls failed"
+        if len(verdicts) == LAST_CALLS and good / LAST_CALLS < BELOW:
+            found[name] = f"{LAST_CALLS - good} of its last {LAST_CALLS} calls failed"
     return found
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 
-from habilis.config import DatasetsSettings, cache_dir, key
+from habilis.config import cache_dir, hub_address, key
 from habilis.core.errors import UserError
 from habilis.evaluation.datasets.formats import ENDINGS
 from habilis.evaluation.datasets.published import BENCHMARKS, of_repository
@@ -48,10 +48,10 @@ def parsed(path: str) -> HubSource:
     return HubSource(found[1], found[2], found[3])
 
 
-def fetch(path: str, settings: DatasetsSettings) -> list[Path]:
+def fetch(path: str) -> list[Path]:
     """The data files behind `path`, downloaded unless they are there. Raises `UserError`: what is missing, what to do.
 
-    The token, for sets that ask for one, is the value of the environment variable that `settings` name.
+    The environment names hub and token in the variables of `huggingface_hub`: HF_ENDPOINT, HF_TOKEN.
     """
     source = parsed(path)
     try:
@@ -63,7 +63,6 @@ def fetch(path: str, settings: DatasetsSettings) -> list[Path]:
         ) from None
     constants.HF_HUB_DISABLE_TELEMETRY = True  # it asks the public hub for more, whatever hub is set
     folder = cache_dir() / "datasets" / "hub" / source.repository.replace("/", "--") / (source.revision or "main")
-    token_env = settings.hub_token_env
     known = of_repository(source.repository)
     wanted = [source.path] if source.path else list(known.patterns if known else [f"*{end}" for end in ENDINGS])
     beside = [f"{PurePosixPath(source.path).parent}/*"] if source.path and known and known.attached else []
@@ -74,16 +73,16 @@ def fetch(path: str, settings: DatasetsSettings) -> list[Path]:
             revision=source.revision,
             allow_patterns=[*wanted, *beside],
             local_dir=folder,
-            token=key(token_env) or False,
-            endpoint=settings.hub_url,
+            token=key("HF_TOKEN") or False,
+            endpoint=hub_address(),
         )
     except GatedRepoError:
         raise UserError(
             f"{path}: its owners ask for consent first; accept their conditions on the hub, then put a token into "
-            f"the environment as {token_env}"
+            "the environment as HF_TOKEN"
         ) from None
     except RepositoryNotFoundError:
-        raise UserError(f"{path}: the hub has no such data set, or it is private and {token_env} is not set") from None
+        raise UserError(f"{path}: the hub has no such data set, or it is private and HF_TOKEN is not set") from None
     except (HfHubHTTPError, OSError, ValueError) as error:
         raise UserError(f"{path}: the hub could not be read: {' '.join(str(error).split())[:300]}") from None
     return tables(folder, path, wanted)

@@ -11,7 +11,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, get_args
 
-from habilis.config import DatasetsSettings
 from habilis.core.errors import UserError
 from habilis.curation.ledger.reports import Row, Scorer
 from habilis.evaluation.datasets import hub
@@ -44,7 +43,6 @@ def load(
     limit: int | None = None,
     skip_broken: bool = False,
     notice: Notice | None = None,
-    settings: DatasetsSettings | None = None,
 ) -> list[Row]:
     """The tasks of the data set at `path`: a file, a folder with one, or `hub:OWNER/NAME`.
 
@@ -59,7 +57,7 @@ def load(
     if format not in FORMATS:
         near = difflib.get_close_matches(format, FORMATS, 1, 0.5)
         raise UserError(f"format {format}: " + (f"did you mean {near[0]}?" if near else f"known: {', '.join(FORMATS)}"))
-    files = _files(path, settings or DatasetsSettings())
+    files = _files(path)
     if format == "auto" and hub.is_hub(path) and not fields and (known := of_repository(hub.parsed(path).repository)):
         format = known.name
     rows: dict[str, Row] = {}
@@ -81,9 +79,9 @@ def load(
     return list(rows.values())
 
 
-def _files(path: str, settings: DatasetsSettings) -> list[Path]:
+def _files(path: str) -> list[Path]:
     if hub.is_hub(path):
-        return hub.fetch(path, settings)
+        return hub.fetch(path)
     place = Path(path).expanduser()
     if place.is_dir():
         return hub.tables(place, path)

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from habilis.config import LocalSettings, key
+from habilis.config import LocalSettings, hub_address, key
 from habilis.core.errors import UserError
 from habilis.models.local.gguf import Head, NotReadable, read_head
 
@@ -105,12 +105,12 @@ def _fetched(model: str, place: tuple[str, str | None, str], settings: LocalSett
                 f"{model} is not on this machine; models.local.download=true fetches it once, into the hub's own cache"
             ) from None
     try:
-        token = key(settings.hub_token_env) or False
-        return Path(hf_hub_download(**asked, token=token, endpoint=settings.hub_url))
+        token = key("HF_TOKEN") or False
+        return Path(hf_hub_download(**asked, token=token, endpoint=hub_address()))
     except GatedRepoError:
         raise UserError(
             f"{model}: its owners ask for consent first; accept their conditions on the hub, then put a token into "
-            f"the environment as {settings.hub_token_env}"
+            "the environment as HF_TOKEN"
         ) from None
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError, ValueError) as error:
         raise UserError(f"{model}: the hub could not be read: {' '.join(str(error).split())[:300]}") from None

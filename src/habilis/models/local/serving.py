@@ -28,7 +28,8 @@ from habilis.models.local.files import check_memory, find, looked_at
 from habilis.rundir.locks import take
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "habilis.models.local.child")
-POLL_S = 0.05
+POLL_S, LOAD_S = 0.05, 600.0
+"""How often is looked, and how long a model may load: tens of gigabytes come from a slow disk."""
 BEGINNING = "--- a new server"
 """Begins what one server writes into the log."""
 MAX_LIST_BYTES = 1 << 20
@@ -100,6 +101,7 @@ async def serve(
     say: Callable[[str], None],
     *,
     program: Sequence[str] = PROGRAM,
+    limit_s: float = LOAD_S,
 ) -> LocalServer:
     """A server of `model`, started if none is there; `say` is told when that begins. Notes are kept below `folder`.
 
@@ -108,9 +110,9 @@ async def serve(
     path = await asyncio.to_thread(find, model, settings)
     lease = await _lease(model, settings, folder)
     name = path.stem
-    async with _starting(lease.folder, settings.start_timeout_s):
+    async with _starting(lease.folder, limit_s):
         found = await _listening(lease.folder, name)
-        return found or await _start(lease, path, name, settings, say, program)
+        return found or await _start(lease, path, name, settings, say, program, limit_s)
 
 
 async def hold(models: ModelsSettings, folder: Path | None, say: Callable[[str], None], *, start: bool) -> None:
@@ -145,7 +147,13 @@ atexit.register(release)
 
 
 async def _start(
-    lease: _Lease, path: Path, name: str, settings: LocalSettings, say: Callable[[str], None], program: Sequence[str]
+    lease: _Lease,
+    path: Path,
+    name: str,
+    settings: LocalSettings,
+    say: Callable[[str], None],
+    program: Sequence[str],
+    limit_s: float,
 ) -> LocalServer:
     """Start a server and wait until it answers."""
     head = looked_at(path)
@@ -170,7 +178,7 @@ async def _start(
         lease.process.wait()
     lease.process = process = _child([*program, json.dumps(asdict(order))], log)
     try:
-        return await _answering(lease, process, name, settings.start_timeout_s)
+        return await _answering(lease, process, name, limit_s)
     except BaseException:
         process.kill()
         process.wait()
@@ -199,7 +207,7 @@ async def _answering(lease: _Lease, process: subprocess.Popen[bytes], name: str,
             how = f"code {process.returncode}" if process.returncode >= 0 else f"signal {-process.returncode}"
             raise ModelUnreachable(f"the model {name} could not be loaded ({how}): {_last_words(log)}; its log: {log}")
         await asyncio.sleep(POLL_S)
-    raise ModelUnreachable(f"the model {name} did not load in {limit_s:g} s (models.local.start_timeout_s); log: {log}")
+    raise ModelUnreachable(f"the model {name} did not load in {limit_s:g} s; log: {log}")
 
 
 def _last_words(log: Path) -> str:

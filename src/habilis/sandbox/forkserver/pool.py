@@ -22,7 +22,8 @@ MOST_IN_PROCESS, SPARED_S = 6, 5.0
 server does not make way for another's. Who gets none runs its calls cold, which costs a task of few calls no more."""
 HEAVY_BYTES = 512 << 20
 """Resident memory of all servers together above which those that were idle longest leave."""
-LOOK_S = 10.0
+IDLE_S, LOOK_S = 300.0, 10.0
+"""After how long without a call a server ends, and how often that is looked at."""
 AGAIN_S, LATEST_S = 30.0, 600.0
 """How long no server is started after one that did not start; twice as long each time, up to the latest."""
 _Key = tuple[Path, tuple[Path, ...]]
@@ -60,7 +61,7 @@ class Servers:
         self,
         sandbox: Sandbox,
         *,
-        idle_s: float,
+        idle_s: float = IDLE_S,
         look_s: float = LOOK_S,
         heavy_bytes: int = HEAVY_BYTES,
         again_s: float = AGAIN_S,

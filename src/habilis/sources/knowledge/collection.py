@@ -25,6 +25,10 @@ from habilis.sources.knowledge.store import Hit, IndexedDocument, Store
 
 MARKDOWN = frozenset({".md", ".markdown", ".mdown", ".mkd", ".mdx"})
 HTML = frozenset({".html", ".htm", ".xhtml"})
+CHUNK_TOKENS = 300
+"""Of a passage, about: a few paragraphs, so that five of them leave room for the work."""
+MOST_BYTES = 20 << 20
+"""Of a file that is read."""
 _MOST_HERE = 1 << 20
 """Bytes of a plain text that is read in this process; what is longer is read in the sandbox, within its limits."""
 _BATCH_FILES, _BATCH_BYTES = 64, 16 << 20
@@ -39,14 +43,14 @@ Going = Callable[[Sequence[Any]], Iterator[Any]]
 class Collection:
     """A folder, its store, and how the one follows the other."""
 
-    def __init__(self, folder: Path, cache: Path, extractor: Extractor, *, chunk_tokens: int, most_bytes: int) -> None:
+    def __init__(self, folder: Path, cache: Path, extractor: Extractor, *, most_bytes: int = MOST_BYTES) -> None:
         """`cache`: the folder of stores. Raises `UserError` when `folder` is none."""
         self.folder = folder.expanduser().absolute()
         if not self.folder.is_dir():
             raise UserError(f"knowledge.folders: {folder} is no folder")
         self.folder = self.folder.resolve()
-        self._extractor, self._chunk_tokens, self._most_bytes = extractor, chunk_tokens, most_bytes
-        key = hashlib.blake2b(f"{chunk_tokens} {self.folder}".encode("utf-8", "surrogateescape"), digest_size=12)
+        self._extractor, self._most_bytes = extractor, most_bytes
+        key = hashlib.blake2b(f"{CHUNK_TOKENS} {self.folder}".encode("utf-8", "surrogateescape"), digest_size=12)
         self._path: Path | None = cache / f"{key.hexdigest()}.sqlite"
         try:
             self._store = Store(self._path)
@@ -130,13 +134,13 @@ class Collection:
         if isinstance(content, str):
             return document, Extracted(problem=content)
         digest = hashlib.blake2b(content, digest_size=16).hexdigest()
-        return IndexedDocument(one.name, one.size, changed, digest), _given(one.name, content, self._chunk_tokens)
+        return IndexedDocument(one.name, one.size, changed, digest), _given(one.name, content, CHUNK_TOKENS)
 
     def _chunked(self, document: IndexedDocument, given: Extracted) -> tuple[IndexedDocument, list[Chunk]]:
         chunks, note = list(given.passages), given.note
         if given.parts:
             parts = [(part.text, part.page) for part in given.parts]
-            chunks, more = passages(parts, _kind(document.name), self._chunk_tokens)
+            chunks, more = passages(parts, _kind(document.name), CHUNK_TOKENS)
             note = "; ".join(filter(None, (note, more)))
         problem = given.problem or ("" if chunks else "is empty")
         looked = replace(document, problem=problem, note=note)

@@ -91,4 +91,4 @@ def _is_plain(name: str) -> bool:
 
 
 def _too_large(most_bytes: int) -> str:
-    return f"is larger than {most_bytes / (1 << 20):g} MB (knowledge.max_file_mb)"
+    return f"is larger than {most_bytes / (1 << 20):g} MB"

@@ -10,7 +10,7 @@ from typing import Any
 from habilis.config import KnowledgeSettings, SandboxSettings, cache_dir
 from habilis.core.types import CallError, CallOutcome, Effects, ToolSpec
 from habilis.sources.documents import Extractor
-from habilis.sources.knowledge.collection import Collection
+from habilis.sources.knowledge.collection import CHUNK_TOKENS, Collection
 from habilis.sources.knowledge.store import Hit, IndexedDocument
 
 SEARCH_DOCUMENTS = "search_documents"
@@ -43,13 +43,7 @@ class Knowledge:
     async def open(self) -> Sequence[SearchDocuments]:
         """The tool, if there are folders to search. Raises `UserError` for one that is not there."""
         for folder in dict.fromkeys(self._settings.folders):
-            collection = Collection(
-                Path(folder),
-                self._cache,
-                self._extractor,
-                chunk_tokens=self._settings.chunk_tokens,
-                most_bytes=self._settings.max_file_mb << 20,
-            )
+            collection = Collection(Path(folder), self._cache, self._extractor)
             self._collections.append(collection)
             self._tell(collection, await collection.refresh())
         if not self._collections:
@@ -88,7 +82,7 @@ class SearchDocuments:
         self._count = len(read)
         self.spec = ToolSpec(name=SEARCH_DOCUMENTS, description=_description(known, read), parameters=_PARAMETERS)
         state = "\n".join(f"{c.folder} {d.name} {d.digest}" for c, documents in known for d in documents.values())
-        limits = f"{settings.top_k} {settings.threshold} {settings.chunk_tokens}"
+        limits = f"{settings.top_k} {settings.threshold} {CHUNK_TOKENS}"
         self.version = hashlib.sha256(f"{limits}\n{state}".encode("utf-8", "surrogateescape")).hexdigest()[:12]
 
     def missing(self) -> tuple[str, ...]:

@@ -37,6 +37,10 @@ class Limits:
     content: int
 
 
+LIMITS = Limits(30.0, 5 << 20)
+"""Of a page: what takes longer, or is larger, is no page that somebody reads."""
+
+
 @dataclass(frozen=True)
 class Fetched:
     """What an address gave: where it led to, the type and the characters that the server names, the unpacked bytes."""
@@ -74,7 +78,7 @@ async def fetch(
             async with asyncio.timeout(limits.seconds - spent):
                 found = await _asked(address, way_out, grants, limits, fields or {}, body)
         except TimeoutError:
-            text = f"{address.place.host} took longer than {limits.seconds:g} s (web.timeout_s)"
+            text = f"{address.place.host} took longer than {limits.seconds:g} s"
             raise Failed("timeout", f"{text}. Use another source, or try once more later.") from None
         spent += asyncio.get_running_loop().time() - began
         if isinstance(found, Fetched):
@@ -135,7 +139,7 @@ async def _answered(address: Address, response: httpcore.Response, limits: Limit
 
 
 def _too_large(limits: Limits) -> Failed:
-    text = f"the page is larger than {limits.content / (1 << 20):g} MB (web.max_page_mb)"
+    text = f"the page is larger than {limits.content / (1 << 20):g} MB"
     return Failed("unavailable", f"{text}. Use another source, or a part of it.")
 
 

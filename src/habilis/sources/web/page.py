@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from habilis.config import WebSettings
 from habilis.core.types import CallOutcome, Effects, ToolSpec
 from habilis.runtime.egress.wayout import WayOut
 from habilis.sources.documents import Extracted, Extractor, Part, Raw, decoded
-from habilis.sources.web.fetching import Fetched, Limits, absent, fetch
+from habilis.sources.web.fetching import LIMITS, Fetched, Limits, absent, fetch
 from habilis.sources.web.policy import VERSION, Failed, Policy, address_of
 from habilis.sources.web.untrusted import NOTICE, marked
 
@@ -40,9 +39,8 @@ class ReadPage:
         },
     )
 
-    def __init__(self, settings: WebSettings, policy: Policy, way_out: WayOut, extractor: Extractor) -> None:
-        self._policy, self._way_out, self._extractor = policy, way_out, extractor
-        self._limits = Limits(settings.timeout_s, settings.max_page_mb << 20)
+    def __init__(self, policy: Policy, way_out: WayOut, extractor: Extractor, limits: Limits = LIMITS) -> None:
+        self._policy, self._way_out, self._extractor, self._limits = policy, way_out, extractor, limits
 
     def missing(self) -> tuple[str, ...]:
         """Why it cannot work here: no library, or no host that it could be granted."""

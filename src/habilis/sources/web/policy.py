@@ -79,8 +79,7 @@ class Policy:
     async def granted(self, place: Place) -> hosts.HostGrants:
         """What lets `place` through. May ask a person; raises `Failed` when it is not granted, and `Interrupted`."""
         settings = self._grants.settings
-        listed = hosts.HostGrants.read(settings.network_list)
-        if not self._own and _is_inward(place) and not listed.exact(place):
+        if not self._own and _is_inward(place) and not self._grants.listed.exact(place):
             text = f"{place.host} is no public address, or one of this machine's own; only"
             text += " one that capabilities.network_list spells out, with its port, is reached"
             raise Failed("denied", f"{text}. Use another source.")
@@ -93,7 +92,7 @@ class Policy:
                 text = f"not reached: {'; '.join(grant.denied)}"
                 raise Failed("denied", f"{text}. Use a source that is granted, or say so.")
             given = list(grant.network)
-        found = hosts.HostGrants.read([*given, *settings.network_list])
+        found = hosts.HostGrants((*hosts.HostGrants.read(given).entries, *self._grants.listed.entries))
         if refusal := found.refusal(place):
             raise Failed("denied", f"not reached: {refusal}. Use another source.")
         return found

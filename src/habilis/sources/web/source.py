@@ -12,6 +12,7 @@ from habilis.runtime.egress.addresses import Dial, Resolve, Resolver, connect
 from habilis.runtime.egress.wayout import Upstream, WayOut
 from habilis.runtime.grants import Grants
 from habilis.sources.documents import Extractor
+from habilis.sources.web.fetching import LIMITS, Limits
 from habilis.sources.web.page import DESCRIPTION as PAGE_DESCRIPTION
 from habilis.sources.web.page import READ_PAGE, ReadPage
 from habilis.sources.web.policy import Policy
@@ -35,8 +36,9 @@ class Web:
         resolve: Resolve | None = None,
         dial: Dial = connect,
         extractor: Extractor | None = None,
+        limits: Limits = LIMITS,
     ) -> None:
-        self._settings, self._grants = settings, grants
+        self._settings, self._grants, self._limits = settings, grants, limits
         self._extractor = extractor or Extractor(sandbox, notice)
         self._resolve, self._dial = resolve, dial
         self._resolver: Resolver | None = None
@@ -49,7 +51,7 @@ class Web:
             tools.append(WebSearch(self._settings, policy, self._way_out()))
         if self._settings.read_page:
             policy = Policy(READ_PAGE, PAGE_DESCRIPTION, self._grants)
-            tools.append(ReadPage(self._settings, policy, self._way_out(), self._extractor))
+            tools.append(ReadPage(policy, self._way_out(), self._extractor, self._limits))
         return tools
 
     async def aclose(self) -> None:
