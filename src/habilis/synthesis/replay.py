@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,7 +65,7 @@ class ReplayReport:
     """What a replay came to. `failures` are reasons for the writer of the code; none means that all passed.
 
     `replayed` calls ran and counted, of `records` there are; `not_replayable` could not be run as they were, for the
-    reasons `why_not`.
+    reasons `why_not`. `agreed` are the results of distinct good calls that were repeated, for counting distinct ones.
     """
 
     records: int
@@ -74,6 +74,7 @@ class ReplayReport:
     failures: tuple[str, ...] = ()
     mended: int = 0
     why_not: tuple[str, ...] = ()
+    agreed: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -89,6 +90,7 @@ class ReplayReport:
             (*self.failures, *(f"{prefix}{line}" for line in other.failures)),
             self.mended + other.mended,
             tuple(dict.fromkeys((*self.why_not, *other.why_not))),
+            (*self.agreed, *other.agreed),
         )
 
 
@@ -168,12 +170,14 @@ class Replayer:
         grant: Grant | None = None,
         *,
         again: bool = True,
+        contents: Mapping[str, bytes] = {},
     ) -> CallOutcome | None:
         """One run of `tool` as `record` was run, in `workspace`; None when its files are not there any more.
 
-        `again`: hosts are those of the record, where it has them.
+        `again`: hosts are those of the record, where it has them. `contents` are files that the library does not hold,
+        by digest.
         """
-        if not self._laid_out(record, workspace):
+        if not self._laid_out(record, workspace, contents):
             return None
         more: dict[str, Any] = {}
         if again and record.traffic is not None and record.traffic.digest:
@@ -189,11 +193,12 @@ class Replayer:
         )
         return outcome.model_copy(update={"output": named_back(outcome.output, moved, workspace)})
 
-    def _laid_out(self, record: RecordedCall, workspace: Path) -> bool:
+    def _laid_out(self, record: RecordedCall, workspace: Path, contents: Mapping[str, bytes]) -> bool:
         """Make `workspace` with the files of `record` in it; False when one of them is not to be had any more."""
         workspace.mkdir(parents=True)
         for name, digest in record.files.items():
-            content = self._library.content(digest)
+            content = contents.get(digest)
+            content = self._library.content(digest) if content is None else content
             if content is None:
                 return False
             place = workspace / scratch_name(name)
@@ -364,7 +369,27 @@ def _report(records: int, results: Sequence[_Result], times: Sequence[int]) -> R
         failures=tuple(failures),
         mended=count(lambda result: result.kind == "passed" and result.record.verdict == "failure"),
         why_not=tuple(dict.fromkeys(result.reason for result in results if result.kind == "not_replayable")),
+        agreed=tuple(result_key(result.now) for result in results if _agrees(result)),
     )
+
+
+def _agrees(result: _Result) -> bool:
+    """Whether a repeated call tells something: a good one, with a result in it."""
+    good = result.kind == "passed" and result.record.verdict == "success"
+    return good and not is_empty(result.now) and not set_error(result.now)
+
+
+def result_key(output: Any) -> str:
+    """A text that is equal for equal results, numbers to nine digits."""
+
+    def rounded(value: Any) -> Any:
+        if isinstance(value, float):
+            return f"{value:.9g}"
+        if isinstance(value, Mapping):
+            return {key: rounded(item) for key, item in value.items()}
+        return [rounded(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+    return json.dumps(rounded(output), sort_keys=True)
 
 
 def compact(value: Any, limit: int = SHOWN_CHARS) -> str:

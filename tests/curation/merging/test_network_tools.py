@@ -102,16 +102,17 @@ class Online:
 
 
 async def test_two_that_ask_the_same_host_for_the_same_become_one_and_the_host_is_not_asked(online: Online) -> None:
-    one = await online.task("t1", "fetch_rate", online.fetching("fetch_rate"), "usd", "euro")
-    two = await online.task("t2", "look_up_rate", online.fetching("look_up_rate", "currency"), "yen")
+    codes = ("yen", "lira", "franc", "dollar", "guilder", "sterling")
+    one = await online.task("t1", "fetch_rate", online.fetching("fetch_rate"), *codes)
+    two = await online.task("t2", "look_up_rate", online.fetching("look_up_rate", "currency"), *codes[:5])
     before = online.site.connections
     report = await online.curator(clusters(["fetch_rate", "look_up_rate"])).step(1, [one, two])
     assert endings(report) == {"t1:fetch_rate": "kept", "t2:look_up_rate": "merged"}, report.evidence
     assert online.stage.get("look_up_rate").manifest.name == "fetch_rate"
-    assert online.site.connections == before == 3
+    assert online.site.connections == before == 11
     again = await online.curator().step(2, [await online.task("t3", "anew", online.fetching("anew"), "pound")])
     assert again.balanced
-    assert online.site.connections == 4
+    assert online.site.connections == 12
     records = Library(online.stage.library).records("fetch_rate")
     assert all(record.traffic is not None and record.traffic.digest for record in records)
 

@@ -63,7 +63,11 @@ class Fate(Frozen):
 
 class Lineage(Frozen):
     """Where a tool that is new in a generation comes from: its parents (`name@version`), the tasks that proved it, who
-    wrote it by which model, and how many recorded calls of others it repeated to get there."""
+    wrote it by which model, and how many recorded calls of others it repeated to get there.
+
+    `told` counts all comparisons with those others that told something, `distinct` the distinct results on which it and
+    the one of them that showed least agreed.
+    """
 
     tool: str
     parents: tuple[str, ...] = ()
@@ -71,6 +75,8 @@ class Lineage(Frozen):
     writer: str = ""
     model: str = ""
     replays: int = 0
+    told: int = 0
+    distinct: int = 0
 
 
 class StepReport(Frozen):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -18,9 +18,9 @@ from habilis.core.errors import UserError
 from habilis.core.types import Frozen
 from habilis.curation.manual.change import unknown
 from habilis.curation.manual.gates import Gates, gates
-from habilis.curation.merging.trials import compare
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue
+from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.gate import Predecessor
 
 if TYPE_CHECKING:
@@ -31,16 +31,13 @@ NEIGHBOURS = 5
 """Near neighbours of one tool that are looked at."""
 LEAST_ALIKE = 0.25
 """Share of a tool's own words, weighted, that another must have to be a neighbour at all."""
-ENOUGH = 5
-"""Equal outputs that make a proposal."""
 MAX_RECORDS = 20
-GENERATED = 12
 
 
 class Proposal(Frozen):
-    """Two tools and what speaks for them being one. `verdict`: `same` (enough equal outputs, none that differs),
-    `differ`, `unclear` (too little could be compared), `untried`. `same` counts equal outputs, on recorded and on
-    generated inputs; `against` is the first that differs; `why` says why nothing was tried."""
+    """Two tools and what speaks for them being one. `verdict`: `same` (one may take the place of the other), `differ`,
+    `unclear` (too little could be compared), `untried`. `same` counts equal outputs, on recorded and on generated
+    inputs; `against` is the first that differs; `why` says why nothing was tried, or what is lacking."""
 
     tools: tuple[str, str]
     alike: float
@@ -125,19 +122,29 @@ async def _tried(tried: Gates, one: Tool, other: Tool, alike: float, place: Path
     ways = [(old, new, alias) for old, new in ((one, other), (other, one)) if (alias := _alias(old, new)) is not None]
     if not ways:
         return pair.model_copy(update={"why": "no one way leads from the fields of one to those of the other"})
-    recorded = generated = 0
-    for number, (old, new, alias) in enumerate(ways):
-        again, made, against = await _sent(tried, old, new, alias, place / f"{number}")
-        recorded, generated = recorded + again, generated + made
-        if against:
-            update = {"verdict": "differ", "recorded": recorded, "generated": generated, "against": against}
-            return pair.model_copy(update=update)
-    verdict = "same" if recorded + generated >= ENOUGH else "unclear"
-    return pair.model_copy(update={"verdict": verdict, "recorded": recorded, "generated": generated})
+    sent = [await _sent(tried, old, new, alias, place / f"{n}") for n, (old, new, alias) in enumerate(ways)]
+    recorded, generated = (sum(one.recorded for one in sent), sum(one.generated for one in sent))
+    pair = pair.model_copy(update={"recorded": recorded, "generated": generated})
+    if any(not one.against and not one.lacking for one in sent):  # the curator lets the one go on that does for both
+        return pair.model_copy(update={"verdict": "same"})
+    against = next((one.against for one in sent if one.against), "")
+    if against:
+        return pair.model_copy(update={"verdict": "differ", "against": against})
+    return pair.model_copy(update={"verdict": "unclear", "why": sent[0].lacking})
 
 
-async def _sent(tried: Gates, old: Tool, new: Tool, alias: Alias, place: Path) -> tuple[int, int, str]:
-    """How many recorded and generated calls of `old` gave the same on `new`, and the first that did not."""
+@dataclass(frozen=True)
+class _Sent:
+    """One tool's calls sent through the other: outputs that were equal, what differed, what is lacking."""
+
+    recorded: int = 0
+    generated: int = 0
+    against: str = ""
+    lacking: str = ""
+
+
+async def _sent(tried: Gates, old: Tool, new: Tool, alias: Alias, place: Path) -> _Sent:
+    """The calls of `old` sent through `new`."""
     view = tried.view
     records = [record for record in view.records(old.name) if record.verdict == "success"][-MAX_RECORDS:]
     grant = await tried.grants.of(new)
@@ -145,12 +152,11 @@ async def _sent(tried: Gates, old: Tool, new: Tool, alias: Alias, place: Path) -
         new.runnable, [Predecessor(old, tuple(records), alias)], place / "own", grant=grant, timeout_s=new.timeout_s
     )
     if not report.ok:
-        return 0, 0, f"{new.name} does not repeat {old.name}: {report.failures[0]}"
-    through = replace(new.runnable, alias=alias)
-    trial = await compare(old, through, records, tried.replayer, place / "trial", count=GENERATED)
-    if trial.against:
-        return report.replayed, trial.told, f"{new.name} differs from {old.name}: {trial.against}"
-    return report.replayed, trial.told, ""
+        return _Sent(against=f"{new.name} does not repeat {old.name}: {report.failures[0]}")
+    known = evidence_on(old, view.records(old.name), new.source(), view.records(new.name), alias)
+    trial = await compare(Versions(old, new.runnable, alias), known, tried.replayer, view, place / "trial")
+    against = f"{new.name} differs from {old.name}: {trial.against}" if trial.against else ""
+    return _Sent(report.replayed, len(trial.agreed), against, trial.lacking(report.agreed))
 
 
 def _alias(old: Tool, new: Tool) -> Alias | None:

@@ -1,8 +1,8 @@
 """One tool in the place of several: who it is to be, and whether it may.
 
 A merge stands on recorded calls: the tool that goes on must repeat those of every tool that it replaces, each sent
-through the alias that leads to it and compared with the old output, and generated calls must not speak against it. A
-tool without calls that can be run again is never merged: nothing would show that it is not lost.
+through the alias that leads to it and compared with the old output, and calls that nobody has made yet must tell enough
+(`synthesis/comparing.py`). Where one answers and the other fails, the one that answers goes on.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from habilis.contract.records import RecordedCall
 from habilis.core.types import Frozen
 from habilis.curation.ledger.reports import MergePolicy
 from habilis.curation.merging.collect import Collected, stem
-from habilis.curation.merging.trials import compare
 from habilis.library import Manifest, Origin, Tool
+from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.gate import Gate, Passed, Predecessor, old_names
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.smith import MergeFailure
@@ -40,7 +40,8 @@ class Made(Frozen):
 class Merge(Frozen):
     """A merge that passed: `winner` goes on under `name` and takes the place of those in `aliases`.
 
-    `made` is the writer's tool, in the place of a winner of the group. `replays` counts recorded calls repeated.
+    `made` is the writer's tool, in the place of a winner of the group. `replays` counts recorded calls repeated, `told`
+    all comparisons that told something; `distinct` is how many distinct results the least of its tools stood on.
     """
 
     name: str
@@ -48,6 +49,8 @@ class Merge(Frozen):
     made: Made | None = None
     aliases: dict[str, Alias]
     replays: int = 0
+    told: int = 0
+    distinct: int = 0
 
 
 @dataclass
@@ -58,18 +61,22 @@ class Decided:
     evidence: list[str] = field(default_factory=list)
 
 
-TRIAL_CALLS = 6
-"""Generated calls on which a tool is compared with each that it is to replace."""
-
-
 @dataclass
 class _Tried:
-    """What one tool could replace: aliases by name, recorded calls repeated, why others stay."""
+    """What one tool could replace: aliases by name, recorded calls repeated and what else told something, why others
+    stay."""
 
     winner: Tool
     aliases: dict[str, Alias] = field(default_factory=dict)
     replays: int = 0
+    told: int = 0
+    distinct: list[int] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
+
+    @property
+    def shown(self) -> dict[str, int]:
+        """What a merge says of its evidence."""
+        return {"replays": self.replays, "told": self.told, "distinct": min(self.distinct, default=0)}
 
 
 class Merger:
@@ -115,7 +122,7 @@ class Merger:
                     return decided
         aliases = self._with_older(made.aliases, tools)
         decided.evidence += tried.evidence
-        merge = Merge(name=made.manifest.name, made=made, aliases=aliases, replays=tried.replays)
+        merge = Merge(name=made.manifest.name, made=made, aliases=aliases, **tried.shown)
         decided.merges.append(merge)
         return decided
 
@@ -212,29 +219,39 @@ class Merger:
     ) -> bool:
         """Whether `new` repeats all recorded calls of `old` and of its old names, and agrees on generated ones."""
         own, *older = self._sources(old)
+        stays = f"{old.name} stays beside {new.name}"
         with self._view.private.aside() as aside:
             led = [replace(own, alias=alias)] + [replace(s, alias=s.alias.then(alias)) for s in older if s.alias]
             first = await self._gate.repeats(new, led[:1], aside / "own", timeout_s=timeout_s)
             rest = await self._gate.repeats(new, led[1:], aside / "older", timeout_s=timeout_s)
             report = first.plus(rest)
             if not report.ok:
-                tried.evidence.append(f"{old.name} stays beside {new.name}: {report.failures[0]}")
+                tried.evidence.append(f"{stays}: {report.failures[0]}")
                 return False
             if not first.replayed:
                 why = f" ({first.why_not[0]})" if first.why_not else ""
-                tried.evidence.append(f"{old.name} stays beside {new.name}: none of its calls can be run again{why}")
+                tried.evidence.append(f"{stays}: none of its calls can be run again{why}")
                 return False
-            line = f"{new.name} repeats {report.replayed} of {report.records} recorded calls of {old.name}"
-            if heir is None or not _descends(heir, old):  # a mended tool is meant to differ where it was wrong
-                through = replace(new, alias=alias)
-                calls = own.records
-                trial = await compare(old, through, calls, self._replayer, aside / "trial", count=TRIAL_CALLS)
-                if trial.against:
-                    tried.evidence.append(f"{old.name} stays beside {new.name}: on a generated call, {trial.against}")
-                    return False
-                line += f" and agrees on {trial.told} of {trial.made} generated ones"
-        tried.evidence.append(line)
+            mends = heir is not None and _descends(heir, old)
+            versions = Versions(old, new, alias, mends)
+            records, others = self._view.records(old.name), self._view.records(heir.name) if heir else []
+            known = evidence_on(old, records, new.module.read_text("utf-8"), others, alias)
+            trial = await compare(versions, known, self._replayer, self._view, aside / "trial")
+        if trial.against:
+            tried.evidence.append(f"{stays}: on a generated call, {trial.against}")
+            return False
+        if lacking := trial.lacking(report.agreed, mends=mends):
+            tried.evidence.append(f"{stays}: {lacking}")
+            return False
+        results = {*report.agreed, *trial.agreed}
+        tried.evidence.append(
+            f"{new.name} repeats {report.replayed} of {report.records} recorded calls of {old.name} and agrees on "
+            f"{len(trial.agreed)} of {trial.told} generated ones that tell something, with {len(results)} distinct "
+            f"results"
+        )
         tried.replays += report.replayed
+        tried.told += len(report.agreed) + trial.told
+        tried.distinct.append(len(results))
         return True
 
     def _blocked(self, tools: Sequence[Tool]) -> str:
@@ -252,7 +269,7 @@ class Merger:
             base = stem(name, winner.origin.our_suffix)
             same = [tool for tool in tools if tool.name == base and plain(tried.aliases[base])]
             name = same[0].name if same else name
-        return Merge(name=name, winner=winner.name, aliases=aliases, replays=tried.replays)
+        return Merge(name=name, winner=winner.name, aliases=aliases, **tried.shown)
 
     def _with_older(self, aliases: dict[str, Alias], tools: Sequence[Tool]) -> dict[str, Alias]:
         """`aliases`, and the older names that led to the tools which they replace."""

@@ -103,7 +103,7 @@ class _Filler:
         self._draft.add_records(name, [*back, *self._staged(name)])
         self._draft.count(name)
         self._end(name, "kept", name)
-        self._descent(name, tool.manifest, tool.manifest.origin.parents, 0)
+        self._descent(name, tool.manifest, tool.manifest.origin.parents)
 
     def _merge(self, merge: Merge) -> None:
         replaced = self._replaced(merge)
@@ -132,7 +132,7 @@ class _Filler:
         self._draft.count(merge.name)
         if winner is not None:
             self._end(winner.name, "kept", merge.name)
-        self._descent(merge.name, manifest, parents, merge.replays, [*replaced, *([winner] if winner else [])])
+        self._descent(merge.name, manifest, parents, merge, [*replaced, *([winner] if winner else [])])
 
     def _set_aside(self, tool: Tool, merge: Merge) -> None:
         """Put a tool that another replaces into the archive, and its recorded calls where they are asked for."""
@@ -189,7 +189,12 @@ class _Filler:
         return name in self._decisions.retired and name not in self._now
 
     def _descent(
-        self, name: str, manifest: Manifest, parents: Sequence[str], replays: int, proved: Sequence[Tool] = ()
+        self,
+        name: str,
+        manifest: Manifest,
+        parents: Sequence[str],
+        merge: Merge | None = None,
+        proved: Sequence[Tool] = (),
     ) -> None:
         tasks = {tool.origin.task for tool in proved} | {manifest.origin.task}
         line = Lineage(
@@ -198,7 +203,9 @@ class _Filler:
             tasks=tuple(sorted(task for task in tasks if task)),
             writer=manifest.origin.writer,
             model=manifest.origin.model,
-            replays=replays,
+            replays=merge.replays if merge else 0,
+            told=merge.told if merge else 0,
+            distinct=merge.distinct if merge else 0,
         )
         self._lineage.append(line)
 

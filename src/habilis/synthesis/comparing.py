@@ -1,0 +1,293 @@
+"""Two versions side by side: what a tool has to show before it takes the place of another.
+
+On one input they *agree* when both give a result and the results are equal; it is a *counter* when both give one and
+they differ; an *asymmetry* when one gives a result and the other raises or sets `error`. All else tells nothing.
+
+- A counter inside the domain ends it. Outside it tells nothing.
+- Only the version that answers can go on. Where each answers where the other fails, both stay; outside the domain that
+  tells nothing, since then neither is the one that answers.
+- What is left has to be enough: every recorded call repeated, and five comparisons that agree with three distinct
+  results (fewer where a tool can give no more), or every possible input. Recorded calls count among them.
+
+A version that mends another is meant to differ where that was wrong: a call that the old one fails speaks for it, and a
+counter is no counter where the input shares with a call that was answered wrongly what no good call shows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from habilis.contract.aliases import properties
+from habilis.contract.contract import ContractError, read_contract
+from habilis.contract.records import RecordedCall, equal, is_empty, set_error
+from habilis.core.types import CallOutcome
+from habilis.synthesis.domain import Domain, Given
+from habilis.synthesis.inputs import Input, drawn, possible, results
+from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
+
+if TYPE_CHECKING:
+    from habilis.contract.aliases import Alias
+    from habilis.contract.capabilities import Grant
+    from habilis.contract.runnable import Runnable
+    from habilis.library import LayeredLibrary, Tool
+
+NEEDED, NEEDED_RESULTS = 5, 3
+MAX_CALLS = 24
+"""Real calls from which inputs are made, the newest."""
+TIMEOUT_S = 10.0
+_SHOWN = 200
+_JUDGED = ("success", "failure")
+_NO_WORD = frozenset({"denied", "unavailable", "timeout", "interrupted"})
+Word = Literal["agrees", "counter", "lost", "gained", ""]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What comparing came to: of `made` inputs `told` told something; `agreed` are the results on which both agree.
+
+    `against` is what ends it, in a line; `whole` says that every possible input was tried. `results` is how many
+    distinct ones are needed.
+    """
+
+    made: int = 0
+    told: int = 0
+    agreed: tuple[str, ...] = ()
+    gained: int = 0
+    against: str = ""
+    whole: bool = False
+    results: int = NEEDED_RESULTS
+
+    def lacking(self, repeated: Sequence[str], *, mends: bool = False) -> str:
+        """What is missing for one to take the place of the other, with recorded calls that gave `repeated`; empty when
+        nothing is."""
+        agreed = [*repeated, *self.agreed]
+        number = len(agreed) + (self.gained if mends else 0)
+        distinct = len(set(agreed))
+        if self.whole and self.told == self.made and agreed:
+            return ""
+        if number >= NEEDED and distinct >= min(self.results, NEEDED_RESULTS):
+            return ""
+        told = self.told + len(repeated)
+        calls = "1 call that tells" if told == 1 else f"{told} calls that tell"
+        results = "1 distinct result" if distinct == 1 else f"{distinct} distinct results"
+        needed = f"{NEEDED} with {self.results} distinct results are needed"
+        return f"it agrees on {number} of {calls} something, with {results}; {needed}"
+
+
+@dataclass(frozen=True)
+class Versions:
+    """The two that are compared. `alias` leads from calls of `old` to calls of `new`; `mends`: `new` is made to do
+    better than `old` where that was wrong."""
+
+    old: Tool
+    new: Runnable
+    alias: Alias | None = None
+    mends: bool = False
+    grants: tuple[Grant | None, Grant | None] = (None, None)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Real calls, as calls of the old version: its own, and those of the new one and of other versions of either."""
+
+    records: tuple[RecordedCall, ...] = ()
+    others: tuple[RecordedCall, ...] = ()
+    examples: tuple[Given, ...] = ()
+
+
+def evidence_on(
+    old: Tool, records: Sequence[RecordedCall], new: str, others: Sequence[RecordedCall], alias: Alias | None
+) -> Evidence:
+    """What is known of `old`, with its `records`, and of the version with the text `new`, with `others`."""
+    examples = [*_examples(old.source()), *(_led_back(one, alias) for one in _examples(new))]
+    led = [(record, _led_back(Given(record.arguments), alias)) for record in others if record.verdict in _JUDGED]
+    return Evidence(
+        tuple(records),
+        tuple(record.model_copy(update={"arguments": back.arguments}) for record, back in led if back is not None),
+        tuple(example for example in examples if example is not None),
+    )
+
+
+async def compare(
+    versions: Versions, evidence: Evidence, replayer: Replayer, library: LayeredLibrary, scratch: Path
+) -> Comparison:
+    """Run both versions on inputs made from what was really called. Raises OSError."""
+    return await _Comparing(versions, evidence, replayer, library, scratch).run()
+
+
+@dataclass
+class _Result:
+    word: Word
+    text: str = ""
+    output: str = ""
+
+
+@dataclass
+class _Comparing:
+    versions: Versions
+    evidence: Evidence
+    replayer: Replayer
+    library: LayeredLibrary
+    scratch: Path
+    _domain: Domain = field(init=False)
+    _wrong: list[Given] = field(init=False)
+
+    async def run(self) -> Comparison:
+        schema = self.versions.old.input_schema
+        self._domain = self._known()
+        every = possible(schema)
+        seed = f"{self.versions.old.version}:{_digest(self.versions.new.module)}"
+        real = [Input(given, True) for given in self._of_others()]
+        inputs = every if every is not None else [*real, *drawn(self._domain, schema, seed)]
+        said: list[tuple[Input, _Result]] = []
+        for start in range(0, len(inputs), AT_ONCE):
+            batch = inputs[start : start + AT_ONCE]
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._one(start + n, one)) for n, one in enumerate(batch)]
+            said += [(one, task.result()) for one, task in zip(batch, tasks, strict=True)]
+            if _inside(said):
+                break
+        told = [result for _, result in said if result.word]
+        return Comparison(
+            made=len(said),
+            told=len(told),
+            agreed=tuple(result.output for result in told if result.word == "agrees"),
+            gained=sum(result.word == "gained" for result in told),
+            against=_against(said),
+            whole=every is not None,
+            results=results(self.versions.old.output_schema),
+        )
+
+    def _known(self) -> Domain:
+        evidence = self.evidence
+        good = [self._given(r) for r in evidence.records if r.verdict == "success"]
+        failed = [r for r in (*evidence.records, *evidence.others) if r.verdict == "failure"]
+        self._wrong = [self._given(r) for r in failed if r in evidence.records]
+        calls = [*good, *self._wrong, *(self._given(r) for r in evidence.others if r.verdict == "success")]
+        answered = [self._given(r) for r in evidence.records if r in failed and _gave(r)]
+        return Domain(
+            [*calls[-MAX_CALLS:], *evidence.examples], good=good, wrong=answered if self.versions.mends else ()
+        )
+
+    def _of_others(self) -> list[Given]:
+        """Real calls that the old version never had, or failed."""
+        others = [self._given(r) for r in self.evidence.others if r.replayable and not r.online]
+        found: list[Given] = []
+        for given in [*others[-MAX_CALLS:], *self.evidence.examples]:
+            if given not in found:
+                found.append(given)
+        return found
+
+    def _given(self, record: RecordedCall) -> Given:
+        contents = {name: self.library.content(digest) for name, digest in record.files.items()}
+        return Given(record.arguments, {name: content for name, content in contents.items() if content is not None})
+
+    async def _one(self, number: int, one: Input) -> _Result:
+        versions, place = self.versions, self.scratch / f"{number}"
+        before = await self._ran(versions.old.runnable, one.given, place / "old", versions.grants[0])
+        now = await self._ran(replace(versions.new, alias=versions.alias), one.given, place / "new", versions.grants[1])
+        result = self._word(one, before, now)
+        if result.word in ("counter", "lost"):
+            again = await self._ran(versions.old.runnable, one.given, place / "again", versions.grants[0])
+            if not equal(again.output, before.output):
+                return _Result("")  # it does not even agree with itself
+        return result
+
+    def _word(self, one: Input, before: CallOutcome, now: CallOutcome) -> _Result:
+        if _silent(before) or _silent(now):
+            return _Result("")
+        if _failed(before):
+            rejected = before.error is not None and before.error.kind == "invalid_arguments"
+            return _Result("" if rejected or _failed(now) or is_empty(now.output) else "gained")
+        line = f"{compact(one.given.arguments, _SHOWN)} gave {compact(before.output, _SHOWN)}, and would give"
+        if _failed(now):
+            why = now.error.message if now.error is not None else str(set_error(now.output))
+            return _Result("" if is_empty(before.output) else "lost", f"{line} {_first(why)}")
+        if equal(before.output, now.output):
+            return _Result("" if is_empty(before.output) else "agrees", output=result_key(now.output))
+        if self._may_differ(one.given, before):
+            return _Result("gained" if is_empty(before.output) else "")
+        return _Result("counter", f"{line} {compact(now.output, _SHOWN)}")
+
+    def _may_differ(self, given: Given, before: CallOutcome) -> bool:
+        """Whether the old version is known to be wrong here."""
+        if given in self._wrong:
+            return True
+        return self.versions.mends and (is_empty(before.output) or self._domain.explained(given))
+
+    async def _ran(self, tool: Runnable, given: Given, place: Path, grant: Grant | None) -> CallOutcome:
+        contents = {hashlib.sha256(content).hexdigest(): content for content in given.files.values()}
+        call = RecordedCall(
+            call_id="trial",
+            tool=tool.name,
+            version="",
+            arguments=given.arguments,
+            files={name: hashlib.sha256(content).hexdigest() for name, content in given.files.items()},
+        )
+        outcome = await self.replayer.run(tool, call, place, TIMEOUT_S, grant, contents=contents)
+        assert outcome is not None, "its files are at hand"
+        return outcome
+
+
+def _inside(said: Sequence[tuple[Input, _Result]]) -> str:
+    """What ends a comparison at once; empty when nothing does."""
+    return next((result.text for one, result in said if one.inside and result.word in ("counter", "lost")), "")
+
+
+def _against(said: Sequence[tuple[Input, _Result]]) -> str:
+    """What speaks against the new version, be it that at the borders the old one alone answers; empty when nothing."""
+    words = [result.word for one, result in said if not one.inside]
+    lost = next((result.text for _, result in said if result.word == "lost"), "")
+    return _inside(said) or ("" if "gained" in words else lost)
+
+
+def _silent(outcome: CallOutcome) -> bool:
+    """Whether an outcome says nothing of the tool: it was not let, or not given the time."""
+    return outcome.error is not None and outcome.error.kind in _NO_WORD
+
+
+def _failed(outcome: CallOutcome) -> bool:
+    return outcome.error is not None or set_error(outcome.output) is not None
+
+
+def _gave(record: RecordedCall) -> bool:
+    """Whether a failing call gave a result all the same: a wrong one."""
+    return record.error is None and not set_error(record.output) and not is_empty(record.output)
+
+
+def _first(text: str) -> str:
+    return (text.splitlines() or [""])[0][:_SHOWN]
+
+
+def _led_back(given: Given, alias: Alias | None) -> Given | None:
+    """A call of the new version as one of the old; None where it says what the old one cannot."""
+    if alias is None:
+        return given
+    back = {alias.arguments.get(name, name): name for name in properties(alias.input_schema)}
+    if any(not equal(value, given.arguments.get(name)) for name, value in alias.constants.items()):
+        return None
+    said = {name: value for name, value in given.arguments.items() if name not in alias.constants}
+    if not said.keys() <= back.keys():
+        return None
+    return replace(given, arguments={back[name]: value for name, value in said.items()})
+
+
+def _examples(source: str) -> list[Given]:
+    """The calls that a writer brought with a tool."""
+    try:
+        found = read_contract(source).examples
+    except ContractError:
+        return []
+    return [
+        Given(one.arguments, {name: text.encode("utf-8", "replace") for name, text in one.files.items()})
+        for one in found
+    ]
+
+
+def _digest(module: Path) -> str:
+    return hashlib.sha256(module.read_bytes()).hexdigest()[:16]

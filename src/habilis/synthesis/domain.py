@@ -1,0 +1,294 @@
+"""What a tool is for, as its calls show it: whether an input that nobody has sent yet is one that it must answer alike.
+
+An input lies inside the domain when it has no trait that no real call had (a sign, a character, a number out of range,
+a blank cell), and keeps each relation that all of them kept: lists of equal length, numbers in order, an argument that
+stands in a file. What lies outside may teach which of two versions answers more; it never speaks against either.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations, permutations
+from typing import Any
+
+from habilis.synthesis.file_variants import always, labels
+from habilis.synthesis.formats import as_date, is_sum, mask, value_of
+
+ENOUGH_FOR_ORDER = 3
+"""Calls that must agree before an order among their numbers, or within their lists, is no chance."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What one call is given: arguments, and the contents of files by the names that the arguments use."""
+
+    arguments: dict[str, Any]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class Domain:
+    """What `calls` show: the real calls of all versions that are compared, and their writers' examples.
+
+    `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly.
+    """
+
+    def __init__(self, calls: Sequence[Given], *, good: Sequence[Given] = (), wrong: Sequence[Given] = ()) -> None:
+        self.calls = calls
+        texts = {name: [c.arguments[name] for c in calls if name in c.arguments] for name in _names(calls)}
+        self.sums = {name for name, seen in texts.items() if all(is_sum(value) for value in seen)}
+        self._masks = {name: found for name, seen in texts.items() if (found := _formats(seen))}
+        self.dates = {name for name, seen in texts.items() if all(as_date(value) for value in seen)}
+        self._traits = {trait for call in calls for trait in self._coarse(call)}
+        self._ranges = _ranges(calls)
+        self.relations = _common(calls)
+        known = {trait for call in good for trait in _fine(call)}
+        self._apart = [set(_fine(call)) - known for call in wrong]
+
+    def holds(self, given: Given) -> bool:
+        """Whether `given` lies inside."""
+        if not self.calls:
+            return False
+        return (
+            all(trait in self._traits or always(trait) for trait in self._coarse(given))
+            and self._named_alike(given)
+            and all(low <= number <= high for low, number, high in self._measured(given))
+            and all(relation(given) for relation in self.relations)
+            and all(value_of(given.arguments[name]) for name in self.sums & given.arguments.keys())
+        )
+
+    def explained(self, given: Given) -> bool:
+        """Whether a version that mends the wrong answers may differ on `given`: it shares with one of them what no good
+        call shows. Wrong answers that nothing sets apart from good ones explain every difference."""
+        if not self._apart:
+            return False
+        traits = set(_fine(given))
+        return any(not apart or apart & traits for apart in self._apart)
+
+    def _coarse(self, given: Given) -> Iterator[str]:
+        for name, value in given.arguments.items():
+            if name in self._masks:
+                yield f"{name}: {mask(value)}"
+            elif name in self.dates:
+                yield f"{name}: {'a date' if as_date(value) else 'no date'}"
+            elif name in self.sums:
+                yield f"{name}: {'a sum' if is_sum(value) else 'no sum'}"
+            elif not _names_file(value, given.files):
+                yield from _traits(value, name)
+        for name, content in given.files.items():
+            yield from labels(name, content)
+
+    def _named_alike(self, given: Given) -> bool:
+        seen = [call.arguments.keys() for call in self.calls]
+        known = set().union(*seen)
+        return given.arguments.keys() <= known and all(
+            name in given.arguments or any(name not in names for names in seen) for name in known
+        )
+
+    def _measured(self, given: Given) -> Iterator[tuple[float, float, float]]:
+        for path, number in _numbers(given):
+            low, high = self._ranges.get(path, (number, number))
+            yield low, number, high
+
+
+def _names(calls: Sequence[Given]) -> list[str]:
+    return sorted({name for call in calls for name in call.arguments})
+
+
+def _formats(seen: Sequence[Any]) -> str | None:
+    """The one mask of all texts in `seen`, where it is a format: digits among separators, or beside letters."""
+    masks = {mask(value) for value in seen}
+    found = masks.pop() if len(masks) == 1 else None
+    return found if found and "9" in found and len(set(found)) > 1 and " " not in found else None
+
+
+def _traits(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, bool) or value is None:
+        yield f"{path}: {type(value).__name__}"
+    elif isinstance(value, (int, float)):
+        yield f"{path}: {'negative' if value < 0 else 'positive' if value else 'zero'}"
+        if not float(value).is_integer():
+            yield f"{path}: fraction"
+    elif isinstance(value, str):
+        yield from (f"{path}: {kind}" for kind in dict.fromkeys(map(_character, value)))
+        if not value.strip():
+            yield f"{path}: blank"
+        elif value != value.strip():
+            yield f"{path}: blank at an end"
+    elif isinstance(value, list):
+        if not value:
+            yield f"{path}: no items"
+        for item in value:
+            yield from _traits(item, f"{path}[]")
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _traits(item, f"{path}.{key}")
+
+
+def _character(character: str) -> str:
+    if character.isalpha():
+        case = "upper" if character.isupper() else "lower"
+        return case if character.isascii() else f"{case} beyond ASCII"
+    return "digit" if character.isdigit() and character.isascii() else repr(character)
+
+
+def _numbers(given: Given) -> Iterator[tuple[str, float]]:
+    """What can be measured: numbers, and lengths of texts and lists."""
+
+    def of(value: Any, path: str) -> Iterator[tuple[str, float]]:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            yield path, value
+        elif isinstance(value, (str, list)):
+            yield f"{path} length", len(value)
+            for item in value if isinstance(value, list) else ():
+                yield from of(item, f"{path}[]")
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                yield from of(item, f"{path}.{key}")
+
+    for name, value in given.arguments.items():
+        if not _names_file(value, given.files):
+            yield from of(value, name)
+
+
+def _ranges(calls: Sequence[Given]) -> dict[str, tuple[float, float]]:
+    """How far each number may go: what was seen, and a little further."""
+    seen: dict[str, list[float]] = {}
+    for call in calls:
+        for path, number in _numbers(call):
+            seen.setdefault(path, []).append(number)
+    found = {}
+    for path, numbers in seen.items():
+        low, high = min(numbers), max(numbers)
+        further = high + 4 if path.endswith(" length") else max(3.0, (high - low) / 2)
+        found[path] = (max(1, low - further) if path.endswith(" length") and low else low - further, high + further)
+    return found
+
+
+# --- relations
+
+Relation = Callable[[Given], bool]
+
+
+def _common(calls: Sequence[Given]) -> list[Relation]:
+    """The relations that all of `calls` keep, where some of them could have broken it."""
+    found: list[Relation] = []
+    names = _names(calls)
+    many = len(calls) >= ENOUGH_FOR_ORDER
+    for one, other in combinations(names, 2):
+        found += [relation for relation in (_equally_long(one, other),) if _kept(relation, calls, one, other)]
+    for one, other in permutations(names, 2):
+        candidates = [_stands_in(one, other)] + ([_not_above(one, other)] if many else [])
+        found += [relation for relation in candidates if _kept(relation, calls, one, other)]
+    for name in names:
+        candidates = [_in_a_file(name)] + ([_in_order(name), _no_doubles(name)] if many else [])
+        found += [relation for relation in candidates if _kept(relation, calls, name)]
+    return found
+
+
+def _kept(relation: Relation, calls: Sequence[Given], *names: str) -> bool:
+    asked = [call for call in calls if all(name in call.arguments for name in names)]
+    return bool(asked) and all(relation(call) for call in asked)
+
+
+def _equally_long(one: str, other: str) -> Relation:
+    def holds(given: Given) -> bool:
+        first, second = given.arguments.get(one), given.arguments.get(other)
+        return isinstance(first, list) and isinstance(second, list) and len(first) == len(second)
+
+    return holds
+
+
+def _stands_in(one: str, other: str) -> Relation:
+    def holds(given: Given) -> bool:
+        part, whole = given.arguments.get(one), given.arguments.get(other)
+        if isinstance(whole, list):
+            return not isinstance(part, list) and part in whole
+        return isinstance(part, str) and isinstance(whole, str) and bool(part) and part in whole
+
+    return holds
+
+
+def _not_above(one: str, other: str) -> Relation:
+    def holds(given: Given) -> bool:
+        first, second = given.arguments.get(one), given.arguments.get(other)
+        if not isinstance(first, (int, float, str)) or type(first) is not type(second):
+            return False
+        if isinstance(first, str) and not (as_date(first) and as_date(second)):
+            return False
+        return bool(first <= second)  # type: ignore[operator]
+
+    return holds
+
+
+def _in_a_file(name: str) -> Relation:
+    def holds(given: Given) -> bool:
+        value = given.arguments.get(name)
+        if not isinstance(value, str) or not value or value in given.files:
+            return False
+        return any(value.encode("utf-8", "replace") in content for content in given.files.values())
+
+    return holds
+
+
+def _in_order(name: str) -> Relation:
+    def holds(given: Given) -> bool:
+        value = given.arguments.get(name)
+        try:
+            return isinstance(value, list) and value == sorted(value)
+        except TypeError:
+            return False
+
+    return holds
+
+
+def _no_doubles(name: str) -> Relation:
+    def holds(given: Given) -> bool:
+        value = given.arguments.get(name)
+        return isinstance(value, list) and len({repr(item) for item in value}) == len(value)
+
+    return holds
+
+
+# --- what tells wrong answers from good ones
+
+
+def _fine(given: Given) -> Iterator[str]:
+    """Everything in which a call that is answered wrongly may differ from one that is not."""
+    for name, value in given.arguments.items():
+        if not _names_file(value, given.files):
+            yield from _traits(value, name)
+            yield from _finer(value, name)
+    for name, content in given.files.items():
+        yield from labels(name, content)
+    for one, other in combinations(sorted(given.arguments), 2):
+        first, second = given.arguments[one], given.arguments[other]
+        if type(first) is type(second) and isinstance(first, (int, float, str)):
+            yield f"{one} {'<' if first < second else '=' if first == second else '>'} {other}"
+
+
+def _finer(value: Any, path: str) -> Iterator[str]:
+    if isinstance(value, bool) or value is None:
+        yield f"{path} is {value}"
+    elif isinstance(value, (int, float)):
+        yield f"{path}: {'even' if value % 2 == 0 else 'odd'}"
+        yield f"{path}: {int(abs(value)).bit_length()} bits"
+    elif isinstance(value, str):
+        yield f"{path}: {len(value).bit_length()} bits long"
+        yield f"{path}: {'some' if len(set(value.split())) < len(value.split()) else 'no'} words twice"
+        yield from (f"{path} has {word}" for word in set(value.split()))
+    elif isinstance(value, list):
+        yield f"{path}: {'even' if len(value) % 2 == 0 else 'odd'} length"
+        yield f"{path}: {len(value).bit_length()} bits long"
+        yield f"{path}: {'some' if len({repr(item) for item in value}) < len(value) else 'no'} items twice"
+        with contextlib.suppress(TypeError):
+            yield f"{path}: {'in' if value == sorted(value) else 'out of'} order"
+
+
+def _names_file(value: Any, files: Mapping[str, bytes]) -> bool:
+    if isinstance(value, str):
+        return any(name == value or name.startswith(value.rstrip("/") + "/") for name in files)
+    if isinstance(value, list):
+        return bool(value) and any(_names_file(item, files) for item in value)
+    return False
