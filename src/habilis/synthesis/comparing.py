@@ -170,9 +170,9 @@ class _Comparing:
         self._wrong = [self._given(r) for r in failed if r in evidence.records]
         calls = [*good, *self._wrong, *(self._given(r) for r in evidence.others if r.verdict == "success")]
         answered = [self._given(r) for r in evidence.records if r in failed and _gave(r)]
-        return Domain(
-            [*calls[-MAX_CALLS:], *evidence.examples], good=good, wrong=answered if self.versions.mends else ()
-        )
+        distinct = [call for number, call in enumerate(calls) if call not in calls[:number]]
+        known = [*distinct[-MAX_CALLS:], *(one for one in evidence.examples if one not in distinct)]
+        return Domain(known, good=good, wrong=answered if self.versions.mends else ())
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""

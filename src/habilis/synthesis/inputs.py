@@ -21,7 +21,7 @@ from habilis.synthesis.domain import Domain, Given
 from habilis.synthesis.file_variants import odd_variants, variant
 from habilis.synthesis.formats import as_date
 
-INSIDE, OUTSIDE = 20, 8
+INSIDE, OUTSIDE = 24, 8
 """Inputs on which two versions are compared at most."""
 MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
@@ -163,6 +163,7 @@ def _text(value: str, seen: Sequence[str], lot: random.Random) -> str:
         value[:place] + value[place + 1 :],
         value[:place] + value[place : place + 1] * 2 + value[place + 1 :],
         value[:place] + lot.choice("".join(seen) or "a") + value[place + 1 :],
+        value.replace(" ", "  ", 1),
         value[::-1],
         value.swapcase(),
         value.lower(),

@@ -77,7 +77,7 @@ class Stage:
         private = Library(folder / "tools")
         view = LayeredLibrary(private, Library(self.library))
         workspace = folder / "workspace"
-        workspace.mkdir(parents=True)
+        workspace.mkdir(parents=True, exist_ok=True)
         for name, source in tools.items():
             await put(private, source, name, self.host)
             if name in origins:
