@@ -32,7 +32,6 @@ from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
 
 if TYPE_CHECKING:
     from habilis.contract.aliases import Alias
-    from habilis.contract.capabilities import Grant
     from habilis.contract.runnable import Runnable
     from habilis.library import LayeredLibrary, Tool
 
@@ -82,13 +81,12 @@ class Comparison:
 @dataclass(frozen=True)
 class Versions:
     """The two that are compared. `alias` leads from calls of `old` to calls of `new`; `mends`: `new` is made to do
-    better than `old` where that was wrong."""
+    better than `old` where that was wrong. Neither is granted anything: what nobody asked for reaches no host."""
 
     old: Tool
     new: Runnable
     alias: Alias | None = None
     mends: bool = False
-    grants: tuple[Grant | None, Grant | None] = (None, None)
 
 
 @dataclass(frozen=True)
@@ -189,11 +187,11 @@ class _Comparing:
 
     async def _one(self, number: int, one: Input) -> _Result:
         versions, place = self.versions, self.scratch / f"{number}"
-        before = await self._ran(versions.old.runnable, one.given, place / "old", versions.grants[0])
-        now = await self._ran(replace(versions.new, alias=versions.alias), one.given, place / "new", versions.grants[1])
+        before = await self._ran(versions.old.runnable, one.given, place / "old")
+        now = await self._ran(replace(versions.new, alias=versions.alias), one.given, place / "new")
         result = self._word(one, before, now)
         if result.word in ("counter", "lost"):
-            again = await self._ran(versions.old.runnable, one.given, place / "again", versions.grants[0])
+            again = await self._ran(versions.old.runnable, one.given, place / "again")
             if not equal(again.output, before.output):
                 return _Result("")  # it does not even agree with itself
         return result
@@ -220,7 +218,7 @@ class _Comparing:
             return True
         return self.versions.mends and (is_empty(before.output) or self._domain.explained(given))
 
-    async def _ran(self, tool: Runnable, given: Given, place: Path, grant: Grant | None) -> CallOutcome:
+    async def _ran(self, tool: Runnable, given: Given, place: Path) -> CallOutcome:
         contents = {hashlib.sha256(content).hexdigest(): content for content in given.files.values()}
         call = RecordedCall(
             call_id="trial",
@@ -229,7 +227,7 @@ class _Comparing:
             arguments=given.arguments,
             files={name: hashlib.sha256(content).hexdigest() for name, content in given.files.items()},
         )
-        outcome = await self.replayer.run(tool, call, place, TIMEOUT_S, grant, contents=contents)
+        outcome = await self.replayer.run(tool, call, place, TIMEOUT_S, contents=contents)
         assert outcome is not None, "its files are at hand"
         return outcome
 

@@ -38,8 +38,11 @@ class Domain:
         self.calls = calls
         texts = {name: [c.arguments[name] for c in calls if name in c.arguments] for name in _names(calls)}
         self.sums = {name for name, seen in texts.items() if all(is_sum(value) for value in seen)}
-        self._masks = {name: found for name, seen in texts.items() if (found := _formats(seen))}
         self.dates = {name for name, seen in texts.items() if all(as_date(value) for value in seen)}
+        self._masks = {
+            name: found for name, seen in texts.items() if name not in self.dates and (found := _formats(seen))
+        }
+        self._formed = {*self.sums, *self.dates, *self._masks}
         self._traits = {trait for call in calls for trait in self._coarse(call)}
         self._ranges = _ranges(calls)
         self.relations = _common(calls)
@@ -87,7 +90,8 @@ class Domain:
         )
 
     def _measured(self, given: Given) -> Iterator[tuple[float, float, float]]:
-        for path, number in _numbers(given):
+        plain = {name: value for name, value in given.arguments.items() if name not in self._formed}
+        for path, number in _numbers(Given(plain, given.files)):
             low, high = self._ranges.get(path, (number, number))
             yield low, number, high
 

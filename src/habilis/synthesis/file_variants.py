@@ -109,7 +109,7 @@ def _delimiter(lines: list[str]) -> str | None:
     """What parts the cells of a table; None where the lines are none."""
     full = [line for line in lines if line.strip()]
     for delimiter in DELIMITERS:
-        if full and full[0].count(delimiter) and all(delimiter in line for line in full):
+        if full and delimiter in full[0] and 2 * sum(delimiter in line for line in full) > len(full):
             return delimiter
     return None
 

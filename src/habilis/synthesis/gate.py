@@ -1,7 +1,8 @@
 """The gate that every candidate has to pass before it counts as a tool, cheapest checks first.
 
 Contract, dependencies, loading and a trial call in the sandbox (`trial.py`), the fields that were asked for, recorded
-calls: its own, and those of every tool that it takes the place of, each sent through the alias that leads to it.
+calls: its own, and those of every tool that it takes the place of, each sent through the alias that leads to it. What
+mends a tool must also answer as before what was not wrong, on calls that nobody has made yet (`comparing.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from habilis.library import LayeredLibrary, Tool
 from habilis.library.tool import digest_of
 from habilis.runtime.grants import Grants
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround
+from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.replay import Replayer, ReplayReport
 from habilis.synthesis.trial import Rejected as Rejected
 from habilis.synthesis.trial import Trials
@@ -189,7 +191,22 @@ class Gate:
             raise Rejected("Recorded calls do not pass.\n" + "\n".join(f"- {line}" for line in report.failures))
         if wanted.old is not None and not report.mended:
             raise Rejected("None of the failing calls could be run again, so nothing shows that it is mended.")
+        if wanted.old is not None:
+            await self._agrees(candidate, wanted.old, wanted.sources, scratch)
         return report
+
+    async def _agrees(self, candidate: Runnable, old: Tool, sources: Sequence[Predecessor], scratch: Path) -> None:
+        """Raises `Rejected` where a mended version goes wrong on what was right before. How much was told does not
+        matter here: the version before is kept, and a step asks for enough before this one replaces a public tool."""
+        source = candidate.module.read_text("utf-8")
+        if "writes" in (old.effects, read_contract(source).effects):
+            return  # what may write is not run to see
+        records = next((one.records for one in sources if one.tool is old), ())
+        known = evidence_on(old, records, source, (), None)
+        versions = Versions(old, candidate, mends=True)
+        trial = await compare(versions, known, self._replayer, self._library, scratch / "generated")
+        if trial.against:
+            raise Rejected(f"It goes wrong where the version before was right: {trial.against}")
 
 
 def _aliases(source: str, description: Description, sources: Sequence[Predecessor]) -> dict[str, Alias]:
@@ -234,5 +251,7 @@ def _check_fields(description: Description, fields: Sequence[str]) -> None:
 def _scrubbed(text: str, module: Path, aside: Path, library: Path) -> str:
     """`text` without temporary paths and memory addresses: the candidate by its file, its workspace as `.`."""
     text = text.replace(str(module), module.name)
-    text = re.sub(rf"{re.escape(str(aside))}(?:/(?:trial(?:-task)?|replay(?:/\d+)+/(?:new|live|old)))?", ".", text)
+    text = re.sub(
+        rf"{re.escape(str(aside))}(?:/(?:trial(?:-task)?|replay(?:/generated)?(?:/\d+)+/(?:new|live|old)))?", ".", text
+    )
     return _ADDRESS.sub("0x…", text.replace(str(library), "library"))
