@@ -90,7 +90,7 @@ class Versions:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RealCalls:
     """Real calls, as calls of the old version: its own, and those of the new one and of other versions of either."""
 
     records: tuple[RecordedCall, ...] = ()
@@ -100,11 +100,11 @@ class Evidence:
 
 def evidence_on(
     old: Tool, records: Sequence[RecordedCall], new: str, others: Sequence[RecordedCall], alias: Alias | None
-) -> Evidence:
+) -> RealCalls:
     """What is known of `old`, with its `records`, and of the version with the text `new`, with `others`."""
     examples = [*_examples(old.source()), *(_led_back(one, alias) for one in _examples(new))]
     led = [(record, _led_back(Given(record.arguments), alias)) for record in others if record.verdict in _JUDGED]
-    return Evidence(
+    return RealCalls(
         tuple(records),
         tuple(record.model_copy(update={"arguments": back.arguments}) for record, back in led if back is not None),
         tuple(example for example in examples if example is not None),
@@ -112,7 +112,7 @@ def evidence_on(
 
 
 async def compare(
-    versions: Versions, evidence: Evidence, replayer: Replayer, library: LayeredLibrary, scratch: Path
+    versions: Versions, evidence: RealCalls, replayer: Replayer, library: LayeredLibrary, scratch: Path
 ) -> Comparison:
     """Run both versions on inputs made from what was really called. Raises OSError."""
     return await _Comparing(versions, evidence, replayer, library, scratch).run()
@@ -128,7 +128,7 @@ class _Result:
 @dataclass
 class _Comparing:
     versions: Versions
-    evidence: Evidence
+    evidence: RealCalls
     replayer: Replayer
     library: LayeredLibrary
     scratch: Path

@@ -7,6 +7,8 @@ import datetime
 import re
 from typing import Any
 
+from habilis.core.parsing import expression_tree
+
 LARGEST = 10.0**12
 _SUM = re.compile(r"[\d\s.+\-*/()]+")
 _OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
@@ -41,15 +43,15 @@ def value_of(text: Any) -> bool:
     """Whether an arithmetic expression has a value, of a size that everybody can write."""
     tree = _tree(text)
     try:
-        return tree is not None and abs(_value(tree.body)) < LARGEST
+        return tree is not None and abs(_value(tree)) < LARGEST
     except (ZeroDivisionError, OverflowError, ValueError, TypeError):
         return False
 
 
-def _tree(text: str) -> ast.Expression | None:
+def _tree(text: str) -> ast.expr | None:
     try:
-        return ast.parse(text.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError):
+        return expression_tree(text.strip())
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 

@@ -10,6 +10,7 @@ from habilis import Curator
 from habilis.core.errors import UserError
 from habilis.core.types import CallError
 from habilis.curation.manual.account import ChangeRefused
+from habilis.curation.manual.browsing import shown
 from habilis.library import Library
 from habilis.library.generations import digest
 from habilis.library.outofuse import set_aside
@@ -68,6 +69,8 @@ async def test_tools_that_do_the_same_are_merged_and_the_old_name_keeps_working(
     report = await desk.tending().merge(["add_numbers", "plus"])
     assert endings(report) == {"add_numbers": "kept", "count_words": "kept", "plus": "merged"}
     assert "add_numbers repeats 3 of 3 recorded calls of plus" in report.evidence[0]
+    (line,) = shown(desk.now(), "add_numbers").evidence
+    assert "generated ones that tell something, with" in line
     assert await desk.call("plus", a=2, b=5) == {"value": 7, "error": None}
     again = await desk.tending().revive("plus")
     assert "plus was an old name of add_numbers" in again.notes[0]

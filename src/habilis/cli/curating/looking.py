@@ -99,6 +99,7 @@ def _facts(shown: Shown) -> list[tuple[str, str]]:
         reason = f": {old.reason}" if old.reason else ""
         rows.append(("replaces" if not number else "", f"{old.name}@{old.version}{reason}; {old.calls} calls by it"))
     rows.append(("lineage", "\n".join(tree(shown.lineage))))
+    rows += [("evidence", "\n".join(one_line(line, 400) for line in shown.evidence))] if shown.evidence else []
     return rows
 
 

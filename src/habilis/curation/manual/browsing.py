@@ -12,6 +12,7 @@ from habilis.contract.records import RecordedCall
 from habilis.core.errors import UserError
 from habilis.core.types import Effects, Frozen, JsonSchema
 from habilis.curation.manual.change import unknown
+from habilis.curation.manual.history import evidence
 from habilis.curation.manual.lineage import Ancestor, ancestry
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue, Listed
@@ -87,6 +88,7 @@ class Shown(Frozen):
     answered: tuple[str, ...]
     old_names: tuple[OldName, ...]
     lineage: Ancestor
+    evidence: tuple[str, ...] = ()
     code: str
 
 
@@ -168,6 +170,7 @@ def shown(library: Library, said: str) -> Shown:
         answered=manifest.answered,
         old_names=_old_names(library, tool),
         lineage=ancestry(library.path, tool, place),
+        evidence=evidence(library.path, manifest.name),
         code=tool.source(),
     )
 

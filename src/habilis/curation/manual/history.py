@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,10 @@ from habilis.core.types import Frozen
 from habilis.library import Library
 from habilis.library.catalogue import Catalogue
 from habilis.library.generations import REPORT, Generations
-from habilis.rundir.plain import read_plain
+from habilis.rundir.plain import plain_json, read_plain
+
+LOOKED_BACK, SHOWN_LINES = 20, 8
+"""Generations that are asked for evidence on a tool, and lines of it that are shown."""
 
 
 class Event(Frozen):
@@ -188,7 +192,35 @@ def _descent(line: dict[str, Any]) -> str:
         parts.append(f"written by {line['model']}")
     if line.get("replays"):
         parts.append(f"{line['replays']} recorded calls repeated")
+    if line.get("told"):
+        parts.append(f"{line['told']} comparisons told something, with {line.get('distinct', 0)} distinct results")
     return ", ".join(parts)
+
+
+def evidence(generation: Path, name: str) -> tuple[str, ...]:
+    """What the newest of the last `LOOKED_BACK` generations that tried `name` beside others says of that.
+
+    `generation` is the folder of the one to begin with; a plain folder of tools has nothing to say.
+    """
+    if not (generation / REPORT).is_file():
+        return ()
+    folders = sorted(one for one in generation.parent.iterdir() if one.name <= generation.name and one.is_dir())
+    for folder in folders[: -LOOKED_BACK - 1 : -1]:
+        lines = [line for line in _evidence_in(folder, name) if name in re.findall(r"\w+", line)]
+        if lines:
+            return tuple(lines[:SHOWN_LINES])
+    return ()
+
+
+def _evidence_in(folder: Path, name: str) -> list[str]:
+    """The evidence of a generation if it may tell of `name`; most do not, and are not read as JSON."""
+    try:
+        raw = read_plain(folder / REPORT)
+        report = plain_json(raw) if name.encode() in raw else None
+    except (OSError, ValueError, RecursionError):
+        return []
+    lines = report.get("evidence") if isinstance(report, dict) else None
+    return [str(line) for line in lines] if isinstance(lines, list) else []
 
 
 def _fates(generations: Generations, gone: Sequence[str], first: int, last: int) -> dict[str, str]:
