@@ -112,7 +112,7 @@ def build_context(
     smith = Smith(
         host,
         library,
-        make_writer(settings.writer, models, folder.path),
+        make_writer(settings.writer, models),
         models,
         prompts,
         emit,
