@@ -337,7 +337,7 @@ class _Step:
         from habilis.synthesis.writers import make_writer
 
         curator, models = self._curator, self._asked_models()
-        writer = make_writer(curator._settings.writer, models, self._staging)
+        writer = make_writer(curator._settings.writer, models)
         smith = Smith(
             curator._host,
             collected.view,

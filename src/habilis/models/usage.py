@@ -76,9 +76,13 @@ class Budget:
             for purse in self._purses:
                 reserved = most() if purse.limit is not None and not reserved else reserved
                 await purse.reserve(reserved)
-                drawn.callback(lambda purse=purse, tokens=reserved: purse.settle(tokens, draw.used))
+                drawn.callback(_settle, purse, reserved, draw)
             yield draw
 
     def remaining_s(self) -> float | None:
         """Seconds left, None without a limit; may be negative."""
         return None if self.max_time_s is None else self.max_time_s - (self._clock() - self._start)
+
+
+def _settle(purse: Purse, reserved: int, draw: Draw) -> None:
+    purse.settle(reserved, draw.used)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -69,7 +70,7 @@ def masked_streams() -> Iterator[None]:
         MaskedStream(sys.stdout if sys.stdout is not None else _opened(1, os.O_RDONLY)),  # so that a write fails
         MaskedStream(sys.stderr if sys.stderr is not None else _opened(2, os.O_WRONLY)),
     )
-    sys.stdout, sys.stderr = ours  # type: ignore[assignment]
+    sys.stdout, sys.stderr = ours
     try:
         yield
     finally:
@@ -99,7 +100,8 @@ def output_lost() -> str | None:
 def _opened(number: int, flags: int) -> Any:
     """A stream in the place of one that was closed when we were started."""
     _occupy(number, flags)
-    return open(number, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    raw = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+    return io.TextIOWrapper(raw, encoding="utf-8", errors="backslashreplace")
 
 
 def _occupy(number: int, flags: int) -> None:

@@ -76,10 +76,13 @@ async def _work(job: Job, settings: Settings, teller: _Teller) -> None:
     team = team_of(job, settings, [teller], purse=purse)
     work = asyncio.ensure_future(carry_out(team, job))
     loop = asyncio.get_running_loop()
-    orders = {"interrupt": team.interrupt, "stop": work.cancel}
+    orders: dict[str, Callable[[], object]] = {"interrupt": team.interrupt, "stop": work.cancel}
 
     def heard(said: dict[str, Any]) -> None:
-        orders.get(said.get("order", ""), lambda: purse.heard(said))()
+        if "order" in said:
+            orders[said["order"]]()
+        else:
+            purse.heard(said)
 
     threading.Thread(target=_listen, args=(loop, heard), daemon=True).start()
     ending = Ending(team.wind_down, work.cancel)
