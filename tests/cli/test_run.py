@@ -295,6 +295,8 @@ class Team:
         return TaskResult(task_id="task", status=status, question=question, final_answer=text, error="stopped")
     def interrupt(self):
         self.asked_to_end.set()
+    def wind_down(self):
+        return None
 
 sys.exit(main(["run", "q", *sys.argv[1:]], team_factory=Team))
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from habilis.core.ports import EventSink, Granter
 from habilis.core.types import Decision, JsonSchema, Task, TaskResult, ToolSpec
 from habilis.library.generations import as_of, generation_of
 from habilis.models.answers import checked_schema
+from habilis.models.purse import Purse, all_idle
 from habilis.rundir import JsonlSink, RunDir, TaskDir, ThreadDir
 from habilis.sources.bound import GivenSources, named_sources
 from habilis.tool_calling.transcripts import read_transcript
@@ -54,7 +55,7 @@ class Team:
     they get what settings give unasked. `alone`: nobody is there to be asked, and the model is told so. `shared` are
     builds that tasks side by side share. `sources` give tools besides those that settings name: their tools keep their
     own names, or bear that of their source in front where it is given one. They stand in the list `sources`; what is
-    added to it or taken out counts for tasks that begin then.
+    added to it or taken out counts for tasks that begin then. On `purse` draw all tasks of a run.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Team:
         alone: bool = False,
         shared: BuildFolder | None = None,
         sources: GivenSources = (),
+        purse: Purse | None = None,
     ) -> None:
         self.settings = settings or load_settings()
         self._library = library
@@ -78,6 +80,7 @@ class Team:
         self._granter = granter
         self._alone = alone
         self._shared = shared
+        self._purse = purse
         self.sources = named_sources(sources)
         self._open: list[TaskContext] = []
 
@@ -270,6 +273,7 @@ class Team:
             alone=self._alone,
             shared=self._shared,
             sources=self.sources,
+            purse=self._purse,
         )
         running = asyncio.create_task(watched.run(question, **options))
         running.add_done_callback(lambda _: queue.put_nowait(None))
@@ -287,6 +291,15 @@ class Team:
         """Ask running tasks to end: each finishes its step and writes its result (Ctrl-C once)."""
         for ctx in self._open:
             ctx.stopping = True
+
+    def wind_down(self) -> Awaitable[None] | None:
+        """Ask for an end and send models nothing more. What to wait for: replies on their way, which are paid for;
+        None when there is none."""
+        self.interrupt()
+        purses = [ctx.models.budget.own for ctx in self._open]
+        for purse in purses:
+            purse.close("interrupted; continue with --resume")
+        return None if all(purse.is_idle for purse in purses) else all_idle(purses)
 
     async def _work(
         self,
@@ -350,4 +363,5 @@ class Team:
             shared=self._shared,
             may_ask=not self._alone,
             sources=self.sources,
+            purse=self._purse,
         )

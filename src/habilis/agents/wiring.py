@@ -18,6 +18,7 @@ from habilis.library import LayeredLibrary, Library, public_library
 from habilis.library.earlier import WithEarlier
 from habilis.library.retrieval.vectors import vectors_of
 from habilis.models.chat import Models
+from habilis.models.purse import Purse
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.prompts import Prompts
@@ -70,17 +71,23 @@ def build_context(
     shared: BuildFolder | None = None,
     may_ask: bool = True,
     sources: Sequence[NamedSource] = (),
+    purse: Purse | None = None,
 ) -> TaskContext:
-    """The context of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
-    task's own keeps its tool calls then. `sources` give tools besides those that settings name. Raises `UserError` for
-    settings that cannot be followed."""
+    """The context of `task` over the library at `public`.
+
+    `voice`: the tape that answers instead of a model; the task's own keeps its tool calls then. `sources` give tools
+    besides those that settings name. On `purse` draw all tasks of a run. Raises `UserError` for settings that cannot be
+    followed.
+    """
     tape = Tape(folder.tape)
     models = Models(
         settings.models,
         limits=settings.limits,
         tape=Tape(voice, replay_only=True) if voice else tape,
         emit=emit,
-        budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s, max_calls=settings.limits.max_calls),
+        budget=Budget(
+            settings.limits.max_tokens, settings.limits.max_time_s, max_calls=settings.limits.max_calls, run=purse
+        ),
         clients=clients,
         folder=folder.run.path,
     )
@@ -107,7 +114,7 @@ def build_context(
     smith = Smith(
         host,
         library,
-        make_writer(settings.writer, models, folder.path),
+        make_writer(settings.writer, models),
         models,
         prompts,
         emit,

@@ -142,7 +142,7 @@ class Chat:
             team.interrupt()
 
         try:
-            result = asyncio.run(guarded(start(team), ask_for_end))
+            result = asyncio.run(guarded(start(team), ask_for_end, team.wind_down))
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise Leave(INTERRUPTED) from None
         finally:

@@ -92,7 +92,8 @@ class _Session:
         from habilis.training.outcome import read_training
 
         try:
-            training = asyncio.run(guarded(start(self._evolution), self._ask_for_end))
+            work = start(self._evolution)
+            training = asyncio.run(guarded(work, self._ask_for_end, lambda: self._evolution.wind_down()))
         except asyncio.CancelledError:
             where = place()
             if where is None or RunDir(where).training is None:

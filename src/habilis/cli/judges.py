@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from habilis.config import OFFLINE_NOTICE, Settings
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError
+from habilis.sandbox.processes.temporary import temporary
 
 if TYPE_CHECKING:
     from habilis.core.types import Role, Standing
@@ -93,8 +93,8 @@ async def _asked(trial: JudgeTrial[Any], settings: Settings, prompts: Prompts) -
     from habilis.models.tape import Tape
     from habilis.models.usage import Budget
 
-    with tempfile.TemporaryDirectory(prefix="habilis-doctor-") as folder:
-        tape = Tape(Path(folder) / "tape.jsonl")
+    with temporary("doctor") as folder:
+        tape = Tape(folder / "tape.jsonl")
         models = Models(settings.models, tape=tape, emit=lambda event: None, budget=Budget(None, None))
         try:
             return await standing_of(trial, models, prompts, anew=True)

@@ -8,7 +8,6 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from habilis.cli.terminal.wording import call_text, one_line, plain, report_line
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
 from habilis.runtime.calls import CallSpec
+from habilis.sandbox.processes.temporary import temporary
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -96,8 +96,7 @@ def call(args: Namespace) -> int:
     calls = paired(tools, arguments)
     keep = _empty_folder(args.keep) if args.keep else None
     files = _files(args.file)
-    with tempfile.TemporaryDirectory(prefix="habilis-call-", ignore_cleanup_errors=True) as folder:
-        workspace = Path(folder)
+    with temporary("call") as workspace:
         ask = at_terminal() and not args.json
         walls = Walls(settings, grants, [Path(file.path) for file in files], ask=ask)
         for name in walls.unused([tool.needs for tool in tools]):

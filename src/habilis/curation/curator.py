@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from habilis.curation.manual.tending import Tending
     from habilis.models.chat import Models
     from habilis.models.client import Factory
+    from habilis.models.purse import Purse
     from habilis.runtime.host import ToolHost
 
 AT_ONCE = 4
@@ -49,9 +50,9 @@ class Curator:
     """Curates the library at `library` for one run, whose journal and tapes lie in `folder`.
 
     `models` says whether a model may be asked at all: without one names decide what belongs together, and the merge
-    policy `model` works as `best` does. `clients` makes chat models in place of the configured ones, `told` hears
-    whom it waits for. A tool that cannot be tried again within `verify_s` seconds stays with its task. Raises
-    `UserError` for a library that cannot be published to.
+    policy `model` works as `best` does. `clients` makes chat models in place of the configured ones, which draw on
+    `purse`; `told` hears whom it waits for. A tool that cannot be tried again within `verify_s` seconds stays with its
+    task. Raises `UserError` for a library that cannot be published to.
     """
 
     def __init__(
@@ -68,12 +69,13 @@ class Curator:
         told: Callable[[str], None] | None = None,
         wait_s: float | None = None,
         verify_s: float | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self._generations, self._folder = Generations(library), folder
         self._settings, self._host, self._emit = settings, host, emit
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
         self._may_ask, self._clients, self._told, self._wait_s = models, clients, told, wait_s
-        self._verify_s = verify_s
+        self._verify_s, self._purse = verify_s, purse
         self._journal = journal or Journal(folder / "journal.jsonl")
         self._prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
 
@@ -335,7 +337,7 @@ class _Step:
         from habilis.synthesis.writers import make_writer
 
         curator, models = self._curator, self._asked_models()
-        writer = make_writer(curator._settings.writer, models, self._staging)
+        writer = make_writer(curator._settings.writer, models)
         smith = Smith(
             curator._host,
             collected.view,
@@ -365,7 +367,7 @@ class _Step:
                 limits=curator._settings.limits,
                 tape=Tape(self._tape),
                 emit=curator._emit,
-                budget=Budget(None, None),
+                budget=Budget(None, None, run=curator._purse),
                 clients=curator._clients,
             )
         return self._models

@@ -29,6 +29,7 @@ from habilis.prompts import Prompts
 from habilis.rundir import atomic_write
 from habilis.rundir.files import sync
 from habilis.runtime.grants import Grants
+from habilis.sandbox.processes.temporary import temporary
 from habilis.synthesis.replay import Replayer, distinct
 
 if TYPE_CHECKING:
@@ -119,12 +120,12 @@ class Exporter:
 
     async def _parcels(self, tools: Sequence[Tool], layout: Layout) -> list[Parcel]:
         at_once = asyncio.Semaphore(AT_ONCE)
-        with tempfile.TemporaryDirectory(prefix="habilis-export-", ignore_cleanup_errors=True) as scratch:
-            self._host.start_trials(Path(scratch))
+        with temporary("export") as scratch:
+            self._host.start_trials(scratch)
 
             async def one(number: int, tool: Tool) -> Parcel:
                 async with at_once:
-                    return await self._parcel(tool, layout, Path(scratch) / f"{number}")
+                    return await self._parcel(tool, layout, scratch / f"{number}")
 
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(one(number, tool)) for number, tool in enumerate(tools)]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +39,7 @@ from habilis.library.drafting import DraftLibrary
 from habilis.library.generations import Generations
 from habilis.prompts import Prompts
 from habilis.runtime.grants import Grants
+from habilis.sandbox.processes.temporary import temporary
 from habilis.synthesis.gate import Gate, Passed, Rejected, Wanted
 from habilis.synthesis.replay import Replayer
 
@@ -122,8 +122,8 @@ class Importer:
     async def _staging(self, dry_run: bool) -> AsyncIterator[Path]:
         """A folder to try tools in: beside the generations, where a killed import's is swept up by the next writer."""
         if dry_run:
-            with tempfile.TemporaryDirectory(prefix="habilis-import-", ignore_cleanup_errors=True) as folder:
-                yield Path(folder)
+            with temporary("import") as folder:
+                yield folder
             return
         staging = self._generations.folder / ".staging"
         shutil.rmtree(staging, ignore_errors=True)

@@ -77,6 +77,7 @@ class Models:
         self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder, quirks=quirks)
         self._attempts = Attempts(budget, emit, sleep, quirks, usage=lambda: self.usage, count=self.count)
         self._ledger = Ledger()
+        budget.own.spent = self.usage.total_tokens
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
         """The form in which a role last gave a structured answer, live or replayed."""
@@ -123,6 +124,7 @@ class Models:
     def charge(self, usage: Usage) -> None:
         """Add what models have cost that a tool asked, an agent say; the budget counts it under `tools`."""
         self._ledger.add(AGENTS, usage)
+        self.budget.own.spent += usage.total_tokens
 
     def count(self, role: Role, messages: Sequence[BaseMessage], tools: Sequence[ToolSpec] = ()) -> TokenCount:
         """Tokens of a request: messages, arguments of tool calls, tool schemas."""

@@ -38,6 +38,7 @@ from habilis.sandbox.ownership.custody import Custody
 from habilis.sandbox.ownership.workspace import Survey, changed
 from habilis.sandbox.processes.interpreter import FIXED_VARIABLES, FLAGS, compiled
 from habilis.sandbox.processes.process import uncancelled
+from habilis.sandbox.processes.temporary import clear, temporary
 from habilis.sandbox.syscalls import seccomp
 
 logger = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class ToolHost:
 
     async def level(self) -> str:
         """The sandbox level that holds tools here. Raises `SandboxUnavailable` when it is required and none works."""
+        clear()  # what a killed process left in temporary folders
         return (await self._chosen()).level
 
     async def prepare(self, requirements: Sequence[str]) -> CallError | None:
@@ -103,10 +105,8 @@ class ToolHost:
 
     async def describe(self, tool: Runnable, *, grant: Grant | None = None) -> Description | CallError:
         """Load `tool` and read its schemas, in a workspace of its own that is thrown away."""
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="habilis-describe-") as folder:
-            description, _ = await self.try_out(CallSpec(tool, None, Path(folder), grant=grant))
+        with temporary("describe") as folder:
+            description, _ = await self.try_out(CallSpec(tool, None, folder, grant=grant))
         return description
 
     async def call(self, spec: CallSpec) -> CallOutcome:

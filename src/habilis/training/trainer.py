@@ -12,16 +12,25 @@ import contextlib
 import gc
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.agents.wiring import Clients
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
-from habilis.core.errors import BudgetReached, HabilisError, ModelMisconfigured, ModelUnreachable, UserError
+from habilis.core.errors import (
+    BudgetReached,
+    HabilisError,
+    Interrupted,
+    ModelMisconfigured,
+    ModelUnreachable,
+    UserError,
+)
 from habilis.core.events import Event, Notice
+from habilis.core.signals import WIND_DOWN_S
 from habilis.curation.ledger.reports import Row
+from habilis.models.purse import TokenPurse
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
@@ -65,6 +74,7 @@ class Evolution:
         self._watch: Watch = watch or (lambda task_id, event: None)
         self._scorer, self._runner, self._absorbing = scorer, runner, absorbing
         self._batch: Batch | None = None
+        self._purse: TokenPurse | None = None
         self._interrupted = False
 
     async def run(
@@ -134,6 +144,15 @@ class Evolution:
         if self._batch is not None:
             self._batch.stop("interrupted", "interrupted; continue with --resume")
 
+    def wind_down(self) -> Awaitable[None] | None:
+        """Ask for an end and send models nothing more. What to wait for: replies on their way, which are paid for;
+        None when there is none."""
+        self.interrupt()
+        if self._purse is None:
+            return None
+        self._purse.close("interrupted; continue with --resume")
+        return None if self._purse.is_idle else self._purse.idle()
+
     # --- inside
 
     async def _preflight(self) -> str:
@@ -157,15 +176,20 @@ class Evolution:
         sink = JsonlSink(training.events)
         emit = Events([sink, *self._sinks])
         budget = self._budget(run, training)
+        self._purse = budget.purse
         training.set_state("running", seconds=budget.seconds, tokens=budget.tokens)
         stopped: Stop = "interrupted"
         reason = "stopped at once; continue with --resume"
         try:
-            stopped, reason = await self._steps(run, training, rows, base, budget, emit)
+            async with self._in_time(budget):
+                stopped, reason = await self._steps(run, training, rows, base, budget, emit)
         except BudgetReached as reached:
             stopped, reason = "budget", str(reached)
         except ModelMisconfigured as error:
             stopped, reason = "misconfigured", str(error)
+        except Interrupted as asked:  # the curator was
+            stopped = "interrupted" if budget.reached() is None else "budget"
+            reason = budget.reached() or str(asked)
         except ModelUnreachable as error:
             stopped, reason = "unreachable", str(error)
         except (HabilisError, OSError) as error:
@@ -175,7 +199,7 @@ class Evolution:
             stopped, reason = "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"
             log.debug("a step failed", exc_info=error)
         finally:
-            self._batch, self._interrupted = None, False
+            self._batch, self._purse, self._interrupted = None, None, False
             write_outcome(training, stopped, reason, budget)
             sink.close()
         return read_training(run.path)
@@ -198,7 +222,7 @@ class Evolution:
         settings = self.settings.evolution
         self._batch = Batch(
             run,
-            self._runner or self._make_runner(),
+            self._runner or self._make_runner(budget.purse),
             predictions,
             budget,
             concurrency=settings.concurrency,
@@ -216,6 +240,33 @@ class Evolution:
             return await steps.run(rows)
 
     @contextlib.asynccontextmanager
+    async def _in_time(self, budget: RunBudget) -> AsyncIterator[None]:
+        """When the run's time is over, tasks end as soon as replies on their way are in; what does not is cut off.
+
+        Raises `BudgetReached` then.
+        """
+        if (left_s := budget.left_s) is None:
+            yield
+            return
+
+        def over() -> None:
+            budget.purse.close(budget.time_reached)
+            if self._batch is not None:
+                self._batch.stop("budget", budget.time_reached)
+
+        ending = asyncio.get_running_loop().call_later(left_s, over)
+        limit = asyncio.timeout(max(0.0, left_s) + WIND_DOWN_S)
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if limit.expired():
+                raise BudgetReached(budget.time_reached) from None
+            raise
+        finally:
+            ending.cancel()
+
+    @contextlib.asynccontextmanager
     async def _absorber(self, training: TrainingDir, budget: RunBudget, emit: Events) -> AsyncIterator[StepAbsorber]:
         """Who takes the steps' tools into the run's library, which is forked first where the run starts from one."""
 
@@ -231,16 +282,18 @@ class Evolution:
                 yield self._absorbing(training)
             else:
                 frozen = not self.settings.tools.synthesis
-                yield Shelf(training, self.settings, host, frozen=frozen, clients=self._clients, emit=heard)
+                yield Shelf(
+                    training, self.settings, host, frozen=frozen, clients=self._clients, emit=heard, purse=budget.purse
+                )
         finally:
             await host.aclose()
 
-    def _make_runner(self) -> BatchRunner:
+    def _make_runner(self, purse: TokenPurse) -> BatchRunner:
         if self.settings.evolution.runner == "process":
             if self._clients is not None:
                 raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
-            return ProcessRunner(self.settings)
-        return LocalRunner(self.settings, clients=self._clients)
+            return ProcessRunner(self.settings, purse=purse)
+        return LocalRunner(self.settings, clients=self._clients, purse=purse)
 
     def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""

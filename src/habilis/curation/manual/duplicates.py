@@ -7,7 +7,6 @@ and its gate.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from habilis.curation.manual.gates import Gates, gates
 from habilis.curation.merging.trials import compare
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue
+from habilis.sandbox.processes.temporary import new_folder
 from habilis.synthesis.gate import Predecessor
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ async def duplicates(
     Raises `UserError` for a name that no tool has.
     """
     pairs = candidates(library, names)
-    folder = tempfile.mkdtemp(prefix="habilis-tend-")
+    folder = new_folder("tend")
     found = []
     try:
-        async with gates(library, Path(folder) / "bench", settings, host) as tried:
+        async with gates(library, folder / "bench", settings, host) as tried:
             for number, (one, other, alike) in enumerate(pairs[:limit]):
                 place = tried.staging.parent / f"{number}"
                 found.append(await _tried(tried, one, other, alike, place))

@@ -141,7 +141,7 @@ async def _written(
         settings.models, limits=settings.limits, tape=tape, emit=emit, budget=Budget(None, None), clients=clients
     )
     try:
-        writer = make_writer(settings.writer, models, tried.staging.parent)
+        writer = make_writer(settings.writer, models)
         smith = Smith(
             tried.host,
             collected.view,

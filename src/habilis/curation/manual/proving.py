@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from habilis.core.types import CallError, Frozen
 from habilis.curation.manual.gates import Gates, gates
 from habilis.library import Library, Tool
 from habilis.library.folder import UNDESCRIBED
+from habilis.sandbox.processes.temporary import new_folder
 from habilis.synthesis.replay import compact, distinct
 from habilis.synthesis.trial import UNUSABLE
 
@@ -106,9 +106,9 @@ async def _each(
     told: Callable[[One], None],
 ) -> list[One]:
     """`work` on each of `names`, a few at once; the library is only read."""
-    folder = tempfile.mkdtemp(prefix="habilis-tend-")
+    folder = new_folder("tend")
     try:
-        async with gates(library, Path(folder) / "bench", settings, host) as tried:
+        async with gates(library, folder / "bench", settings, host) as tried:
             at_once = asyncio.Semaphore(AT_ONCE)
 
             async def one(name: str) -> One:

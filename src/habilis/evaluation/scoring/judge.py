@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import tempfile
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -26,6 +25,7 @@ from habilis.evaluation.scoring.scorers import SET_ANSWER, Score
 from habilis.judging import Case, JudgeTrial, one_by_one, standing_of
 from habilis.judging.planted_scores import RESPONSES, SETS
 from habilis.prompts import Prompts, Rendered
+from habilis.sandbox.processes.temporary import temporary
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
@@ -184,8 +184,8 @@ async def open_judge(
         if isinstance(event, Notice):
             notice(event.text)
 
-    with tempfile.TemporaryDirectory(prefix="habilis-judge-") as folder:
-        tape = Tape(Path(folder) / "tape.jsonl")
+    with temporary("judge") as folder:
+        tape = Tape(folder / "tape.jsonl")
         models = Models(
             settings.models, limits=settings.limits, tape=tape, emit=emit, budget=Budget(None, None), clients=clients
         )

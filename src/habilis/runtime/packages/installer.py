@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
@@ -12,7 +11,9 @@ from pathlib import Path
 
 from habilis.config import environment
 from habilis.runtime.packages.policy import WITHOUT, EnvironmentFailed, explained
+from habilis.sandbox.processes.attached import attached
 from habilis.sandbox.processes.interpreter import python
+from habilis.sandbox.processes.temporary import temporary
 
 INSTALL_S = 600.0
 POLL_S = 0.05
@@ -54,9 +55,9 @@ class Installer:
         command = [uv_program(), "pip", verb, "--quiet", "--only-binary", ":all:", "--python", str(python()), *sources]
         variables = {**environment(), "NO_COLOR": "1", "UV_PYTHON_DOWNLOADS": "never"}
         with (
-            tempfile.TemporaryDirectory(prefix="habilis-uv-") as folder,
+            temporary("uv") as folder,
             subprocess.Popen(
-                [*command, *arguments],
+                attached([*command, *arguments]),
                 cwd=folder,
                 env=variables,
                 stdin=subprocess.DEVNULL,

@@ -9,7 +9,6 @@ import json
 import os
 import socket
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from habilis.sandbox.inside import program
 from habilis.sandbox.ownership.tenancy import Tenancy
 from habilis.sandbox.processes.interpreter import FLAGS, compiled, python
 from habilis.sandbox.processes.process import run_confined
+from habilis.sandbox.processes.temporary import temporary
 from habilis.sandbox.processes.walls import confined, private_tmp, without_private_tmp
 
 PROBE_S = 20.0
@@ -110,15 +110,15 @@ async def attacked(sandbox: Sandbox) -> str | None:
     ours, one of which lies in the workspace, signals us, and must be able to write in the workspace, so that a sandbox
     in which nothing works does not pass.
     """
-    with tempfile.TemporaryDirectory(prefix="habilis-probe-") as folder, ExitStack() as open_ones:
+    with temporary("probe") as folder, ExitStack() as open_ones:
         listener = open_ones.enter_context(socket.socket())
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
-        canary, workspace = stage(Path(folder))
+        canary, workspace = stage(folder)
         # An address holds 107 bytes, which a whole path may not: the folder is named by its descriptor, inside by ".".
         inside = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
         open_ones.callback(os.close, inside)
-        places = {"unix": "socket", "abstract": f"\0{Path(folder).name}"}
+        places = {"unix": "socket", "abstract": f"\0habilis-{folder.name}"}
         for place in (f"/proc/self/fd/{inside}/socket", places["abstract"]):
             open_ones.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)).bind(place)
         (workspace / "socket").chmod(0o777)

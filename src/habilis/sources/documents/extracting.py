@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import Frozen
 from habilis.sandbox.backends.probing import choose
 from habilis.sandbox.processes.interpreter import FIXED_VARIABLES, FLAGS, compiled, python
+from habilis.sandbox.processes.temporary import temporary
 from habilis.sources.documents.chunks import Chunk
 
 Kind = Literal["text", "markdown", "html", "page", "pdf"]
@@ -126,8 +126,8 @@ class Extractor:
 
     async def _ran(self, documents: Sequence[Raw]) -> SandboxExit:
         self._sandbox = sandbox = self._sandbox or await choose(self._settings, self._notice)
-        with tempfile.TemporaryDirectory(prefix="habilis-documents-") as folder:
-            return await sandbox.run(_job(documents, Path(folder), self._each_s))
+        with temporary("documents") as folder:
+            return await sandbox.run(_job(documents, folder, self._each_s))
 
 
 def _batches(documents: Sequence[Raw]) -> list[list[Raw]]:

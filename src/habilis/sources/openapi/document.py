@@ -21,6 +21,7 @@ from urllib.parse import unquote
 from habilis.core.errors import UserError
 from habilis.core.types import JsonSchema
 from habilis.runtime.egress.unpacking import ASKED, NotUnpacked, TooLarge, unpacked
+from habilis.sandbox.processes.attached import attached
 from habilis.sources.foreign.presenting import is_within
 from habilis.sources.openapi import parsing
 from habilis.sources.openapi.parsing import parsed
@@ -236,9 +237,8 @@ async def _parsed(raw: bytes, where: str, timeout_s: float) -> dict[str, Any]:
 async def _parsed_apart(raw: bytes, timeout_s: float) -> bytes:
     """The document as JSON. Raises ValueError with the reason."""
     pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", parsing.__file__, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
-    )
+    command = attached([sys.executable, "-I", parsing.__file__])
+    child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     try:
         async with asyncio.timeout(timeout_s):
             said, _ = await child.communicate(raw)

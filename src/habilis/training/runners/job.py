@@ -18,6 +18,7 @@ from habilis.synthesis.sharing import BuildFolder
 if TYPE_CHECKING:
     from habilis.config import Settings
     from habilis.core.ports import EventSink
+    from habilis.models.purse import Purse
 
 Watch = Callable[[Event], None]
 GRACE_S = 10.0
@@ -58,10 +59,17 @@ class BatchRunner(Protocol):
         ...
 
 
-def team_of(job: Job, settings: Settings, sinks: Sequence[EventSink], clients: Clients | None = None) -> Team:
-    """The team that works on `job`; nobody is there to be asked."""
+def team_of(
+    job: Job,
+    settings: Settings,
+    sinks: Sequence[EventSink],
+    clients: Clients | None = None,
+    purse: Purse | None = None,
+) -> Team:
+    """The team that works on `job`; nobody is there to be asked. `purse` is that of the run."""
     shared = BuildFolder(Path(job.builds), job.task.id) if job.builds else None
-    return Team(settings, library=Path(job.library), sinks=sinks, clients=clients, alone=True, shared=shared)
+    library = Path(job.library)
+    return Team(settings, library=library, sinks=sinks, clients=clients, alone=True, shared=shared, purse=purse)
 
 
 async def carry_out(team: Team, job: Job) -> TaskResult:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from habilis.agents.wiring import Clients
     from habilis.config import Settings
     from habilis.core.types import TaskResult
+    from habilis.models.purse import Purse
 
 log = logging.getLogger(__name__)
 
@@ -28,7 +29,7 @@ class LocalRunner:
     """Light, and as strong as Python is: a task that waits for ever is cancelled at its time limit, but one that
     blocks the event loop, or ends the interpreter, takes its neighbours along; `ProcessRunner` holds those.
 
-    `sleep` waits out the time limit.
+    `sleep` waits out the time limit. On `purse` draw all tasks of a run.
     """
 
     def __init__(
@@ -38,13 +39,14 @@ class LocalRunner:
         clients: Clients | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         grace_s: float = GRACE_S,
+        purse: Purse | None = None,
     ) -> None:
-        self._settings, self._clients = settings, clients
+        self._settings, self._clients, self._purse = settings, clients, purse
         self._sleep, self._grace_s = sleep, grace_s
         self._open: list[Team] = []
 
     async def run(self, job: Job, watch: Watch) -> Finished:
-        team = team_of(job, self._settings, [_Watcher(watch)], self._clients)
+        team = team_of(job, self._settings, [_Watcher(watch)], self._clients, self._purse)
         started = time.monotonic()
         work = asyncio.create_task(carry_out(team, job))
         limit = asyncio.ensure_future(self._sleep(job.timeout_s))
