@@ -9,26 +9,28 @@ import shutil
 import stat
 import sys
 import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.cli.callargs import paired, read_arguments, read_grants
 from habilis.cli.terminal.choices import check_file, load
 from habilis.cli.terminal.granting import Walls, at_terminal
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import call_text, one_line, plain, report_line, seconds_of, size_text
+from habilis.contract.capabilities import Capabilities, Grant
+from habilis.contract.contract import MAX_SOURCE_BYTES, ContractError, read_contract
+from habilis.contract.runnable import Runnable
+from habilis.contract.taskfiles import gather, link_into
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
+from habilis.library import Library
+from habilis.library.folder import UNDESCRIBED
+from habilis.library.tool import digest_of
 from habilis.runtime.calls import CallSpec
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.contract.capabilities import Capabilities, Grant
-    from habilis.contract.runnable import Runnable
-    from habilis.library import Library
+from habilis.runtime.grants import Grants
 
 WIDE = 100
 """Characters up to which an output is shown on one line."""
@@ -117,8 +119,6 @@ class Bench:
     """A host, a working folder and files for a few calls."""
 
     def __init__(self, walls: Walls, workspace: Path, files: Sequence[TaskFile], timeout_s: float | None) -> None:
-        from habilis.contract.taskfiles import link_into
-
         self._walls, self._host, self._workspace, self._timeout_s = walls, walls.host(_warn), workspace, timeout_s
         self._files = [Path(file.path) for file in files]
         self._broken: dict[Path, CallError | None] = {}
@@ -183,8 +183,6 @@ class Bench:
 
 def choose(words: Sequence[str], folder: Path) -> list[Chosen]:
     """The tools that `words` mean: files, or names in the library `folder`. Raises `UserError`."""
-    from habilis.library import Library
-
     library = Library(folder)
     return [_from_file(Path(word)) if _means_file(word) else _from_library(word, library) for word in words]
 
@@ -194,10 +192,6 @@ def _means_file(word: str) -> bool:
 
 
 def _from_file(path: Path) -> Chosen:
-    from habilis.contract.contract import MAX_SOURCE_BYTES, ContractError, read_contract
-    from habilis.contract.runnable import Runnable
-    from habilis.library.tool import digest_of
-
     path = path.expanduser()
     try:
         if not path.is_file():
@@ -223,9 +217,6 @@ def _from_file(path: Path) -> Chosen:
 
 
 def _from_library(name: str, library: Library) -> Chosen:
-    from habilis.library.folder import UNDESCRIBED
-    from habilis.runtime.grants import Grants
-
     if not library.path.is_dir():
         raise UserError(f"no library at {library.path}; name one with --library, or a tool's file")
     tool = library.get(name)
@@ -245,8 +236,6 @@ def _from_library(name: str, library: Library) -> Chosen:
 
 
 def _files(names: Sequence[str]) -> tuple[TaskFile, ...]:
-    from habilis.contract.taskfiles import gather
-
     for name in names:
         check_file(name)
     return gather("", names, Path.cwd())[0]

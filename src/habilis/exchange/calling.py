@@ -6,17 +6,16 @@ import logging
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.config import Settings
 from habilis.contract.taskfiles import link_into
 from habilis.core.types import CallError, CallOutcome, TaskFile
+from habilis.library import Library, Tool
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.grants import Grants
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.library import Library, Tool
-    from habilis.runtime.host import ToolHost
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
 
 log = logging.getLogger(__name__)
 
@@ -100,8 +99,5 @@ class Caller:
 
 
 def _host(settings: Settings) -> ToolHost:
-    from habilis.runtime.host import ToolHost
-    from habilis.runtime.packages.environments import Environments
-
     environments = Environments.of(settings.tools)
     return ToolHost(settings.sandbox, environments=environments, upstream=settings.capabilities.proxy)

@@ -12,8 +12,9 @@ import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.config import Settings
 from habilis.contract.aliases import Alias
 from habilis.contract.names import RESERVED, is_plain, with_suffix
 from habilis.contract.records import RecordedCall
@@ -40,12 +41,9 @@ from habilis.library.drafting import DraftLibrary
 from habilis.library.generations import Generations
 from habilis.prompts import Prompts
 from habilis.runtime.grants import Grants
+from habilis.runtime.host import ToolHost
 from habilis.synthesis.gate import Gate, Passed, Rejected, Wanted
 from habilis.synthesis.replay import Replayer
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.runtime.host import ToolHost
 
 AT_ONCE = 2
 """Tools that are tried side by side: one in the warm server for trials, one that gets ready; more would run cold."""

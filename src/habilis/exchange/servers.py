@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
-from habilis.config import AuthSettings, McpSettings, SourceSettings
+from habilis.config import AuthSettings, McpSettings, Settings, SourceSettings
 from habilis.contract.contract import MAX_SOURCE_BYTES
 from habilis.contract.names import safe_name
 from habilis.core.errors import UserError
@@ -25,9 +25,6 @@ from habilis.library.tool import digest_of
 from habilis.sources.foreign.presenting import presented
 from habilis.sources.mcp import McpSource
 from habilis.sources.mcp.source import McpTool
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
 
 PREFIX = "mcp:"
 MAX_DEPTH = 8

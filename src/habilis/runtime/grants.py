@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from habilis.config import CapabilitiesSettings, environment
 from habilis.contract.capabilities import NO_PROGRAMS, NOT_SET, UNKNOWN_HOST, Capabilities, Grant, Need, inside
 from habilis.contract.constructs import constructs
+from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.granted_hosts import ANY, common, covers, host_pattern
 from habilis.contract.inference import refused_in
 from habilis.core.errors import Interrupted, UserError
@@ -147,8 +148,6 @@ class Grants:
         return self._inspected[tool.version]
 
     def _inspect(self, tool: Tool) -> tuple[Capabilities, tuple[str, ...]]:
-        from habilis.contract.contract import ContractError, read_contract
-
         needs = tool.manifest.capabilities
         if needs.timeout_s is None and tool.timeout_s is not None:
             needs = needs.model_copy(update={"timeout_s": tool.timeout_s})

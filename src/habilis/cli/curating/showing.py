@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import report_line
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.config import Settings
+from habilis.config import Settings
 
 
 def meant(args: Namespace) -> tuple[Settings, Path]:

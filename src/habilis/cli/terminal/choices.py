@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.cli.terminal.wording import seconds_of
 from habilis.config import Loaded, load_with_origins
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, masked
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:

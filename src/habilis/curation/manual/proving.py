@@ -8,21 +8,19 @@ import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from habilis.config import Settings
+from habilis.contract.capabilities import Grant
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.records import RecordedCall, equal
 from habilis.core.types import CallError, Frozen
 from habilis.curation.manual.gates import Gates, gates
 from habilis.library import Library, Tool
 from habilis.library.folder import UNDESCRIBED
+from habilis.runtime.host import ToolHost
 from habilis.synthesis.replay import compact, distinct
 from habilis.synthesis.trial import UNUSABLE
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.contract.capabilities import Grant
-    from habilis.runtime.host import ToolHost
 
 AT_ONCE = 4
 """Tools that are looked at side by side."""

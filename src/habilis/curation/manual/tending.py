@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from habilis.config import load_settings
 from habilis.core.errors import UserError
 from habilis.curation.manual.account import ChangeRefused, HandReport
 from habilis.curation.manual.change import Change
@@ -54,8 +55,6 @@ class Tending:
         told: Callable[[str], None] | None = None,
         wait_s: float | None = WAIT_S,
     ) -> None:
-        from habilis.config import load_settings
-
         self._generations = Generations(Path(library))
         if not self._generations.library.is_dir():
             raise UserError(f"no library at {library}")

@@ -12,16 +12,14 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.contract.aliases import properties, required
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error
+from habilis.contract.runnable import Runnable
 from habilis.core.types import CallOutcome
+from habilis.library import Tool
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact
-
-if TYPE_CHECKING:
-    from habilis.contract.runnable import Runnable
-    from habilis.library import Tool
 
 _SHOWN = 200
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
