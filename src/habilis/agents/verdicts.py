@@ -14,7 +14,7 @@ from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Judged
 from habilis.core.types import Invocation, Verdict
 from habilis.judging import Case, JudgeTrial, at_once, standing_of
-from habilis.judging.planted_calls import FAILED_CALLS
+from habilis.judging.planted_cases import FAILED_CALLS
 
 LEFT_OPEN = {"KeyError", "IndexError", "LookupError", "StopIteration"}
 """Exceptions that may be the caller's mistake (no such column) or the reader's (another delimiter)."""

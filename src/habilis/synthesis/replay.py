@@ -20,7 +20,7 @@ from habilis.contract.records import RecordedCall, equal, is_empty, set_error, w
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import CallError, CallOutcome
 from habilis.judging import Case, JudgeTrial, at_once, standing_of
-from habilis.judging.planted_calls import MENDED_CALLS, MENDED_TOOL
+from habilis.judging.planted_cases import MENDED_CALLS, MENDED_TOOL
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress import cassette
 from habilis.synthesis.scratch import moved_names, named_back, scratch_name

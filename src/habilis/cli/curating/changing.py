@@ -13,7 +13,7 @@ from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import Settings
 from habilis.core.errors import UserError
-from habilis.curation.manual.account import ChangeRefused, HandReport
+from habilis.curation.manual.change import ChangeRefused, HandReport
 from habilis.curation.manual.tending import Tending
 from habilis.rundir import find_run
 

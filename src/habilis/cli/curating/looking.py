@@ -14,9 +14,8 @@ from habilis.cli.terminal.wording import age_text, call_text, one_line, plain, r
 from habilis.contract.aliases import kinds, required
 from habilis.curation.manual import browsing, health
 from habilis.curation.manual import history as told
-from habilis.curation.manual.browsing import Shown, ToolRow
+from habilis.curation.manual.browsing import Ancestor, Shown, ToolRow
 from habilis.curation.manual.history import Event, difference
-from habilis.curation.manual.lineage import Ancestor
 
 AT_A_TERMINAL = 50
 """Tools that `list` shows there unless it is told otherwise."""

@@ -12,8 +12,7 @@ from habilis.contract.contract import MAX_SOURCE_BYTES
 from habilis.contract.names import RESERVED, is_plain, safe_name, with_suffix
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError
-from habilis.curation.manual.account import ChangeRefused, HandReport
-from habilis.curation.manual.change import unknown
+from habilis.curation.manual.change import ChangeRefused, HandReport, unknown
 from habilis.curation.manual.gates import Gates
 from habilis.curation.merging.collect import Collected, collect, stem, unproven
 from habilis.curation.merging.merge import Decided, Made, Merger

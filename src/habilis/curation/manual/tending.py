@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Literal
 
 from habilis.config import load_settings
 from habilis.core.errors import UserError
-from habilis.curation.manual.account import ChangeRefused, HandReport
-from habilis.curation.manual.change import Change
+from habilis.curation.manual.change import Back, Change, ChangeRefused, HandReport, revivable
 from habilis.curation.manual.gates import Gates, gates
 from habilis.curation.manual.merging import Promotion, merged, promoted
-from habilis.curation.manual.reviving import Back, revivable
 from habilis.curation.manual.rollback import roll_back
 from habilis.curation.merging.publish import check_conserved
 from habilis.library import Library

@@ -19,7 +19,7 @@ from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import ToolCard
 from habilis.curation.merging.collect import Collected, stem
 from habilis.judging import Case, JudgeTrial, standing_of
-from habilis.judging.planted_twins import TOOLS, TWINS
+from habilis.judging.planted_cases import TOOLS, TWINS
 from habilis.library import Tool
 from habilis.library.catalogue import Listed
 from habilis.library.retrieval import BM25Retriever

@@ -24,7 +24,7 @@ from habilis.curation.ledger.reports import Row
 from habilis.evaluation.scoring.lists import as_text
 from habilis.evaluation.scoring.scorers import SET_ANSWER, Score
 from habilis.judging import Case, JudgeTrial, one_by_one, standing_of
-from habilis.judging.planted_scores import RESPONSES, SETS
+from habilis.judging.planted_cases import RESPONSES, SETS
 from habilis.prompts import Prompts, Rendered
 
 if TYPE_CHECKING:
