@@ -99,8 +99,8 @@ def _candidates(text: str) -> dict[str, str]:
 
 
 def clustered(seen: Seen) -> dict[str, Any]:
-    """Every tool of the prompt in one cluster, in its order: together those that this model recognises as one operation,
-    alone all others."""
+    """Every tool of the prompt in one cluster, in its order: together those that it recognises as one operation, alone
+    all others."""
     clusters: dict[str, list[str]] = {}
     for tool in entries(seen.parts["tools"], "name"):
         parameters = [part.split(":")[0].strip() for part in tool.get("parameters", "").split(",")]

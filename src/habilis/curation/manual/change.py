@@ -14,8 +14,8 @@ from habilis.core.errors import HabilisError, UserError
 from habilis.curation.ledger.reports import Ending, Fate, Lineage, StepReport
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue, tool_files
-from habilis.library.drafting import DraftLibrary, Place
-from habilis.library.outofuse import PLACES, SetAside, listed, set_aside
+from habilis.library.drafting import DraftLibrary
+from habilis.library.outofuse import PLACES, Place, SetAside, listed, set_aside
 
 
 class ChangeRefused(HabilisError):
