@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from typing import Any, Literal
 
-from langchain_core.messages import HumanMessage, SystemMessage
 from pydantic import BaseModel, Field
 
 from habilis.context.task import TaskContext
@@ -122,7 +121,7 @@ async def _ask(calls: Sequence[Invocation], ctx: TaskContext) -> dict[str, Verdi
     try:
         reply = await ctx.models.structured(
             prompt.role,
-            [SystemMessage(prompt.system), HumanMessage(prompt.user)],
+            prompt.messages(),
             VerdictsReply,
             purpose="review",
             label="verdict",

@@ -32,7 +32,7 @@ def judges(settings: Settings, *, probe: bool) -> Iterator[ProbedJudge]:
     """A line for each judging role that is known, one for those that are not. `probe`: the planted cases are asked."""
     from habilis.models.providers import plays_offline
 
-    prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+    prompts = Prompts(settings.prompts_dir)
     open_trials: list[str] = []
     by_own_rules = False
     for trial in _trials():

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.cli.callargs import paired, read_arguments, read_grants
-from habilis.cli.terminal.choices import check_file, load
+from habilis.cli.terminal.choices import check_file, library_meant
 from habilis.cli.terminal.granting import Walls, at_terminal
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import call_text, one_line, plain, report_line, seconds_of, size_text
@@ -88,13 +88,13 @@ def call(args: Namespace) -> int:
 
     Raises `UserError` for bad usage, before anything runs.
     """
-    settings = load(args).settings
+    settings, library = library_meant(args)
     arguments = read_arguments(args.args)
     grants = read_grants(args.grant)
     timeout_s = seconds_of(args.timeout, "--timeout") if args.timeout is not None else None
     if timeout_s is not None and timeout_s <= 0:
         raise UserError(f"--timeout {args.timeout}: expected more than 0 seconds")
-    tools = choose(args.tools, Path(args.library) if args.library else Path(settings.runs_dir) / "library")
+    tools = choose(args.tools, library)
     calls = paired(tools, arguments)
     keep = _empty_folder(args.keep) if args.keep else None
     files = _files(args.file)

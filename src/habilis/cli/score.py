@@ -94,7 +94,7 @@ async def _scored(
             run.path,
             pairs,
             judge,
-            Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None),
+            Prompts(settings.prompts_dir),
             scorer=args.scorer,
             concurrency=settings.scoring.concurrency,
             progress=_progress,

@@ -76,7 +76,7 @@ class Curator:
         self._may_ask, self._clients, self._told, self._wait_s = models, clients, told, wait_s
         self._verify_s = verify_s
         self._journal = journal or Journal(folder / "journal.jsonl")
-        self._prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+        self._prompts = Prompts(settings.prompts_dir)
 
     @staticmethod
     def by_hand(library: Path | str, settings: Settings | None = None, **more: Any) -> Tending:

@@ -53,7 +53,7 @@ class Exporter:
     def __init__(self, library: Library, settings: Settings, host: ToolHost, *, records: bool = True) -> None:
         self._library, self._settings, self._host, self._records = library, settings, host, records
         self._redaction = Redaction(settings.exchange)
-        prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+        prompts = Prompts(settings.prompts_dir)
         self._prompts = prompts
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
 

@@ -139,7 +139,7 @@ class _Import:
         self._generations, self._host, self._grants = generations, host, grants
         self._staged = Library(staging / "library")
         self._staged.path.mkdir()
-        prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+        prompts = Prompts(settings.prompts_dir)
         view = LayeredLibrary(self._staged, Library(generations.library))
         replayer = Replayer(host, view, None, prompts, live=False)
         self._gate = Gate(host, view, replayer, grants)

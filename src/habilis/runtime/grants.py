@@ -18,7 +18,7 @@ from habilis.contract.granted_hosts import ANY, common, covers, host_pattern
 from habilis.contract.inference import refused_in
 from habilis.core.errors import Interrupted, UserError
 from habilis.core.events import Event, GrantDecided
-from habilis.core.parsing import syntax_tree
+from habilis.core.parsing import tree_of
 from habilis.core.types import CallOutcome, GrantRequest
 
 if TYPE_CHECKING:
@@ -306,8 +306,5 @@ def _faults_of(path: Path, version: str, needs: Capabilities) -> tuple[str, ...]
 
 
 def _faults(source: str, needs: Capabilities) -> tuple[str, ...]:
-    try:
-        tree = syntax_tree(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()  # what does not parse does not run
-    return tuple(str(found) for found in constructs(tree, needs))
+    tree = tree_of(source)  # what does not parse does not run
+    return tuple(str(found) for found in constructs(tree, needs)) if tree is not None else ()

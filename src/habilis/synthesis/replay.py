@@ -200,8 +200,6 @@ class Replayer:
     async def _judged(self, tool: str, results: list[_Result]) -> list[_Result]:
         """`results` with the judge's word in place of every open one; no word means not passed, and the word of a judge
         that tells nothing is no evidence, for or against."""
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         open_results = [result for result in results if result.kind == "judge"]
         if not open_results:
             return results
@@ -217,7 +215,7 @@ class Replayer:
             for number, result in enumerate(open_results, 1)
         ]
         prompt = self._prompts.render("fixed", tool=tool, records=rows)
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages = prompt.messages()
         try:
             reply = await self._models.structured(prompt.role, messages, FixedReply, purpose="review", label=JUDGING)
             verdicts = {verdict.record: verdict for verdict in reply.results}

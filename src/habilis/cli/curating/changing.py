@@ -8,7 +8,8 @@ from collections.abc import Coroutine
 from pathlib import Path
 from typing import Any
 
-from habilis.cli.curating.showing import as_json, lines, meant
+from habilis.cli.curating.showing import as_json, lines
+from habilis.cli.terminal.choices import library_meant
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import Settings
@@ -20,7 +21,7 @@ from habilis.rundir import find_run
 
 def change(args: Namespace) -> int:
     """Make the change that `args.verb` says. 1 when its gate refuses."""
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     tending = Tending(path, settings, told=_say)
     try:
         report = run_to_end(_asked(args, tending, settings))
@@ -41,7 +42,7 @@ def change(args: Namespace) -> int:
 
 def prune(args: Namespace) -> int:
     """Pack old generations."""
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     tending = Tending(path, settings, told=_say)
     gone = run_to_end(tending.prune(args.keep, runs=Path(settings.runs_dir), dry_run=args.dry_run))
     if args.json:

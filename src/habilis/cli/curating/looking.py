@@ -8,7 +8,8 @@ import time
 from argparse import Namespace
 from typing import Any
 
-from habilis.cli.curating.showing import as_json, lines, meant, plainly
+from habilis.cli.curating.showing import as_json, lines, plainly
+from habilis.cli.terminal.choices import library_meant
 from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import age_text, call_text, one_line, plain, report_line, size_text
 from habilis.contract.aliases import kinds, required
@@ -23,7 +24,7 @@ AT_A_TERMINAL = 50
 
 def list_(args: Namespace) -> int:
     """Print the tools of the library."""
-    _, path = meant(args)
+    _, path = library_meant(args)
     library = browsing.opened(path)
     if args.names:
         from habilis.library.catalogue import tool_files
@@ -55,7 +56,7 @@ def _cells(row: ToolRow) -> tuple[str, ...]:
 
 def show(args: Namespace) -> int:
     """Print one tool."""
-    _, path = meant(args)
+    _, path = library_meant(args)
     shown = browsing.shown(browsing.opened(path), args.tool)
     if args.json:
         as_json(shown.model_dump(mode="json"))
@@ -148,7 +149,7 @@ def _print_code(code: str) -> None:
 
 def search(args: Namespace) -> int:
     """Print the tools nearest to a query. 1 when there is none."""
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     vectors = settings.retrieval.vectors
     found = browsing.search(
         browsing.opened(path), args.query, args.k, why=args.why, unused=args.unused, vectors=vectors
@@ -175,7 +176,7 @@ def search(args: Namespace) -> int:
 
 def history(args: Namespace) -> int:
     """Print the generations, or what became of one tool."""
-    _, path = meant(args)
+    _, path = library_meant(args)
     limit = args.limit or None
     found = told.history_of(path, args.tool, limit) if args.tool else told.history(path, limit)
     if args.json:
@@ -208,7 +209,7 @@ def _ago(event: Event) -> str:
 
 def diff(args: Namespace) -> int:
     """Print what differs between two generations."""
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = difference(path, args.before, args.after, code=args.code)
     if args.json:
         as_json(plainly(found))
@@ -227,7 +228,7 @@ def diff(args: Namespace) -> int:
 
 def stats(args: Namespace) -> int:
     """Print the library in figures."""
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = health.stats(path, browsing.opened(path))
     if args.json:
         as_json(found.model_dump(mode="json"))
@@ -259,7 +260,7 @@ def _pairs(counts: dict[str, int]) -> str:
 
 def doctor(args: Namespace) -> int:
     """Say what is wrong with the library. 1 where anything is broken."""
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = health.doctor(path, browsing.opened(path))
     code = 1 if any(one.level == "error" for one in found) else 0
     if args.json:

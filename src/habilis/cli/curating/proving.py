@@ -8,7 +8,8 @@ from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar
 
-from habilis.cli.curating.showing import Progress, as_json, lines, meant, plainly
+from habilis.cli.curating.showing import Progress, as_json, lines, plainly
+from habilis.cli.terminal.choices import library_meant
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import one_line, report_line
@@ -63,7 +64,7 @@ def test(args: Namespace) -> int:
 
 def _each(args: Namespace, done: str, work: Callable[..., Coroutine[Any, Any, list[One]]]) -> list[One]:
     """What `work` finds of each tool that is meant, told as JSON where that is wanted; `done` says what was done."""
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     library = browsing.opened(path)
     names = _names(library, args.tools)
     progress = Progress(len(names), done)
@@ -79,7 +80,7 @@ def _each(args: Namespace, done: str, work: Callable[..., Coroutine[Any, Any, li
 
 def dedupe(args: Namespace) -> int:
     """Propose tools that may do the same."""
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     library = browsing.opened(path)
     progress = Progress(args.limit, "pairs tried:")
     try:

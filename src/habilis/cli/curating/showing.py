@@ -5,20 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import report_line
-from habilis.config import Settings
-
-
-def meant(args: Namespace) -> tuple[Settings, Path]:
-    """The settings and the library that `args` mean."""
-    settings = load(args).settings
-    return settings, Path(args.library) if args.library else Path(settings.runs_dir) / "library"
 
 
 def as_json(document: Any) -> None:

@@ -47,7 +47,7 @@ async def gates(library: Library, folder: Path, settings: Settings, host: ToolHo
     staging = folder / "library"
     staging.mkdir(parents=True)
     own = host or make_host(settings)
-    prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+    prompts = Prompts(settings.prompts_dir)
     grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
     view = LayeredLibrary(Library(staging), library)
     replayer = Replayer(own, view, None, prompts, live=False)

@@ -58,10 +58,8 @@ def asking(models: Callable[[], Models], prompts: Prompts) -> Ask:
     """Asks the model that `models` gives, if planted pairs show that its word tells twins apart."""
 
     async def ask(rows: Sequence[Mapping[str, str]]) -> ClustersReply:
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         prompt = prompts.render("cluster", tools=list(rows))
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages = prompt.messages()
         standing = await standing_of(TWIN, models(), prompts)
         if not standing.tells:
             raise ModelReplyUnusable(f"{standing.model} {standing.said}")

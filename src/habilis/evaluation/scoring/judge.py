@@ -103,14 +103,12 @@ class ModelJudge:
         return score
 
     async def _asked(self, row: Row, prediction: str) -> Score:
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         trial: JudgeTrial[Any] = SET_TRIAL if _is_set(row) else ANSWER_TRIAL
         standing = await standing_of(trial, self._models, self._prompts)
         if not standing.tells:
             return _unjudged(f"unscored by an unreliable judge: {standing.model} {standing.said}")
         rendered = question_to(self._prompts, row, prediction)
-        messages = [SystemMessage(rendered.system), HumanMessage(rendered.user)]
+        messages = rendered.messages()
         if _is_set(row):
             return _of_set(await self._models.structured("eval", messages, SetReply, purpose="review", label=SCORING))
         return _of_answer(
@@ -190,6 +188,6 @@ async def open_judge(
             settings.models, limits=settings.limits, tape=tape, emit=emit, budget=Budget(None, None), clients=clients
         )
         try:
-            yield ModelJudge(models, Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None))
+            yield ModelJudge(models, Prompts(settings.prompts_dir))
         finally:
             await models.aclose()
