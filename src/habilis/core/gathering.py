@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-Item, Done = TypeVar("Item"), TypeVar("Done")
+Item = TypeVar("Item")
+Done = TypeVar("Done")
 
 
 async def side_by_side(

@@ -23,7 +23,7 @@ def quasi_exact_match(expected: str, given: str) -> bool:
     return _same_item(expected, given, _NO_PUNCTUATION)
 
 
-def _same_item(expected: str, given: str, left_out: Mapping[int, None]) -> bool:
+def _same_item(expected: str, given: str, left_out: Mapping[int, int | None]) -> bool:
     number = _float(expected)
     if number is not None:
         return _float(_bare(given)) == number
