@@ -12,7 +12,7 @@ from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, Task, ToolSpec
 from habilis.sources.foreign.answers import failed
 from habilis.sources.foreign.apart import TOO_DEEP, apart, too_deep
-from habilis.sources.python.graphs import version_of
+from habilis.sources.foreign.presenting import version_of
 
 if TYPE_CHECKING:
     from habilis.agents.team import Team
@@ -49,7 +49,7 @@ class TeamTool:
 
     @property
     def version(self) -> str:
-        return version_of(self.spec, "team")
+        return version_of(self.spec.model_dump(), "team")
 
     def missing(self) -> tuple[str, ...]:
         return ()

@@ -16,7 +16,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from habilis.agents.hushed import HushedSerializer
+from habilis.agents.plainstate import HushedSerializer
 from habilis.core.errors import UserError
 from habilis.rundir import check_plain_file
 

@@ -108,7 +108,7 @@ def build_context(
         tape=tape,
         emit=emit,
     )
-    prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+    prompts = Prompts(settings.prompts_dir)
     vectors = vectors_of(settings.retrieval.vectors)
     library = LayeredLibrary(Library(folder.tools), _public(task, folder, public), vectors=vectors)
     smith = Smith(

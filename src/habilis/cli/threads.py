@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.granting import at_terminal
 from habilis.cli.terminal.wording import age_text, one_line, plain
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, ThreadDir, list_threads
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def list_(args: Namespace) -> int:

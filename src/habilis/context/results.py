@@ -93,11 +93,9 @@ class Shortener:
 
     async def _extract(self, text: str, tool: str, question: str) -> str:
         """The summarise role's extract; empty when it cannot read that much, or fails: a cut always works."""
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         limit = self.models.token_limit("summarise") or ASSUMED_LIMIT
         prompt = self.prompts.render("extract", question=question, tool=tool, result=text)
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages = prompt.messages()
         if len(text) > 8 * limit or self.models.count("summarise", messages).tokens > limit:
             return ""
         try:

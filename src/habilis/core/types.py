@@ -155,6 +155,15 @@ class ToolCard(Frozen):
     explained: tuple[str, ...] = ()
     answered: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, name: str, description: str, schema: JsonSchema, answered: tuple[str, ...] = ()) -> ToolCard:
+        """The card of a tool that takes what `schema` says."""
+        said = schema.get("properties")
+        fields = said if isinstance(said, dict) else {}
+        texts = (field.get("description") for field in fields.values() if isinstance(field, dict))
+        explained = tuple(text for text in texts if isinstance(text, str))
+        return cls(name=name, description=description, parameters=tuple(fields), explained=explained, answered=answered)
+
 
 class CallError(Frozen):
     """Why a tool call gave no output. `message` is for the model: what happened and what to do next.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event
+from habilis.core.gathering import side_by_side
 from habilis.core.types import Usage
 from habilis.curation.ledger.journal import Journal
 from habilis.curation.ledger.reports import Finished, Point, StepReport
@@ -77,7 +78,7 @@ class Curator:
         self._may_ask, self._clients, self._told, self._wait_s = models, clients, told, wait_s
         self._verify_s, self._purse = verify_s, purse
         self._journal = journal or Journal(folder / "journal.jsonl")
-        self._prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+        self._prompts = Prompts(settings.prompts_dir)
 
     @staticmethod
     def by_hand(library: Path | str, settings: Settings | None = None, **more: Any) -> Tending:
@@ -197,18 +198,15 @@ class _Step:
 
     async def _tried(self, collected: Collected) -> dict[str, Any]:
         """Which new tools break the gate, with the reason, and which were not through with it in time."""
-        at_once = asyncio.Semaphore(AT_ONCE)
 
-        async def one(name: str) -> str | None:
+        async def one(_: int, name: str) -> str | None:
             try:
-                async with at_once, asyncio.timeout_at(self._deadline):
+                async with asyncio.timeout_at(self._deadline):
                     return await self._why_not(collected, name)
             except TimeoutError:
                 return None
 
-        async with asyncio.TaskGroup() as group:
-            tasks = {name: group.create_task(one(name)) for name in collected.new}
-        said = {name: task.result() for name, task in tasks.items()}
+        said = dict(zip(collected.new, await side_by_side(collected.new, one, AT_ONCE), strict=True))
         late = [name for name, reason in said.items() if reason is None]
         return {"quarantined": {name: reason for name, reason in said.items() if reason}, "late": late}
 

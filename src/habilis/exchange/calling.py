@@ -5,19 +5,18 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.config import Settings
 from habilis.contract.taskfiles import link_into
 from habilis.core.types import CallError, CallOutcome, TaskFile
+from habilis.library import Library, Tool
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.grants import Grants
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
 from habilis.sandbox.processes.temporary import new_folder
 from habilis.sandbox.processes.walking import remove
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.library import Library, Tool
-    from habilis.runtime.host import ToolHost
 
 log = logging.getLogger(__name__)
 
@@ -101,8 +100,5 @@ class Caller:
 
 
 def _host(settings: Settings) -> ToolHost:
-    from habilis.runtime.host import ToolHost
-    from habilis.runtime.packages.environments import Environments
-
     environments = Environments.of(settings.tools)
     return ToolHost(settings.sandbox, environments=environments, upstream=settings.capabilities.proxy)

@@ -151,10 +151,8 @@ async def _probed(trial: JudgeTrial[Any], models: Models, prompts: Prompts, clie
 
 
 async def _asked(trial: JudgeTrial[Any], question: Question, tally: Tally, models: Models, prompts: Prompts) -> Tally:
-    from langchain_core.messages import HumanMessage, SystemMessage
-
     prompt = prompts.render(trial.prompt, **question.shown)
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    messages = prompt.messages()
     try:
         label = f"probe of a judge ({trial.prompt})"
         reply = await models.structured(prompt.role, messages, trial.form, purpose="review", label=label)

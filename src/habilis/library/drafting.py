@@ -13,12 +13,12 @@ from typing import Any, Literal
 from habilis.contract.records import RecordedCall, RecordStore, counted
 from habilis.library.catalogue import tool_files
 from habilis.library.folder import Library, dump
+from habilis.library.outofuse import Place
 from habilis.library.tool import Manifest, Tool
 from habilis.rundir import atomic_write
 
 MAX_QUESTIONS, MAX_QUESTION_CHARS = 8, 300
 """How many questions a tool is found by, and how much of each."""
-Place = Literal["archive", "retired", "quarantine"]
 _STATUS: dict[Place, Literal["merged", "retired", "quarantined"]] = {
     "archive": "merged",
     "retired": "retired",
@@ -60,17 +60,7 @@ class DraftLibrary:
 
     def add_records(self, name: str, records: Iterable[RecordedCall]) -> bool:
         """Add to the records of `name` those that are not there yet, with their files; whether there were any."""
-        known = {call.call_id for call in self._store.read(name)}
-        new = [call.model_copy(update={"tool": name}) for call in records if call.call_id not in known]
-        if not new:
-            return False
-        path = self._store.path(name)
-        path.parent.mkdir(exist_ok=True)
-        before = path.read_bytes() if path.exists() else b""
-        if before and not before.endswith(b"\n"):
-            before += b"\n"
-        atomic_write(path, before + self._lines(new), durable=False)
-        return True
+        return self._add(self._store, name, (call.model_copy(update={"tool": name}) for call in records))
 
     def count(self, name: str) -> None:
         """Write into the manifest of `name` how the calls of its present version went, old names included."""
@@ -143,14 +133,18 @@ class DraftLibrary:
 
     def unite(self, place: Place, stem: str, records: Iterable[RecordedCall]) -> None:
         """Add recorded calls to those that lie in `place` under `stem`, each call id once."""
-        path = self.folder / place / f"{stem}.jsonl"
-        known = {call.call_id for call in RecordStore(path.parent).read(stem)}
+        self._add(RecordStore(self.folder / place), stem, records)
+
+    def _add(self, store: RecordStore, stem: str, records: Iterable[RecordedCall]) -> bool:
+        known = {call.call_id for call in store.read(stem)}
         new = [call for call in records if call.call_id not in known]
         if new:
+            path = store.path(stem)
             path.parent.mkdir(exist_ok=True)
             before = path.read_bytes() if path.exists() else b""
             before += b"" if before.endswith(b"\n") or not before else b"\n"
             atomic_write(path, before + self._lines(new), durable=False)
+        return bool(new)
 
     def drop_records(self, name: str) -> None:
         """Take the records of a name away that were filed under another."""

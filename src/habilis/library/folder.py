@@ -13,7 +13,6 @@ half way leaves the old one or the new one. Reading starts no process and remove
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import logging
@@ -29,9 +28,11 @@ from habilis.contract.names import is_plain
 from habilis.contract.records import RecordedCall, RecordStore, recorded
 from habilis.contract.runnable import Describer, Description, Runnable
 from habilis.core.errors import UserError
+from habilis.core.gathering import side_by_side
 from habilis.core.types import CallError, Invocation, ToolCard
+from habilis.library.outofuse import set_aside
 from habilis.library.places import aside_folder, aside_root, reserved_name, settle, writer_lock
-from habilis.library.reading import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Reader, first_line
+from habilis.library.reading import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Reader
 from habilis.library.retrieval import BM25Retriever
 from habilis.library.tool import Manifest, Origin, Tool
 from habilis.rundir import atomic_write
@@ -110,18 +111,7 @@ class Library:
 
     def retired(self) -> list[tuple[Tool, list[RecordedCall]]]:
         """Tools that were taken out of use, by name, each with its recorded calls."""
-        folder = self.path / "retired"
-        store = RecordStore(folder)
-        found = []
-        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            try:
-                manifest = Manifest.model_validate_json(read_plain(path))
-            except (OSError, ValueError) as error:
-                log.warning("%s is passed over: %s", path, first_line(error))
-                continue
-            tool = Tool(name=manifest.name, path=path.with_suffix(".py"), manifest=manifest)
-            found.append((tool, store.read(path.stem)))
-        return found
+        return [(one.tool, one.records()) for one in set_aside(self.path, places=("retired",))]
 
     def records(self, name: str, version: str | None = None) -> list[RecordedCall]:
         """The recorded calls of tool `name`, oldest first; those of one version only if it is given."""
@@ -221,17 +211,11 @@ class Library:
         What cannot be described stays among `broken`, with the reason; all of these are logged. A library that cannot
         be written is used all the same; its tools are asked again next time.
         """
-        at_once = asyncio.Semaphore(4)
-
-        async def one(file: str) -> Tool | None:
-            async with at_once:
-                return await self._describe(file, describer)
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(b.file)) for b in self.broken() if b.reason == UNDESCRIBED]
+        files = [broken.file for broken in self.broken() if broken.reason == UNDESCRIBED]
+        found = await side_by_side(files, lambda _, file: self._describe(file, describer), 4)
         for broken in self.broken():
             log.warning("%s in library %s is passed over: %s", broken.file, self.path, broken.reason)
-        return [tool for task in tasks if (tool := task.result()) is not None]
+        return [tool for tool in found if tool is not None]
 
     async def _describe(self, file: str, describer: Describer) -> Tool | None:
         name, path = file.removesuffix(".py"), self.path / file

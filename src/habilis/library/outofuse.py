@@ -7,14 +7,15 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from habilis.contract.records import RecordedCall, RecordStore
-from habilis.library.drafting import Place
 from habilis.library.tool import Manifest, Tool
 from habilis.rundir.plain import read_plain
 
 log = logging.getLogger(__name__)
 
+Place = Literal["archive", "retired", "quarantine"]
 PLACES: tuple[Place, ...] = ("retired", "quarantine", "archive")
 """In the order in which a tool is looked for."""
 

@@ -184,16 +184,7 @@ class Tool(Frozen):
 
     @property
     def card(self) -> ToolCard:
-        parameters = self.input_schema.get("properties")
-        fields = parameters if isinstance(parameters, dict) else {}
-        texts = (field.get("description") for field in fields.values() if isinstance(field, dict))
-        return ToolCard(
-            name=self.name,
-            description=self.description,
-            parameters=tuple(fields),
-            explained=tuple(text for text in texts if isinstance(text, str)),
-            answered=self.manifest.answered,
-        )
+        return ToolCard.of(self.name, self.description, self.input_schema, self.manifest.answered)
 
     @property
     def runnable(self) -> Runnable:

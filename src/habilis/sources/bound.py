@@ -80,15 +80,7 @@ class BoundTool:
     @property
     def card(self) -> ToolCard:
         """What a plan shows of it, and what it is found by."""
-        fields = self.spec.parameters.get("properties")
-        fields = fields if isinstance(fields, dict) else {}
-        texts = (schema.get("description") for schema in fields.values() if isinstance(schema, dict))
-        return ToolCard(
-            name=self.spec.name,
-            description=self.spec.description,
-            parameters=tuple(fields),
-            explained=tuple(text for text in texts if isinstance(text, str)),
-        )
+        return ToolCard.of(self.spec.name, self.spec.description, self.spec.parameters)
 
     async def call(self, arguments: Mapping[str, Any], workspace: Path) -> CallOutcome:
         """Run it with arguments that fit its schema. A failure is a value."""

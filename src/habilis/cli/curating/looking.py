@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from argparse import Namespace
+from typing import Any
 
-from habilis.cli.curating.showing import as_json, lines, meant, plainly
+from habilis.cli.curating.showing import as_json, lines, plainly
+from habilis.cli.terminal.choices import library_meant
 from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import age_text, call_text, one_line, plain, report_line, size_text
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.curation.manual.browsing import Shown, ToolRow
-    from habilis.curation.manual.history import Event
-    from habilis.curation.manual.lineage import Ancestor
+from habilis.contract.aliases import kinds, required
+from habilis.curation.manual import browsing, health
+from habilis.curation.manual import history as told
+from habilis.curation.manual.browsing import Ancestor, Shown, ToolRow
+from habilis.curation.manual.history import Event, difference
 
 AT_A_TERMINAL = 50
 """Tools that `list` shows there unless it is told otherwise."""
@@ -24,9 +24,7 @@ AT_A_TERMINAL = 50
 
 def list_(args: Namespace) -> int:
     """Print the tools of the library."""
-    from habilis.curation.manual import browsing
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     library = browsing.opened(path)
     if args.names:
         from habilis.library.catalogue import tool_files
@@ -58,9 +56,7 @@ def _cells(row: ToolRow) -> tuple[str, ...]:
 
 def show(args: Namespace) -> int:
     """Print one tool."""
-    from habilis.curation.manual import browsing
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     shown = browsing.shown(browsing.opened(path), args.tool)
     if args.json:
         as_json(shown.model_dump(mode="json"))
@@ -116,8 +112,6 @@ def _call_facts(shown: Shown) -> list[tuple[str, str]]:
 
 
 def _schema(schema: dict[str, Any]) -> str:
-    from habilis.contract.aliases import kinds, required
-
     must, fields = required(schema), schema.get("properties") or {}
     rows = []
     for name, kind in kinds(schema).items():
@@ -155,9 +149,7 @@ def _print_code(code: str) -> None:
 
 def search(args: Namespace) -> int:
     """Print the tools nearest to a query. That none fits is an answer too."""
-    from habilis.curation.manual import browsing
-
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     vectors = settings.retrieval.vectors
     found = browsing.search(
         browsing.opened(path), args.query, args.k, why=args.why, unused=args.unused, vectors=vectors
@@ -184,9 +176,7 @@ def search(args: Namespace) -> int:
 
 def history(args: Namespace) -> int:
     """Print the generations, or what became of one tool."""
-    from habilis.curation.manual import history as told
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     limit = args.limit or None
     found = told.history_of(path, args.tool, limit) if args.tool else told.history(path, limit)
     if args.json:
@@ -219,9 +209,7 @@ def _ago(event: Event) -> str:
 
 def diff(args: Namespace) -> int:
     """Print what differs between two generations."""
-    from habilis.curation.manual.history import difference
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = difference(path, args.before, args.after, code=args.code)
     if args.json:
         as_json(plainly(found))
@@ -240,9 +228,7 @@ def diff(args: Namespace) -> int:
 
 def stats(args: Namespace) -> int:
     """Print the library in figures."""
-    from habilis.curation.manual import browsing, health
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = health.stats(path, browsing.opened(path))
     if args.json:
         as_json(found.model_dump(mode="json"))
@@ -274,9 +260,7 @@ def _pairs(counts: dict[str, int]) -> str:
 
 def doctor(args: Namespace) -> int:
     """Say what is wrong with the library. 1 where anything is broken."""
-    from habilis.curation.manual import browsing, health
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = health.doctor(path, browsing.opened(path))
     code = 1 if any(one.level == "error" for one in found) else 0
     if args.json:

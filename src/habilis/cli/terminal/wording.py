@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -37,8 +38,6 @@ def reuse_text(names: Sequence[str], serves: Mapping[str, str]) -> str:
 
 def call_text(tool: str, arguments: Mapping[str, Any], width: int = 160) -> str:
     """A tool call as a reader would write it, long values shortened evenly."""
-    import json
-
     share = max(16, width // max(1, len(arguments)))
     parts = [
         f"{name}={one_line(json.dumps(value, ensure_ascii=False, default=str), share)}"

@@ -10,8 +10,9 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from habilis.config import Settings
 from habilis.contract.aliases import Alias, alias_between, kinds
 from habilis.core.errors import UserError
 from habilis.core.types import Frozen
@@ -20,12 +21,9 @@ from habilis.curation.manual.gates import Gates, gates
 from habilis.curation.merging.trials import compare
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue
+from habilis.runtime.host import ToolHost
 from habilis.sandbox.processes.temporary import new_folder
 from habilis.synthesis.gate import Predecessor
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.runtime.host import ToolHost
 
 NEIGHBOURS = 5
 """Near neighbours of one tool that are looked at."""

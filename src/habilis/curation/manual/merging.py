@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.contract.contract import MAX_SOURCE_BYTES
-from habilis.contract.names import RESERVED, is_plain, safe_name, with_suffix
+from habilis.contract.names import RESERVED, free_name, is_plain, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError
-from habilis.curation.manual.account import ChangeRefused, HandReport
-from habilis.curation.manual.change import unknown
+from habilis.curation.manual.change import ChangeRefused, HandReport, unknown
 from habilis.curation.manual.gates import Gates
 from habilis.curation.merging.collect import Collected, collect, stem, unproven
 from habilis.curation.merging.merge import Decided, Made, Merger
@@ -197,10 +196,7 @@ def _free_name(tool: Tool, catalogue: Catalogue, under: str) -> str:
         if not is_plain(under) or under != safe_name(under) or under in taken:
             raise UserError(f"--as {under}: {'it is taken' if under in taken else 'it cannot be the name of a tool'}")
         return under
-    base, number = stem(safe_name(tool.name), tool.origin.our_suffix), 1
-    while with_suffix(base, number) in taken:
-        number += 1
-    return with_suffix(base, number)
+    return free_name(stem(safe_name(tool.name), tool.origin.our_suffix), taken.__contains__)
 
 
 def _stage(

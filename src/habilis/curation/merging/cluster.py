@@ -19,7 +19,7 @@ from habilis.core.errors import Interrupted, ModelReplyUnusable
 from habilis.core.types import ToolCard
 from habilis.curation.merging.collect import Collected, stem
 from habilis.judging import Case, JudgeTrial, standing_of
-from habilis.judging.planted_twins import TOOLS, TWINS
+from habilis.judging.planted_cases import TOOLS, TWINS
 from habilis.library import Tool
 from habilis.library.catalogue import Listed
 from habilis.library.retrieval import BM25Retriever
@@ -58,10 +58,8 @@ def asking(models: Callable[[], Models], prompts: Prompts) -> Ask:
     """Asks the model that `models` gives, if planted pairs show that its word tells twins apart."""
 
     async def ask(rows: Sequence[Mapping[str, str]]) -> ClustersReply:
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         prompt = prompts.render("cluster", tools=list(rows))
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages = prompt.messages()
         standing = await standing_of(TWIN, models(), prompts)
         if not standing.tells:
             raise ModelReplyUnusable(f"{standing.model} {standing.said}")

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from habilis.contract.names import RESERVED, safe_name, with_suffix
+from habilis.contract.names import RESERVED, free_name, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.curation.ledger.reports import Fate, Finished
 from habilis.library import LayeredLibrary, Library, Tool
@@ -146,10 +146,7 @@ class _Collector:
             self._found.fates.append(Fate(tool=label, ending="merged", into=same, reason="the same source"))
             return same
         base = stem(safe_name(tool.name), tool.origin.our_suffix)
-        number = 1
-        while with_suffix(base, number) in self._taken:
-            number += 1
-        name = with_suffix(base, number)
+        name = free_name(base, self._taken.__contains__)
         self._taken.add(name)
         self._by_version[tool.version] = name
         self._found.new[name] = label

@@ -7,21 +7,19 @@ that the old tool cannot answer tells nothing; one that both answer, differently
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.contract.aliases import properties, required
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error
+from habilis.contract.runnable import Runnable
+from habilis.core.gathering import side_by_side
 from habilis.core.types import CallOutcome
+from habilis.library import Tool
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact
-
-if TYPE_CHECKING:
-    from habilis.contract.runnable import Runnable
-    from habilis.library import Tool
 
 _SHOWN = 200
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
@@ -43,15 +41,11 @@ async def compare(
 ) -> Comparison:
     """Run `count` generated calls of `old` on both; `new` brings the alias that leads to it."""
     calls = generated(old, records, count, seed=f"{old.version}:{new.module.name}")
-    at_once = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int, call: RecordedCall) -> str | None:
-        async with at_once:
-            return await _difference(old.runnable, new, call, replayer, scratch / f"{number}")
+        return await _difference(old.runnable, new, call, replayer, scratch / f"{number}")
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(number, call)) for number, call in enumerate(calls)]
-    said = [task.result() for task in tasks]
+    said = await side_by_side(calls, one, AT_ONCE)
     against = next((text for text in said if text), "")
     return Comparison(len(calls), sum(text is not None for text in said), against)
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from habilis.core.types import ToolCard
 from habilis.library.retrieval.formula import Field, impacts_of, rarity
 from habilis.library.retrieval.saved import Columns, Header, read, write
-from habilis.library.retrieval.terms import faint_terms, parts, terms
+from habilis.library.retrieval.terms import faint_terms, parts, shared_beginning, terms
 from habilis.library.retrieval.thesaurus import neighbours
 from habilis.library.retrieval.vectors import ALIKE, Likeness, Meaning
 
@@ -245,7 +245,7 @@ class BM25Retriever:
             yield term, rarity * (_FAINT if term in faint_terms() else 1.0)
         if len(term) > _KIN_PREFIX and term.isascii():
             for kin in self._beginnings.get(term[:_KIN_PREFIX], ()):
-                share = _shared_beginning(term, kin) / max(len(term), len(kin))
+                share = shared_beginning(term, kin) / max(len(term), len(kin))
                 if kin != term and share >= _KIN_SHARE and (own := self._rarity(kin)) is not None:
                     yield kin, _KIN * share * own * (1.0 if rarity is None else 0.5)
         for other in sorted(neighbours().get(term, frozenset()) - asked):
@@ -354,14 +354,6 @@ def _texts(card: ToolCard) -> tuple[str, ...]:
 @lru_cache(maxsize=100_000)
 def _name_terms(name: str) -> frozenset[str]:
     return frozenset(terms(name))
-
-
-def _shared_beginning(one: str, other: str) -> int:
-    """How many letters `one` and `other` begin with alike."""
-    for number, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return number
-    return min(len(one), len(other))
 
 
 def _share_of_highest(scores: Floats) -> Floats:

@@ -16,12 +16,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from habilis.core.errors import UserError
 from habilis.core.types import JsonSchema
 from habilis.runtime.egress.unpacking import ASKED, NotUnpacked, TooLarge, unpacked
 from habilis.sandbox.processes.attached import attached
+from habilis.schemas.references import pointed
 from habilis.sources.foreign.presenting import is_within
 from habilis.sources.openapi import parsing
 from habilis.sources.openapi.parsing import parsed
@@ -84,18 +84,10 @@ class Document:
 
     def at(self, reference: str) -> Any:
         """What stands at a reference; an empty mapping where there is nothing."""
-        if not reference.startswith("#/"):
+        try:
+            return pointed(self.tree, reference) if reference != "#" else {}
+        except KeyError:
             return {}
-        node: Any = self.tree
-        for part in reference[2:].split("/"):
-            key = unquote(part).replace("~1", "/").replace("~0", "~")
-            if isinstance(node, list) and key.isdigit() and int(key) < len(node):
-                node = node[int(key)]
-            elif isinstance(node, dict) and key in node:
-                node = node[key]
-            else:
-                return {}
-        return node
 
     def schema(self, node: Any) -> JsonSchema:
         """A schema of the document as plain JSON Schema, every reference in it filled in, within bounds."""
