@@ -10,7 +10,14 @@ from habilis.agents.givenup import given_up
 from habilis.agents.integrator import NO_RESULT, best_text
 from habilis.agents.state import TaskState, unpacked
 from habilis.context.task import TaskContext
-from habilis.core.errors import BudgetReached, Interrupted, ModelReplyUnusable, ModelUnreachable, ReplayMismatch
+from habilis.core.errors import (
+    BudgetReached,
+    Interrupted,
+    ModelReplyUnusable,
+    ModelUnreachable,
+    PlaceError,
+    ReplayMismatch,
+)
 from habilis.core.events import Notice, ToolArchived
 from habilis.core.types import Answer, Invocation, Review, Status, TaskResult
 from habilis.judging import standings_on
@@ -28,6 +35,8 @@ def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -
             pass
         case BudgetReached():
             return "budget", str(error)
+        case PlaceError():
+            return "environment_error", str(error)
         case ModelUnreachable():
             return "unreachable", str(error)
         case Interrupted() | asyncio.CancelledError():

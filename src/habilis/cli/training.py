@@ -24,6 +24,7 @@ EXIT_CODES = {
     "failed": 1,
     "unreachable": 3,
     "budget": 4,
+    "environment_error": 5,
     "interrupted": 130,
 }
 WORDS = {
@@ -34,6 +35,7 @@ WORDS = {
     "failed": "a step failed",
     "unreachable": "model unreachable",
     "budget": "budget used up",
+    "environment_error": "this machine failed",
     "interrupted": "interrupted",
 }
 

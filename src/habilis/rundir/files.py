@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import logging
 import os
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
+from habilis.core.place import scarcity
 from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
 
 if TYPE_CHECKING:
@@ -129,6 +131,28 @@ def append_line(path: Path, line: bytes) -> None:
         sync(path.parent)
 
 
+_KEEP_SIZE = 1
+
+
+def reserve(descriptor: int, size: int) -> bool:
+    """Have the disk keep `size` bytes for the end of an open file, which stays as long as it is (fallocate(2)).
+
+    False where its file system, or this system, knows no such thing. Raises OSError where there is no room.
+    """
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "fallocate64", None)
+    if call is None:
+        return False
+    end = os.fstat(descriptor).st_size
+    if call(descriptor, _KEEP_SIZE, ctypes.c_int64(end), ctypes.c_int64(size)) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EPERM):
+        return False
+    raise OSError(number, os.strerror(number))
+
+
 def _whole_bytes(descriptor: int) -> int:
     """How many bytes of an open file are whole lines."""
     end = os.fstat(descriptor).st_size
@@ -172,6 +196,8 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
+        if (place := scarcity(error)) is not None:
+            raise place from None
         raise UserError(f"{path} cannot be read: {one_line(error)}") from None
     if not isinstance(data, dict):
         raise UserError(f"{path} is broken: expected an object")

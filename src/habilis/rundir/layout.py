@@ -26,7 +26,13 @@ if TYPE_CHECKING:
     from habilis.core.types import Decision, Task, TaskResult
 
 UNFINISHED = frozenset({"created", "running", "waiting", "stopped"})
-_STATE_OF = {"waiting": "waiting", "interrupted": "stopped", "answered": "finished", "gave_up": "finished"}
+_STATE_OF = {
+    "waiting": "waiting",
+    "interrupted": "stopped",
+    "environment_error": "stopped",
+    "answered": "finished",
+    "gave_up": "finished",
+}
 REMOVING = ".removing-"
 
 

@@ -21,6 +21,7 @@ _STATES: dict[Stop, str] = {
     "budget": "stopped",
     "interrupted": "stopped",
     "unreachable": "stopped",
+    "environment_error": "stopped",
     "failed": "failed",
 }
 

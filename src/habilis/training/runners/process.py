@@ -43,11 +43,13 @@ _MIB = 1 << 20
 
 @dataclass
 class _Child:
-    """A running child, and what it has said so far: whether its result is written, or why it could not work."""
+    """A running child, and what it has said so far: whether its result is written, or why it could not work, and
+    whether that was the `place`'s fault."""
 
     process: Process
     done: bool = False
     failed: str | None = None
+    place: bool = False
     printed: bytes = field(default=b"", repr=False)
 
 
@@ -109,6 +111,8 @@ class ProcessRunner:
         result = saved_result(job) if child.done else None
         if result is not None:
             return ended(job, result, seconds)
+        if child.place and child.failed:
+            return broken_off(job, "environment_error", child.failed, seconds, saved=True)
         return broken_off(job, "crashed", child.failed or _death(code, child.printed), seconds, saved=False)
 
     async def _start(self, job: Job) -> _Child:
@@ -149,6 +153,7 @@ class ProcessRunner:
             watch(_EVENT.validate_python(said["event"]))
         child.done = child.done or bool(said.get("done"))
         child.failed = said.get("failed", child.failed)
+        child.place = child.place or bool(said.get("place"))
 
     async def _memory_over(self, child: _Child) -> None:
         """Returns when the child with all its processes takes more than it may; never where no limit is set."""
