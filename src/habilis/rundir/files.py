@@ -148,8 +148,8 @@ def reserve(descriptor: int, size: int) -> bool:
     if call(descriptor, _KEEP_SIZE, ctypes.c_int64(end), ctypes.c_int64(size)) == 0:
         return True
     number = ctypes.get_errno()
-    if number in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EPERM):
-        return False
+    if number in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EFBIG):
+        return False  # the last: a limit of this process, which one reply may well keep to
     raise OSError(number, os.strerror(number))
 
 
