@@ -196,9 +196,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        if (place := scarcity(error)) is not None:
-            raise place from None
-        raise UserError(f"{path} cannot be read: {one_line(error)}") from None
+        raise scarcity(error) or UserError(f"{path} cannot be read: {one_line(error)}") from None
     if not isinstance(data, dict):
         raise UserError(f"{path} is broken: expected an object")
     if isinstance(data.get("format"), int) and data["format"] > FORMAT:

@@ -108,6 +108,7 @@ class ToolHost:
         self._announced: dict[Path, tuple[Path, ...]] = {}
         self._starting: set[asyncio.Task[None]] = set()
         self._room: Room | None = None
+        self._cold = False
 
     async def level(self) -> str:
         """The sandbox level that holds tools here. Raises `SandboxUnavailable` when it is required and none works."""
@@ -231,6 +232,7 @@ class ToolHost:
         await self._environments.mended(spec.tool.requirements)
         if (problem := await self.trial()) is not None:
             raise PlaceError(f"{problem}; 'habilis doctor' tries what a tool needs") from error
+        self._cold = True  # a warm server may lack what an interpreter of its own has
         try:
             return await self._placed(spec, steps)
         except NotStarted as still:
@@ -313,7 +315,7 @@ class ToolHost:
 
         A call whose server was killed under it is made again when that can do no harm.
         """
-        if job.workspace in self._announced:
+        if job.workspace in self._announced and not self._cold:
             server = await (await self._warm()).server(job, ready.found.paths)
             if server is not None:
                 await server.adopt(before.owners)

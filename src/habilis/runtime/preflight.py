@@ -14,8 +14,8 @@ from habilis.core.errors import PlaceError
 from habilis.core.place import place_told
 from habilis.runtime.packages.environments import environments_folder
 
-FEWEST_FILES = 40
-"""Open files that one task takes at most: its records, a warm server, the pipes of a call, connections to a model."""
+FILES, FILES_OF_TASK = 48, 8
+"""Open files that a warm server, the pipes of a call and connections take, and those that stay open for each task."""
 
 
 def try_places(*folders: Path, tasks: int = 1) -> None:
@@ -23,12 +23,11 @@ def try_places(*folders: Path, tasks: int = 1) -> None:
     opened by `tasks` side by side. Raises `PlaceError` for the first that fails. Takes well below a millisecond."""
     for _, place in places(folders):
         try_place(place)
-    left = files_left()
-    if left is not None and left < FEWEST_FILES * tasks:
-        raise PlaceError(
-            f"{left} files more may be opened here, and {FEWEST_FILES * tasks} are needed: allow more open files "
-            "(ulimit -n), or run fewer tasks at once"
-        )
+    left, needed = files_left(), FILES + FILES_OF_TASK * tasks
+    if left is not None and left < needed:
+        fewer = ", or run fewer tasks at once" if tasks > 1 else ""
+        told = f"{left} files more may be opened here, and {needed} are needed"
+        raise PlaceError(f"{told}: allow more open files (ulimit -n){fewer}")
 
 
 def places(folders: Sequence[Path] = ()) -> Iterator[tuple[str, Path]]:
