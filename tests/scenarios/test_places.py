@@ -228,6 +228,15 @@ def test_descriptors_that_run_out_in_the_middle_of_a_task_blame_nobody(world: Wo
     _mended(world)
 
 
+@pytest.mark.slow
+@pytest.mark.promise
+def test_a_clock_that_jumps_neither_ends_nor_holds_up_a_task(world: World) -> None:
+    ended = _said(world, {"wall_s": 86_400.0 * 400}, "run", QUESTION, "--json", "--set", "limits.max_time_s=100")
+    told = json.loads(ended.stdout)
+    assert (ended.returncode, told["status"], told["final_answer"]) == (0, "answered", "1500.5"), ended.stderr
+    assert 0 < told["seconds"] < 100
+
+
 def _open_to_all(world: World) -> None:
     """Whoever may read and write in the world's folder."""
     if os.getuid():

@@ -23,6 +23,11 @@ def try_places(*folders: Path, tasks: int = 1) -> None:
     opened by `tasks` side by side. Raises `PlaceError` for the first that fails. Takes well below a millisecond."""
     for _, place in places(folders):
         try_place(place)
+    check_files(tasks)
+
+
+def check_files(tasks: int = 1) -> None:
+    """Raises `PlaceError` where this process may not open as many files as `tasks` side by side need."""
     left, needed = files_left(), FILES + FILES_OF_TASK * tasks
     if left is not None and left < needed:
         fewer = ", or run fewer tasks at once" if tasks > 1 else ""
