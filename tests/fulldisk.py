@@ -1,4 +1,4 @@
-"""A disk that is full from its n-th write on: below Python's own doors to the system, so that every write passes here.
+"""A disk that is full from its n-th write on: at Python's own doors to the system, so that every write passes here.
 
 What is counted: bytes written through `os.write` and file objects, files and folders made, renames, what SQLite commits,
 and room that is kept for later. What is freed, by removing or shortening a file, can be written again, as on any disk.

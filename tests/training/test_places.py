@@ -1,10 +1,15 @@
-"""When this machine fails in a training: the run stops, says what to do, keeps its rows open, and goes on after that."""
+"""When this machine fails in a training: the run stops, says what to do, keeps its rows open, and goes on later."""
 
 from __future__ import annotations
 
+import json
+import sys
+
 import pytest
 
+from habilis.cli import main
 from habilis.core.errors import PlaceError
+from habilis.training.runners import ProcessRunner
 
 from ..fulldisk import FullDisk
 from .conftest import World
@@ -44,3 +49,37 @@ async def test_a_place_that_fails_before_a_run_costs_nothing(world: World, monke
     monkeypatch.undo()
     training = await world.evolution().run(world.rows(*FEW[:1]), name="first", base=world.home)
     assert training.stopped == "done"
+
+
+SAYS = """
+import sys
+print('{"failed": "disk: full; free space", "place": true}')
+"""
+
+
+async def test_a_task_in_a_process_of_its_own_stops_the_run_for_a_failure_of_the_place(world: World) -> None:
+    runner = ProcessRunner(world.settings(), program=(sys.executable, "-c", SAYS))
+    stopped = await world.evolution(runner=runner).run(world.rows(), name="first", base=world.home)
+    assert (stopped.stopped, stopped.left) == ("environment_error", len(FEW))
+    assert stopped.reason == "disk: full; free space; then continue with --resume"
+    assert stopped.statuses == {}
+    again = await world.evolution().resume(world.runs / "first")
+    assert (again.stopped, world.answers()) == ("done", world.expected())
+
+
+def test_the_command_says_what_to_do_and_ends_with_a_code_of_its_own(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(world.home)
+    rows = [json.dumps({"id": row.id, "question": row.question}) for row in world.rows()]
+    (world.home / "rows.jsonl").write_text("\n".join(rows))
+    here = [f"models.basic.base_url={world.server.base_url}", "models.basic.model=scripted", "evolution.batch_size=4"]
+    settings = [word for setting in here for word in ("--set", setting)]
+    with FullDisk(world.home, 60, shared=True) as full:
+        code = main(["evolve", "--dataset", "rows.jsonl", "--run-name", "first", *settings])
+    assert (full.refused > 0, code) == (True, 5)
+    told = capsys.readouterr()
+    assert "free space on this disk" in told.out + told.err
+    assert main(["evolve", "--resume", "--run-name", "first", *settings]) == 0
+    assert world.predictions().keys() == set(FEW)
+    assert world.server.repeated() == []

@@ -190,11 +190,12 @@ class Chat:
 
     def _fail(self, error: HabilisError) -> None:
         """What stands in the way of a question ends that question, not the conversation."""
-        from habilis.core.errors import ModelUnreachable
+        from habilis.core.errors import ModelUnreachable, PlaceError
 
         print(f"habilis: {plain(' '.join(str(error).split()))}", file=sys.stderr)
         if self._alone:
-            self._code = self._code or (3 if isinstance(error, ModelUnreachable) else 2)
+            code = 3 if isinstance(error, ModelUnreachable) else 5 if isinstance(error, PlaceError) else 2
+            self._code = self._code or code
 
     # --- commands
 

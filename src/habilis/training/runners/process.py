@@ -113,6 +113,8 @@ class ProcessRunner:
             return ended(job, result, seconds)
         if child.place and child.failed:
             return broken_off(job, "environment_error", child.failed, seconds, saved=True)
+        if self._interrupted and code == -signal.SIGINT:  # it had not yet begun to listen
+            return broken_off(job, "interrupted", "stopped", seconds, saved=True)
         return broken_off(job, "crashed", child.failed or _death(code, child.printed), seconds, saved=False)
 
     async def _start(self, job: Job) -> _Child:
