@@ -1,6 +1,6 @@
-"""A disk that is full from its n-th write on: at Python's own doors to the system, so that every write passes here.
+"""A disk that is full from its n-th write on: at Python's doors to the system, so that every write passes here.
 
-What is counted: bytes written through `os.write` and file objects, files and folders made, renames, what SQLite commits,
+What is counted: bytes written by `os.write` and file objects, files and folders made, renames, what SQLite commits,
 and room that is kept for later. What is freed, by removing or shortening a file, can be written again, as on any disk.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from habilis.models import tape
+from habilis.rundir import ahead
 
 ENTRY = 64
 """Bytes that a new name takes."""
@@ -54,7 +54,7 @@ class FullDisk:
             (io, "open", self._file),
             (builtins, "open", self._file),
             (sqlite3, "connect", self._connect),
-            (tape, "reserve", self._reserve),
+            (ahead, "reserve", self._reserve),
         ):
             real[module, name] = getattr(module, name)
             setattr(module, name, ours(name) if name in _MADE else ours)

@@ -427,7 +427,7 @@ def test_plain_names_are_taken_as_they_are() -> None:
 
 
 def test_room_for_a_reply_is_kept_on_the_disk_and_the_file_stays_as_long_as_it_is(tmp_path: Path) -> None:
-    from habilis.rundir.files import reserve
+    from habilis.rundir.ahead import reserve
 
     path = tmp_path / "tape"
     path.write_bytes(b"line\n")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.contract.paths import RESULTS, write_result
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
-from habilis.core.place import place_error
+from habilis.core.place import raise_place
 from habilis.core.types import CallError, CallOutcome
 from habilis.models.bounds import whole_part
 from habilis.models.truncation import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
@@ -118,8 +118,7 @@ def keep_whole(workspace: Path, call_id: str, output: Any, text: str) -> tuple[s
     try:
         return write_result(workspace, name, text.encode("utf-8", "replace")), True
     except OSError as error:
-        if (place := place_error(error)) is not None:
-            raise place from error
+        raise_place(error)
         return f"{RESULTS}/{name}", False
 
 

@@ -20,7 +20,7 @@ from habilis.contract.pictures import holds_image
 from habilis.core.errors import Interrupted
 from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.masker import MASKER
-from habilis.core.place import place_error
+from habilis.core.place import raise_place
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import Recording
@@ -282,8 +282,7 @@ class TaskContext:
         try:
             self.library.record(call, workspace=self.workspace, files=self._paths)
         except OSError as error:
-            if (place := place_error(error, ours=True)) is not None:
-                raise place from error
+            raise_place(error, ours=True)
             self.emit(Notice(level="warning", text=f"The call of {call.tool} could not be recorded: {error}"))
 
     def record_of(self, call: Invocation) -> RecordedCall | None:

@@ -63,6 +63,12 @@ def place_error(error: OSError, *, ours: bool = False) -> PlaceError | None:
     return None
 
 
+def raise_place(error: Exception, *, ours: bool = False) -> None:
+    """Raises `error` as `PlaceError` where it is an OSError that tells of the place."""
+    if isinstance(error, OSError) and (place := place_error(error, ours=ours)) is not None:
+        raise place from error
+
+
 def _in_the_way(name: str) -> str:
     """What stands, on the way to `name`, in the place of a folder."""
     above = name

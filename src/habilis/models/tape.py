@@ -33,7 +33,7 @@ from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usage
 from habilis.models.wire import Cleaned, Plain, contrast
-from habilis.rundir.files import reserve
+from habilis.rundir.ahead import RoomAhead
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 
 LONGEST_REPLY = 1 << 20
@@ -113,7 +113,7 @@ class Tape:
         self._answers: dict[str, str] = {}
         self._notes: dict[str, str] = {}
         self._paid: dict[str, Usage] = {}
-        self._reserved = 0
+        self._ahead = RoomAhead(LONGEST_REPLY)
         self._whole_bytes: int | None = self._load()
         for entry in () if replay_only else self._entries:
             self._paid[entry.role] = self._paid.get(entry.role, Usage()) + entry.usage
@@ -163,13 +163,7 @@ class Tape:
         with self._lock:
             if self._file is None:
                 self._file = self._open()
-            end = os.fstat(self._file).st_size
-            if end + LONGEST_REPLY > self._reserved:
-                try:
-                    reserve(self._file, 2 * LONGEST_REPLY)
-                except OSError as error:
-                    raise OSError(error.errno, error.strerror, str(self.path)) from None
-                self._reserved = end + 2 * LONGEST_REPLY
+            self._ahead.keep(self._file, self.path)
 
     def release(self, slot: Slot) -> None:
         """Give a claimed place back if nothing was recorded there: the call was broken off."""
@@ -249,10 +243,9 @@ class Tape:
         self._syncer = ThreadPoolExecutor(1, "tape")
         with self._lock:
             if self._file is not None:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._file, os.fstat(self._file).st_size)  # what was reserved is free again
+                self._ahead.free(self._file)
                 os.close(self._file)
-                self._file, self._reserved = None, 0
+                self._file = None
 
     # --- inside
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import json
 import logging
 import os
@@ -129,28 +128,6 @@ def append_line(path: Path, line: bytes) -> None:
         os.close(descriptor)
     if fresh:
         sync(path.parent)
-
-
-_KEEP_SIZE = 1
-
-
-def reserve(descriptor: int, size: int) -> bool:
-    """Have the disk keep `size` bytes for the end of an open file, which stays as long as it is (fallocate(2)).
-
-    False where its file system, or this system, knows no such thing. Raises OSError where there is no room.
-    """
-    import ctypes
-
-    call = getattr(ctypes.CDLL(None, use_errno=True), "fallocate64", None)
-    if call is None:
-        return False
-    end = os.fstat(descriptor).st_size
-    if call(descriptor, _KEEP_SIZE, ctypes.c_int64(end), ctypes.c_int64(size)) == 0:
-        return True
-    number = ctypes.get_errno()
-    if number in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL, errno.EPERM, errno.EFBIG):
-        return False  # the last: a limit of this process, which one reply may well keep to
-    raise OSError(number, os.strerror(number))
 
 
 def _whole_bytes(descriptor: int) -> int:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from habilis.config import tell_granted
 from habilis.contract.capabilities import NO_PROGRAMS, Grant
 from habilis.core.masker import MASKER, Masker
-from habilis.core.place import place_error
+from habilis.core.place import raise_place
 from habilis.core.ports import SandboxJob
 from habilis.core.types import CallError, CallOutcome, Traffic
 from habilis.runtime.calls import CallSpec
@@ -175,8 +175,7 @@ def _wider(job: SandboxJob, grant: Grant, values: Mapping[str, str]) -> SandboxJ
 
 
 def _no_door(steps: Sequence[str], level: str, error: ValueError | OSError, refused: tuple[str, ...]) -> Outcomes:
-    if isinstance(error, OSError) and (place := place_error(error, ours=True)) is not None:
-        raise place from error
+    raise_place(error, ours=True)
     refusal = CallError(kind="unavailable", message=f"not started: no way to granted hosts: {error}")
     return {steps[0]: CallOutcome(error=refusal, level=level, refused=refused)}
 

@@ -24,7 +24,7 @@ from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.errors import PlaceError
 from habilis.core.masker import MASKER
-from habilis.core.place import place_error, place_told
+from habilis.core.place import place_error, place_told, raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome
 from habilis.runtime.calls import CallSpec
@@ -264,8 +264,7 @@ class ToolHost:
             source = importlib.util.decode_source(spec.tool.module.read_bytes())
             request = _request(spec, steps, source, found, level=sandbox.level)
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
-            if isinstance(error, OSError) and (place := place_error(error)) is not None:
-                raise place from error
+            raise_place(error)
             text = f"the tool's module cannot be read: {getattr(error, 'strerror', None) or error}"
             return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
         limits = self._limits(spec.timeout_s, spec.grant.timeout_s if spec.grant else None)
@@ -301,8 +300,7 @@ class ToolHost:
                     after = await uncancelled(self._custody.leave(use))
             made = changed(before.files, after.files)
         except OSError as error:
-            if (place := place_error(error)) is not None:
-                raise place from error
+            raise_place(error)
             raise NotStarted(f"the sandbox did not start: {error.strerror or error}") from error
         outcomes = outcomes_of(ended, job, ready.steps, made, shared=use.most > 1, level=level)
         if any(_no_space(outcome) for outcome in outcomes.values()) and free_space(job.workspace) < _SPARE_BYTES:

@@ -25,7 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from habilis.core.place import place_error
+from habilis.core.place import raise_place
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.library import Tool
 from habilis.library.retrieval.terms import stem, terms
@@ -120,8 +120,7 @@ class BuildFolder:
         try:
             near, own = await self._entered(request)
         except OSError as error:
-            if (place := place_error(error)) is not None:
-                raise place from error
+            raise_place(error)
             log.warning("builds are not shared by task %s: %s", self._task, error.strerror or error)
             yield _Turn()
             return

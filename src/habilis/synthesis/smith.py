@@ -32,7 +32,7 @@ from habilis.core.events import (
     ToolGivenUp,
     ToolRejected,
 )
-from habilis.core.place import place_error
+from habilis.core.place import raise_place
 from habilis.core.types import Frozen, ToolRequest
 from habilis.library import LayeredLibrary, Origin, Tool
 from habilis.prompts import Prompts, Rendered
@@ -178,8 +178,7 @@ class Smith:
                 self._gate, self._library.private, offer, request, key=key, task=self._task_id, ground=ground
             )
         except (Rejected, OSError) as refused:
-            if isinstance(refused, OSError):
-                _raise_place(refused)
+            raise_place(refused, ours=True)
             self._emit(Notice(text=f"{offer.tool} of task {offer.task} was not taken over: {refused}"))
             return None
         self._emit(ToolAdopted(tool=tool.name, version=tool.version, origin_task=offer.task, origin_tool=offer.tool))
@@ -228,7 +227,7 @@ class Smith:
                     made.passed.source, made.passed.description, made.passed.contract, name=name, origin=origin
                 )
         except OSError as error:
-            _raise_place(error)
+            raise_place(error, ours=True)
             reason = f"a file could not be written: {error.strerror or error}"
             self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
             return BuildFailure(name=request.name, reason=reason)
@@ -257,7 +256,7 @@ class Smith:
             try:
                 return await self._enhance(current, failures)
             except OSError as error:
-                _raise_place(error)
+                raise_place(error, ours=True)
                 reason = f"a file could not be written: {error.strerror or error}"
                 self._emit(ToolGivenUp(tool=tool.name, purpose="enhance", reason=reason))
                 return EnhanceFailure(reason=reason)
@@ -380,12 +379,6 @@ class Smith:
     def _given_up(self, job: _Job, reason: str, failure: Failed) -> Failed:
         self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
         return failure
-
-
-def _raise_place(error: OSError) -> None:
-    """Raises `PlaceError` where `error` says that this machine fails: no writer is to hear of that."""
-    if (place := place_error(error, ours=True)) is not None:
-        raise place from error
 
 
 def _of_successor(record: RecordedCall, tool: Tool) -> RecordedCall:

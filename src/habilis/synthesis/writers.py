@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
-from habilis.core.place import place_error
+from habilis.core.place import raise_place
 from habilis.core.types import Usage
 from habilis.models.bounds import cut_of
 from habilis.synthesis.codeblocks import ends_a_block
@@ -192,8 +192,7 @@ async def _run(
             _Conversation, *command, cwd=folder, env=dict(env), start_new_session=True
         )
     except OSError as error:
-        if (place := place_error(error)) is not None:
-            raise place from error
+        raise_place(error)
         raise WriterFailed(f"{Path(command[0]).name} cannot be started: {error.strerror}.") from None
     stdin = transport.get_pipe_transport(0)
     assert isinstance(stdin, asyncio.WriteTransport)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from habilis.config import SandboxSettings
 from habilis.core.errors import PlaceError, SandboxUnavailable
-from habilis.core.place import place_error, place_told
+from habilis.core.place import place_told, raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.sandbox.backends.bubblewrap import Bubblewrap, find_bwrap
 from habilis.sandbox.backends.landlock import Landlock, landlock_abi, landlock_usable
@@ -144,8 +144,7 @@ async def attacked(sandbox: Sandbox) -> str | None:
         try:
             ended = await sandbox.run(job)
         except OSError as error:
-            if (refused := place_error(error)) is not None:
-                raise refused from error
+            raise_place(error)
             return f"does not start: {error.strerror or error}"
         return judgement(ended, canary, workspace)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from habilis.config import SandboxSettings
-from habilis.core.place import place_error
+from habilis.core.place import raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import Frozen
 from habilis.sandbox.backends.probing import choose
@@ -116,8 +116,7 @@ class Extractor:
             try:
                 ended = await self._ran(left)
             except OSError as error:
-                if (place := place_error(error)) is not None:
-                    raise place from error
+                raise_place(error)
                 problem = Extracted(problem=f"its reader could not be started: {error}", ours=True)
                 return [*found, *[problem] * len(left)]
             read = _read(ended, len(left))
