@@ -98,8 +98,10 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
             if durable:
                 os.fsync(out.fileno())
         aside.replace(path)
-    except BaseException:
+    except BaseException as error:
         aside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     if durable:
         sync(path.parent)
