@@ -230,6 +230,7 @@ def test_each_status_has_its_exit_code() -> None:
         "crashed": 1,
         "unreachable": 3,
         "budget": 4,
+        "environment_error": 5,
         "interrupted": 130,
     }
 

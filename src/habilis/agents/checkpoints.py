@@ -17,7 +17,8 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from habilis.agents.plainstate import HushedSerializer
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
+from habilis.core.place import place_failure
 from habilis.rundir import check_plain_file
 
 _CHECKPOINTS = """CREATE TABLE checkpoints (
@@ -85,7 +86,7 @@ class NewestCheckpoints(SqliteSaver):
     def at(cls, path: Path) -> Iterator[NewestCheckpoints]:
         """The checkpoints in the file `path`, made if need be.
 
-        Raises `sqlite3.OperationalError` for a disk that refuses, `UserError` for a file that Habilis did not write.
+        Raises `PlaceError` for a disk that refuses, `UserError` for a file that Habilis did not write.
         """
         with contextlib.closing(_opened(path)) as connection:
             saver = cls(connection, serde=HushedSerializer())
@@ -122,12 +123,14 @@ class NewestCheckpoints(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        return self.put(config, checkpoint, metadata, new_versions)
+        with _telling(self.path):
+            return self.put(config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        self.put_writes(config, writes, task_id, task_path)
+        with _telling(self.path):
+            self.put_writes(config, writes, task_id, task_path)
 
 
 _SHAPE: dict[str, Callable[[Any], bool]] = {
@@ -203,11 +206,15 @@ def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
 
 @contextlib.contextmanager
 def _telling(path: Path) -> Iterator[None]:
-    """What cannot be read of a file of checkpoints as one line for a person. What a disk refuses stays as it is."""
+    """What cannot be read of a file of checkpoints, or what a disk refuses, as one line for a person."""
     try:
         yield
-    except (sqlite3.OperationalError, UserError):
+    except UserError:
         raise
+    except sqlite3.OperationalError as error:
+        if (place := place_failure(error)) is None:
+            raise
+        raise PlaceError(f"{path}: {place}") from error
     except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise _foreign(path, " ".join(str(error).split())[:120] or type(error).__name__) from None
 

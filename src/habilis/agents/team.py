@@ -29,8 +29,9 @@ from habilis.agents.turns import keep_turn
 from habilis.agents.wiring import Clients, build_context
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events, TaskContext
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event
+from habilis.core.place import place_failure, place_told
 from habilis.core.ports import EventSink, Granter
 from habilis.core.types import Decision, JsonSchema, Task, TaskResult, ToolSpec
 from habilis.library.generations import as_of, generation_of
@@ -111,7 +112,8 @@ class Team:
 
         Every outcome of the task itself is a `TaskResult`. `replay` names the run whose tape answers instead of a
         model; the first request that differs ends the task. Raises `UserError` for what a person must mend first:
-        an empty question, a file that is not there, no sandbox, a folder that cannot be written.
+        an empty question, a file that is not there, a folder that cannot be written; `PlaceError` where this machine
+        refuses even the record of the question.
         """
         task = question if isinstance(question, Task) else task_of(question, files, base or Path.cwd(), task_id)
         if answer_schema is not None:
@@ -138,7 +140,7 @@ class Team:
             return await self._begin(turn, thread.run.task(turn.id), library.absolute(), replay)
 
     async def _begin(self, task: Task, folder: TaskDir, public: Path, replay: Path | None) -> TaskResult:
-        with folder.lock():
+        with place_told(), folder.lock():
             if folder.load_task() is not None:
                 raise UserError(
                     f"{folder.path} already holds a task; continue it with --resume, or choose another --run-dir"
@@ -192,7 +194,7 @@ class Team:
         if not task.question.strip():
             raise UserError("the question is empty")
         specs = specs_of(tools)
-        with folder.lock():
+        with place_told(), folder.lock():
             return await self._decide(task, folder, messages, specs, results or {})
 
     async def _decide(
@@ -244,7 +246,7 @@ class Team:
             raise UserError(f"{folder.path} holds no task; nothing to resume")
         if stored[1].get("decide"):
             raise UserError(f"{folder.path} holds a run of --decide; continue it with --decide --run-dir … --results …")
-        with thread.lock() if thread else contextlib.nullcontext(), folder.lock():
+        with place_told(), thread.lock() if thread else contextlib.nullcontext(), folder.lock():
             before = folder.load_result()
             if before is not None and before.status in ("answered", "gave_up"):
                 return before
@@ -322,6 +324,7 @@ class Team:
             end = await drive(ctx, folder, fresh=not resumed, answer=answer, asker=self._asker)
             if end.finished:
                 set_aside_unproven(ctx, [unpacked(raw, ctx.tape) for raw in end.state["calls"]])
+            ctx.tape.close()  # the room that it held for a reply is the result's now
             result = make_result(end, ctx, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
             result = self._saved(result, folder, end.level)
             ctx.emit(closing_event(result))
@@ -340,14 +343,15 @@ class Team:
         return result
 
     def _saved(self, result: TaskResult, folder: TaskDir, level: str) -> TaskResult:
-        """`result`, written down; where the disk refuses that, it says so itself, and the task can be resumed."""
+        """`result`, written down; where this machine refuses that, it says so, and the task can be resumed."""
         try:
             if not self._alone:  # of many tasks, whoever runs them writes it once
                 folder.run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level)
             folder.save_result(result)
-        except OSError as error:
-            told = f"the result could not be written to {folder.result}: {error.strerror or error}"
-            return result.model_copy(update={"error": f"{result.error}; {told}" if result.error else told})
+        except (OSError, PlaceError) as error:
+            told = f"the result could not be written: {place_failure(error) or error}"
+            told = f"{result.error}; {told}" if result.error else told
+            return result.model_copy(update={"status": "environment_error", "error": told})
         return result
 
     def _workshop(self, task: Task, folder: TaskDir, public: Path, emit: Events, replay: Path | None) -> TaskContext:

@@ -13,7 +13,7 @@ from habilis.cli.terminal.wording import seconds_in
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
-· 3 model unreachable · 4 budget used up · 130 interrupted"""
+· 3 model unreachable · 4 budget used up · 5 this machine failed · 130 interrupted"""
 
 CHAT_HELP = """A conversation: each line is a question, which may lean on those before it. On a terminal /help says what
 else can be typed, Ctrl-C interrupts a question and Ctrl-D ends. Standard input that is no terminal is read line by
@@ -24,7 +24,7 @@ EVOLVE_HELP = """Works through a data set step by step: the tasks of a batch run
 the run's own library, which the next step starts from. EGL (evolutionary generality loss), the number of tools written
 for each tool call so far, should fall."""
 EVOLVE_EXIT_CODES = """exit codes: 0 every step was absorbed, whatever single tasks ended as · 1 a step failed
-· 2 usage or configuration · 3 model unreachable · 4 budget used up · 130 interrupted"""
+· 2 usage or configuration · 3 model unreachable · 4 budget used up · 5 this machine failed · 130 interrupted"""
 SCORERS = ("auto", "exact", "text", "numeric", "list", "set", "judge")
 MERGE_POLICIES, RUNNERS = ("best", "model", "naive"), ("local", "process")
 SCORE_HELP = """Compares each answer with the known one and writes scores.jsonl into the run. Rules decide where they

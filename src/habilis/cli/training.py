@@ -26,6 +26,7 @@ EXIT_CODES = {
     "unreachable": 3,
     "misconfigured": 2,
     "budget": 4,
+    "environment_error": 5,
     "interrupted": 130,
 }
 WORDS = {
@@ -37,6 +38,7 @@ WORDS = {
     "unreachable": "model unreachable",
     "misconfigured": "the model's settings are wrong",
     "budget": "budget used up",
+    "environment_error": "this machine failed",
     "interrupted": "interrupted",
 }
 

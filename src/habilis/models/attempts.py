@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event, ModelRetry, Notice
 from habilis.core.masker import MASKER
+from habilis.core.place import scarcity
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
 from habilis.models.client import Client
@@ -96,6 +97,8 @@ class Attempts:
                     used = usage_of(reply, lambda: _bytes(slot.request))
                     draw.used = used.total_tokens
             except expected() as error:
+                if (place := scarcity(error)) is not None:
+                    raise place from error
                 spent.add(role, Usage(model_calls=1))
                 failure = sort_out(error)
                 if isinstance(error, TimeoutError) and ends == "budget":

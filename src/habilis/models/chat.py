@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from habilis.config import LimitsSettings, ModelsSettings, RoleSettings
-from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, ReplyTooSlow
+from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, PlaceError, ReplyTooSlow
 from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, Notice
 from habilis.core.masker import MASKER
 from habilis.core.types import Purpose, Role, ToolSpec, Usage
@@ -268,6 +268,7 @@ class Models:
         spent = Ledger()
         error: str | None = "interrupted"
         try:
+            self.tape.reserve()
             reply = await self._attempts.reply(slot, client, exchange, self.bound(request), spent)
             kept = MASKER.value(reply_part(reply))  # a server, or its model, may repeat the key
             self.tape.record_reply(slot, kept, spent.total, model=client.name, mode=exchange.mode)
@@ -280,7 +281,7 @@ class Models:
             error = str(unreachable)
             self.tape.record_refusal(slot, error, spent.total, model=client.name, mode=exchange.mode, final=True)
             raise
-        except (BudgetReached, OSError) as reached:  # OSError: the tape could not be written
+        except (BudgetReached, PlaceError, OSError) as reached:  # OSError: the tape could not be written
             error = str(reached)
             raise
         finally:

@@ -33,8 +33,11 @@ from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usage
 from habilis.models.wire import Cleaned, Plain, contrast
+from habilis.rundir.ahead import RoomAhead
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 
+LONGEST_REPLY = 1 << 20
+"""Bytes that a reply and its request are sure to take on the tape before they are paid for: more than almost any."""
 AGENTS = "tools"
 """Under which name the cost of tools that ask models stands beside those of the roles."""
 Key = tuple[str, str]  # role and request digest
@@ -110,6 +113,7 @@ class Tape:
         self._answers: dict[str, str] = {}
         self._notes: dict[str, str] = {}
         self._paid: dict[str, Usage] = {}
+        self._ahead = RoomAhead(LONGEST_REPLY)
         self._whole_bytes: int | None = self._load()
         for entry in () if replay_only else self._entries:
             self._paid[entry.role] = self._paid.get(entry.role, Usage()) + entry.usage
@@ -151,6 +155,15 @@ class Tape:
     ) -> None:
         """Write down that the service will not answer this. A `final` refusal is asked again after a resume."""
         self._record(slot, model, mode, usage, error=error, final=final)
+
+    def reserve(self) -> None:
+        """Have the disk keep room for a reply before it is paid for. Raises OSError where there is none."""
+        if self.replay_only:
+            return
+        with self._lock:
+            if self._file is None:
+                self._file = self._open()
+            self._ahead.keep(self._file, self.path)
 
     def release(self, slot: Slot) -> None:
         """Give a claimed place back if nothing was recorded there: the call was broken off."""
@@ -230,6 +243,7 @@ class Tape:
         self._syncer = ThreadPoolExecutor(1, "tape")
         with self._lock:
             if self._file is not None:
+                self._ahead.free(self._file)
                 os.close(self._file)
                 self._file = None
 
@@ -288,9 +302,9 @@ class Tape:
         try:
             while view:
                 view = view[os.write(self._file, view) :]
-        except OSError:
+        except OSError as error:
             os.ftruncate(self._file, before)  # half a line would be glued to the next one
-            raise
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
         if not self._sync_due:
             self._sync_due = True
             self._syncer.submit(self._sync)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
+from habilis.core.place import scarcity
 from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
 
 if TYPE_CHECKING:
@@ -97,8 +98,10 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
             if durable:
                 os.fsync(out.fileno())
         aside.replace(path)
-    except BaseException:
+    except BaseException as error:
         aside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     if durable:
         sync(path.parent)
@@ -172,7 +175,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {one_line(error)}") from None
+        raise scarcity(error) or UserError(f"{path} cannot be read: {one_line(error)}") from None
     if not isinstance(data, dict):
         raise UserError(f"{path} is broken: expected an object")
     if isinstance(data.get("format"), int) and data["format"] > FORMAT:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.config import masked
 from habilis.core.errors import UserError
+from habilis.core.place import scarcity
 from habilis.rundir import marks, owning
 from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, read_jsonl, remove_tree, write_json
 from habilis.rundir.locks import held, is_held
@@ -26,7 +27,13 @@ if TYPE_CHECKING:
     from habilis.core.types import Decision, Task, TaskResult
 
 UNFINISHED = frozenset({"created", "running", "waiting", "stopped"})
-_STATE_OF = {"waiting": "waiting", "interrupted": "stopped", "answered": "finished", "gave_up": "finished"}
+_STATE_OF = {
+    "waiting": "waiting",
+    "interrupted": "stopped",
+    "environment_error": "stopped",
+    "answered": "finished",
+    "gave_up": "finished",
+}
 REMOVING = ".removing-"
 
 
@@ -134,7 +141,7 @@ class RunDir:
             raw = read_plain(self._file, MAX_RUN_BYTES)
             record = plain_yaml(raw.decode("utf-8"), known=marks.mark_in(raw) is not None)
         except (OSError, ValueError) as error:
-            raise UserError(f"{self._file} cannot be read: {one_line(error)}") from None
+            raise scarcity(error) or UserError(f"{self._file} cannot be read: {one_line(error)}") from None
         if not isinstance(record, dict) or not isinstance(record.get("format"), int):
             raise UserError(f"{self._file} is not a run's record (no format)")
         if record["format"] > FORMAT:

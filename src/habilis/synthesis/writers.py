@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
+from habilis.core.place import raise_place
 from habilis.core.types import Usage
 from habilis.models.bounds import cut_of
 from habilis.sandbox.processes.attached import attached
@@ -188,6 +189,7 @@ async def _run(
             _Conversation, *attached(command), cwd=folder, env=dict(env), start_new_session=True
         )
     except OSError as error:
+        raise_place(error)
         raise WriterFailed(f"{Path(command[0]).name} cannot be started: {error.strerror}.") from None
     stdin = transport.get_pipe_transport(0)
     assert isinstance(stdin, asyncio.WriteTransport)

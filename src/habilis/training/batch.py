@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -20,14 +18,22 @@ from habilis.training.budget import RunBudget
 from habilis.training.runners import BatchRunner, Job
 
 Stop = Literal[
-    "done", "train_steps", "egl_flat", "stop_file", "budget", "interrupted", "unreachable", "misconfigured", "failed"
+    "done",
+    "train_steps",
+    "egl_flat",
+    "stop_file",
+    "budget",
+    "interrupted",
+    "unreachable",
+    "misconfigured",
+    "environment_error",
+    "failed",
 ]
 """Why a training run ended, or was broken off (from `budget` on)."""
 FINAL = frozenset({"answered", "gave_up", "timed_out", "crashed", "budget", "waiting"})
 """Statuses of tasks that are over; others go on after a resume."""
-_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-DISK = (*(os.strerror(code) for code in _REFUSALS), "disk I/O error", "database or disk is full")
-"""What a disk says that takes no more, SQLite's words included: the fate of the run, not the failure of a task."""
+OPEN = frozenset({"interrupted", "environment_error"})
+"""Statuses that say nothing of their task: they are not written down as its end."""
 Watch = Callable[[str, Event], None]
 """Hears the events of a task, by its id."""
 
@@ -99,13 +105,13 @@ class Batch:
 
     async def _one(self, step: int, row: Row) -> Finished:
         end = await self._runner.run(self._job(step, row), lambda event: self._hear(row.id, event))
-        if end.status == "crashed" and any(text in (end.error or "") for text in DISK):
-            raise OSError(errno.ENOSPC, f"task {row.id}: {end.error}")
         if end.status == "misconfigured":  # no other task will fare better
             self.stop("misconfigured", end.error or "the model's settings are wrong")
+        if end.status == "environment_error":
+            self.stop("environment_error", f"{end.error}; then continue with --resume")
         usage = usage_of(end)
         prediction = end.result.final_answer if end.result is not None and end.status == "answered" else ""
-        if end.status != "interrupted":
+        if end.status not in OPEN:
             self._predictions.put(
                 {
                     "task_id": row.id,
@@ -185,7 +191,7 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
 
 def _over(end: Finished | None) -> bool:
     """Whether a task that ended in this session needs no further one. A single unreachable model is its own fate."""
-    return end is not None and end.status != "interrupted"
+    return end is not None and end.status not in OPEN
 
 
 def task_of(row: Row, base: Path | None, run: Path) -> Task:

@@ -22,6 +22,7 @@ _STATES: dict[Stop, str] = {
     "interrupted": "stopped",
     "unreachable": "stopped",
     "misconfigured": "stopped",
+    "environment_error": "stopped",
     "failed": "failed",
 }
 

@@ -28,12 +28,14 @@ from habilis.core.errors import (
     UserError,
 )
 from habilis.core.events import Event, Notice
+from habilis.core.place import place_failure
 from habilis.core.signals import WIND_DOWN_S
 from habilis.curation.ledger.reports import Row
 from habilis.models.purse import TokenPurse
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
+from habilis.runtime.preflight import try_places
 from habilis.training.batch import Batch, Stop, Watch, task_of
 from habilis.training.budget import RunBudget
 from habilis.training.outcome import Training, read_training, tokens_paid, write_outcome
@@ -89,7 +91,8 @@ class Evolution:
         """Train on `rows` from the `start`-th (counted from 0) in a new run called `name`.
 
         `base` is the data set's folder; `about` (JSON-plain) goes into `run.yaml`. Raises `UserError` for what a person
-        must mend first: no rows, an id twice, a missing file, a name that is taken, no sandbox, no model.
+        must mend first: no rows, an id twice, a missing file, a name that is taken, no model; `PlaceError` where this
+        machine fails before the run has begun.
         """
         rows = tuple(rows)[start:]
         _check(rows, start)
@@ -156,15 +159,18 @@ class Evolution:
     # --- inside
 
     async def _preflight(self) -> str:
-        """The sandbox level. Raises `UserError` for what would end every task alike."""
+        """The sandbox level. Raises `UserError` and `PlaceError` for what would end every task alike."""
         from habilis.models.client import Clients as Known
 
         Known(self.settings.models, lambda text: None, self._clients).check("basic")
+        try_places(Path(self.settings.runs_dir), tasks=self.settings.evolution.concurrency)
         host = ToolHost(self.settings.sandbox)
         here = self._runner is None and self.settings.evolution.runner == "local"
         loading = [asyncio.create_task(asyncio.to_thread(_load))] if here else []
         try:
-            return await host.level()
+            level = await host.level()
+            await host.prepare(())
+            return level
         finally:
             await asyncio.gather(*loading)
             await host.aclose()
@@ -192,17 +198,16 @@ class Evolution:
             reason = budget.reached() or str(asked)
         except ModelUnreachable as error:
             stopped, reason = "unreachable", str(error)
-        except (HabilisError, OSError) as error:
-            stopped, reason = "failed", " ".join(str(error).split())
-            log.debug("a step failed", exc_info=error)
         except Exception as error:  # the run's record must say that a step failed, whatever failed in it
-            stopped, reason = "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"
+            stopped, reason = _failed(error)
             log.debug("a step failed", exc_info=error)
         finally:
             self._batch, self._purse, self._interrupted = None, None, False
             write_outcome(training, stopped, reason, budget)
             sink.close()
-        return read_training(run.path)
+        found = read_training(run.path)  # as it ended, whether or not that could be written
+        told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "seconds": round(budget.seconds, 3)}
+        return found.model_copy(update=told)
 
     async def _steps(
         self,
@@ -305,6 +310,14 @@ class Evolution:
             spent_tokens=max(int(before.get("tokens") or 0), paid),
             spent_s=float(before.get("seconds") or 0.0),
         )
+
+
+def _failed(error: Exception) -> tuple[Stop, str]:
+    """Why a run is broken off by `error`."""
+    if (place := place_failure(error)) is not None:
+        return "environment_error", f"{place}; then continue with --resume"
+    named = "" if isinstance(error, HabilisError | OSError) else f"{type(error).__name__}: "
+    return "failed", named + " ".join(str(error).split())
 
 
 def _load() -> None:

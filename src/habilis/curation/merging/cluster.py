@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from habilis.contract.aliases import kinds, signature
-from habilis.core.errors import Interrupted, ModelReplyUnusable
+from habilis.core.errors import Interrupted, ModelReplyUnusable, PlaceError
 from habilis.core.types import ToolCard
 from habilis.curation.merging.collect import Collected, stem
 from habilis.judging import Case, JudgeTrial, standing_of
@@ -101,7 +101,7 @@ async def cluster(collected: Collected, ask: Ask | None, *, left_out: Collection
             tools = {name: tool for name in names if (tool := collected.view.get(name)) is not None}
             try:
                 reply = await ask([_row(tools[name]) for name in sorted(tools)])
-            except (OSError, Interrupted):  # the step is to be called again, not to go on with less
+            except (OSError, Interrupted, PlaceError):  # the step is to be called again, not to go on with less
                 raise
             except Exception as error:  # whatever fails here, no tool may be lost for it: names decide instead
                 notes.append(f"clustering by name: {' '.join(str(error).split()) or type(error).__name__}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from habilis.config import SandboxSettings
-from habilis.core.errors import SandboxUnavailable
+from habilis.core.place import raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import Frozen
 from habilis.sandbox.backends.probing import choose
@@ -115,7 +115,8 @@ class Extractor:
         while left := documents[len(found) :]:
             try:
                 ended = await self._ran(left)
-            except (SandboxUnavailable, OSError) as error:
+            except OSError as error:
+                raise_place(error)
                 problem = Extracted(problem=f"its reader could not be started: {error}", ours=True)
                 return [*found, *[problem] * len(left)]
             read = _read(ended, len(left))

@@ -18,8 +18,9 @@ from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from habilis.config import Settings
-from habilis.core.errors import HabilisError
+from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.events import Event
+from habilis.core.place import place_failure
 from habilis.core.signals import Ending, hearing
 from habilis.training.runners.drawing import DistantPurse
 from habilis.training.runners.job import Job, carry_out, team_of
@@ -62,9 +63,12 @@ def main() -> int:
         teller.say(done=True)
         return 0
     except HabilisError as error:
-        teller.say(failed=" ".join(str(error).split()))
+        teller.say(failed=" ".join(str(error).split()), place=isinstance(error, PlaceError))
         return 1
     except Exception as error:
+        if (place := place_failure(error)) is not None:
+            teller.say(failed=str(place), place=True)
+            return 1
         teller.say(failed=f"{type(error).__name__}: {' '.join(str(error).split())}")
         raise
     teller.say(done=True)

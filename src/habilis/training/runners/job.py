@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from habilis.agents.team import Team
 from habilis.agents.wiring import Clients
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event
+from habilis.core.place import place_failure
 from habilis.core.types import Frozen, Status, Task, TaskResult
 from habilis.curation.ledger.reports import Finished
-from habilis.rundir import RunDir, TaskDir
+from habilis.rundir import RunDir, TaskDir, safe_id
 from habilis.synthesis.sharing import BuildFolder
 
 if TYPE_CHECKING:
@@ -93,18 +94,26 @@ def ended(job: Job, result: TaskResult, seconds: float) -> Finished:
 
 
 def broken_off(job: Job, status: Status, error: str, seconds: float, *, saved: bool) -> Finished:
-    """The end of a task that its runner ended, or that died. `saved`: it still wrote down what it had come to."""
-    folder = job.folder
-    result = saved_result(job) if saved else None
-    if result is not None:
-        result = result.model_copy(update={"status": status, "error": error})
-        folder.save_result(result)
-    else:
-        folder.set_state("failed", status=status)
+    """The end of a task that its runner ended, or that died. `saved`: it still wrote down what it had come to.
+
+    Raises `PlaceError` where that cannot be written; of a failure of the place itself nothing need be.
+    """
+    result: TaskResult | None = None
+    try:
+        folder = job.folder
+        result = saved_result(job) if saved else None
+        if result is not None:
+            result = result.model_copy(update={"status": status, "error": error})
+            folder.save_result(result)
+        else:
+            folder.set_state("failed", status=status)
+    except (OSError, PlaceError) as refused:
+        if status != "environment_error":
+            raise place_failure(refused) or refused from None
     return Finished(
         task_id=job.task.id,
         status=status,
-        folder=str(folder.path),
+        folder=str(Path(job.run) / "tasks" / safe_id(job.task.id)),
         result=result,
         error=error,
         seconds=round(seconds, 3),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from habilis.core.errors import HabilisError
 from habilis.core.events import Event
+from habilis.core.place import place_failure
 from habilis.curation.ledger.reports import Finished
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, carry_out, ended, team_of, too_long
 
@@ -93,5 +94,7 @@ def _finished(job: Job, work: asyncio.Task[TaskResult], seconds: float) -> Finis
     if error is None:
         return ended(job, work.result(), seconds)
     log.debug("task %s ended with an exception", job.task.id, exc_info=error)
+    if (place := place_failure(error)) is not None:
+        return broken_off(job, "environment_error", str(place), seconds, saved=True)
     text = str(error) if isinstance(error, HabilisError) else f"{type(error).__name__}: {error}"
     return broken_off(job, "crashed", " ".join(text.split()), seconds, saved=False)

@@ -50,12 +50,14 @@ _ASKED_TO_END = {-signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
 
 @dataclass
 class _Child:
-    """A running child, and what it has said so far: whether its result is written, or why it could not work."""
+    """A running child, and what it has said so far: whether its result is written, or why it could not work, and
+    whether that was the `place`'s fault."""
 
     process: Process
     till: Till
     done: bool = False
     failed: str | None = None
+    place: bool = False
     printed: bytes = field(default=b"", repr=False)
 
     def order(self, what: str) -> None:
@@ -127,6 +129,8 @@ class ProcessRunner:
         result = saved_result(job) if child.done else None
         if result is not None:
             return ended(job, result, seconds)
+        if child.place and child.failed:
+            return broken_off(job, "environment_error", child.failed, seconds, saved=True)
         if code in _ASKED_TO_END and child.failed is None:  # by whoever ends us as well
             return broken_off(job, "interrupted", "stopped", seconds, saved=False)
         return broken_off(job, "crashed", child.failed or _death(code, child.printed), seconds, saved=False)
@@ -166,6 +170,7 @@ class ProcessRunner:
         child.till.heard(said)
         child.done = child.done or bool(said.get("done"))
         child.failed = said.get("failed", child.failed)
+        child.place = child.place or bool(said.get("place"))
 
     async def _memory_over(self, child: _Child) -> None:
         """Returns when the child with all its processes takes more than it may; never where no limit is set."""
