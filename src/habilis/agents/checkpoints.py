@@ -7,6 +7,7 @@ by itself, no link in the place of it or of SQLite's own files, and in its rows 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from habilis.agents.hushed import HushedSerializer
 from habilis.core.errors import UserError
 from habilis.rundir import check_plain_file
+from habilis.rundir.damage import is_odd, set_aside
 
 _CHECKPOINTS = """CREATE TABLE checkpoints (
     thread_id TEXT NOT NULL,
@@ -153,6 +155,25 @@ def _sound(found: CheckpointTuple) -> CheckpointTuple:
         if not fits(checkpoint.get(name)):
             raise ValueError(f"a checkpoint without {name}")
     return found
+
+
+def without_unusable(path: Path, root: Path) -> list[str]:
+    """Set a file of checkpoints aside that no task can go on from, in the run at `root`, and say so: then it begins at
+    its start again, answered from its tape. Raises OSError."""
+    if not os.path.lexists(path):
+        return []
+    why = "a folder or a link lies in its place" if is_odd(path) else ""
+    try:
+        if not why:
+            with NewestCheckpoints.at(path) as saver:
+                list(saver.list(None))
+    except (sqlite3.Error, UserError) as error:
+        why = " ".join(str(error).removeprefix(f"{path} ").split())
+    if why:
+        for ending in _BESIDE:
+            if os.path.lexists(beside := path.with_name(path.name + ending)):
+                set_aside(beside, root)
+    return [f"{path}: damaged: {why}; set aside in damaged/, the task is told again from its tape"] if why else []
 
 
 def _opened(path: Path) -> sqlite3.Connection:

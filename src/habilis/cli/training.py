@@ -23,16 +23,18 @@ EXIT_CODES = {
     "stop_file": 0,
     "failed": 1,
     "unreachable": 3,
+    "environment_error": 5,
     "budget": 4,
     "interrupted": 130,
 }
 WORDS = {
     "done": "done",
-    "train_steps": "done",
-    "egl_flat": "done",
+    "train_steps": "ended at its number of steps",
+    "egl_flat": "ended, for EGL is flat",
     "stop_file": "stopped by its stop file",
     "failed": "a step failed",
     "unreachable": "model unreachable",
+    "environment_error": "this machine fails",
     "budget": "budget used up",
     "interrupted": "interrupted",
 }

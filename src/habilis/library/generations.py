@@ -236,9 +236,7 @@ class Generations:
             self.library.rename(self.path(old))
             settle(self.library)
             return
-        aside = self.folder / ".link"
-        aside.unlink(missing_ok=True)
-        _link(aside, self.library, target)
+        point_to(self.library, number)
 
     # --- the lock
 
@@ -278,6 +276,14 @@ class Generations:
         finally:
             self._lock = None
             os.close(descriptor)
+
+
+def point_to(library: Path, number: int) -> None:
+    """Have the link `library` lead to generation `number`, by one rename. Raises OSError."""
+    folder = generations_folder(library)
+    aside = folder / ".link"
+    aside.unlink(missing_ok=True)
+    _link(aside, library, f"{folder.name}/{number:04d}")
 
 
 def generation_of(library: Path) -> int:

@@ -327,6 +327,10 @@ class TaskDir:
     def save_result(self, result: TaskResult) -> None:
         """Write the outcome, then the state that follows from its status."""
         write_json(self.result, result.model_dump(mode="json"))
+        self.save_state_of(result)
+
+    def save_state_of(self, result: TaskResult) -> None:
+        """Write the state that follows from the outcome."""
         self.set_state(_STATE_OF.get(result.status, "failed"), status=result.status)
 
     def load_result(self) -> TaskResult | None:

@@ -11,7 +11,7 @@ from habilis.core.events import Event, StepEnded, StepStarted
 from habilis.curation.ledger.metrics import StepMetrics, is_flat, step_metrics
 from habilis.curation.ledger.reports import Finished, Row
 from habilis.rundir import KeyedRows, TrainingDir
-from habilis.training.batch import Batch, Stop
+from habilis.training.batch import OUTER, Batch, Stop
 from habilis.training.budget import RunBudget
 from habilis.training.shelf import StepAbsorber
 
@@ -48,7 +48,29 @@ class Steps:
             if not await self._step(number, rows[at : at + size]):
                 return self._batch.stopped or "interrupted", self._batch.reason
             self._predictions.arrange(row.id for row in rows)
-        return "done", ""
+        return await self._further(rows, -(-len(rows) // size))
+
+    async def _further(self, rows: Sequence[Row], steps: int) -> tuple[Stop, str]:
+        """Rows of absorbed steps that are open still, or again, in further steps: what was absorbed stays as it is."""
+        last = max([steps, *(row.step for row in self._rows())])
+        while True:
+            number = last + 1
+            begun = [row for row in rows if (self._predictions.get(row.id) or {}).get("step") == number]
+            tried = self._batch.untried(rows)
+            batch = [*begun, *(row for row in tried if row not in begun)][: self._settings.batch_size]
+            if not batch:
+                break
+            if (why := self._why_stop(number)) is not None:
+                return why
+            if not await self._step(number, batch):
+                return self._batch.stopped or "interrupted", self._batch.reason
+            self._predictions.arrange(row.id for row in rows)
+            last = number
+        left = self._batch.left(rows)
+        if not left:
+            return "done", ""
+        status = str((self._predictions.get(left[0].id) or {}).get("status"))
+        return OUTER.get(status, "interrupted"), f"{len(left)} rows are open, the first is {left[0].id} ({status})"
 
     async def _step(self, number: int, rows: Sequence[Row]) -> bool:
         """Run the tasks, absorb what they made, write the figures. False when the tasks were broken off."""
@@ -62,7 +84,7 @@ class Steps:
         row = step_metrics(
             number,
             finished,
-            self._rows()[-1] if self._rows() else None,
+            max((row for row in self._rows() if row.step < number), key=lambda row: row.step, default=None),
             generation=absorbed.generation,
             library_size=absorbed.tools,
             verdicts=await self._verdicts(rows, finished),

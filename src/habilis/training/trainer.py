@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.agents.wiring import Clients
+from habilis.checking import mend_run
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
 from habilis.core.errors import BudgetReached, HabilisError, ModelUnreachable, UserError
@@ -115,9 +116,9 @@ class Evolution:
             raise UserError(f"{run_dir} holds no training run; continue a single task with 'habilis run --resume'")
         run.accept(trust=trust, tasks=())
         with training.lock():
+            for damage in mend_run(run):
+                Events(self._sinks)(Notice(level="warning", text=str(damage)))
             fixed = run.read_run().get("training") or {}
-            if "rows" in fixed and fixed["rows"] != marks.digest_of_file(training.rows):
-                raise UserError(f"{training.rows} has changed since the run began; restore it, or start another run")
             rows = tuple(Row.model_validate(row) for row in training.load_rows())
             self.settings = _with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
