@@ -157,19 +157,24 @@ def _sound(found: CheckpointTuple) -> CheckpointTuple:
     return found
 
 
+def unusable(path: Path) -> str:
+    """Why no task can go on from the checkpoints in `path`; "" where one can, and where there are none."""
+    if not os.path.lexists(path):
+        return ""
+    if is_odd(path):
+        return "a folder or a link lies in its place"
+    try:
+        with NewestCheckpoints.at(path) as saver:
+            list(saver.list(None))
+    except (sqlite3.Error, UserError) as error:
+        return " ".join(str(error).removeprefix(f"{path} ").split())
+    return ""
+
+
 def without_unusable(path: Path, root: Path) -> list[str]:
     """Set a file of checkpoints aside that no task can go on from, in the run at `root`, and say so: then it begins at
     its start again, answered from its tape. Raises OSError."""
-    if not os.path.lexists(path):
-        return []
-    why = "a folder or a link lies in its place" if is_odd(path) else ""
-    try:
-        if not why:
-            with NewestCheckpoints.at(path) as saver:
-                list(saver.list(None))
-    except (sqlite3.Error, UserError) as error:
-        why = " ".join(str(error).removeprefix(f"{path} ").split())
-    if why:
+    if why := unusable(path):
         for ending in _BESIDE:
             if os.path.lexists(beside := path.with_name(path.name + ending)):
                 set_aside(beside, root)

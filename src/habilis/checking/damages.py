@@ -71,7 +71,9 @@ class Mender:
             drop_lines(path, bad, self.root)
         return rows
 
-    def document(self, path: Path, cure: str, sound: Callable[[dict[str, Any]], object] = bool) -> dict[str, Any] | None:
+    def document(
+        self, path: Path, cure: str, sound: Callable[[dict[str, Any]], object] = bool
+    ) -> dict[str, Any] | None:
         """A record of one piece; None where there is none, and for a damaged one, which is set aside."""
         if self.odd(path):
             return None

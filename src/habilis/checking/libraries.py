@@ -47,7 +47,9 @@ def check_library(
 
 def _numbers(library: Path) -> list[int]:
     try:
-        found = [int(entry.name) for entry in os.scandir(generations_folder(library)) if is_generation(Path(entry.path))]
+        found = [
+            int(entry.name) for entry in os.scandir(generations_folder(library)) if is_generation(Path(entry.path))
+        ]
     except OSError:
         return []
     return sorted(found)
@@ -121,7 +123,9 @@ def _lost_manifest(manifest: Path, copies: Sequence[Path], digest: str, mend: Me
             content = copy.read_bytes()
             mend.mend(manifest, what, f"restored from {copy}", lambda: _put(manifest, content, mend.root))
             return
-    mend.mend(manifest, what, "set aside; the tool is described anew when it is next used", lambda: _away(manifest, mend))
+    mend.mend(
+        manifest, what, "set aside; the tool is described anew when it is next used", lambda: _away(manifest, mend)
+    )
 
 
 def _put(path: Path, content: bytes, root: Path) -> None:

@@ -106,7 +106,9 @@ class _Training:
     def _predictions(self, rows: Log, events: Log, steps: set[int]) -> dict[str, dict[str, Any]]:
         """The predictions by id, those restored included."""
         path = self._dir.predictions
-        found = {row["task_id"]: row for row in self._mend.log(path, lambda r: r["task_id"] and r["status"] in STATUSES)}
+        found = {
+            row["task_id"]: row for row in self._mend.log(path, lambda r: r["task_id"] and r["status"] in STATUSES)
+        }
         told = {row["task_id"]: row for row in events if row["kind"] == "step_task_ended"}
         for number, row in enumerate(rows):
             name, known = str(row["id"]), found.get(str(row["id"]))

@@ -36,6 +36,10 @@ through one host, in one temporary working folder."""
 COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
 behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
+CHECK_RUN_HELP = """Looks at every file of a run: damaged lines are named, and what one file lost and another still has
+can be put back. A resume does the same for what it needs. Nothing is taken away before a copy lies in damaged/."""
+CHECK_RUN_EXIT_CODES = "exit codes: 0 whole, or mended · 1 something is damaged still · 2 usage"
+AGAIN = "run tasks anew that ended so, for example unreachable,crashed; what was absorbed stays"
 TRUST = "continue a run that you did not make, and treat it as your own from now on"
 
 
@@ -217,6 +221,7 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
     evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
     evolve.add_argument("--resume", action="store_true", help="continue the run of --run-name, or the newest stopped")
+    evolve.add_argument("--again", metavar="STATUS,…", help=AGAIN)
     evolve.add_argument("--trust", action="store_true", help=TRUST)
     evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
     _settings_options(evolve)
@@ -225,25 +230,31 @@ def _add_evolve(commands: Any) -> None:
 
 
 def _add_runs(commands: Any) -> None:
-    runs = commands.add_parser("runs", help="list, show, resume and clean runs")
+    runs = commands.add_parser("runs", help="list, show, resume, check and clean runs")
     verbs = runs.add_subparsers(dest="verb", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="runs, newest first")
     show = verbs.add_parser("show", help="what a run did")
     resume = verbs.add_parser("resume", help="continue an unfinished task, or answer its question")
+    check = verbs.add_parser(
+        "check", help="check whether a run is whole", description=CHECK_RUN_HELP, epilog=CHECK_RUN_EXIT_CODES
+    )
     clean = verbs.add_parser("clean", help="remove finished runs")
-    for verb in (listing, show, resume, clean):
+    for verb in (listing, show, resume, check, clean):
         _settings_options(verb)
         _folder_options(verb, library=verb is resume)
-    for verb in (listing, show, clean):
+    for verb in (listing, show, check, clean):
         verb.add_argument("--json", action="store_true", help="one JSON document")
     listing.add_argument("--limit", type=_count, default=50, metavar="N", help="show the N newest (default 50)")
     show.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest if left out")
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
     resume.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest unfinished")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")
+    resume.add_argument("--again", metavar="STATUS,…", help=AGAIN)
     _keeping_options(resume)
     resume.add_argument("--answer", metavar="TEXT", help="answer to the question that the task asks; - reads stdin")
     _output_options(resume)
+    check.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest if left out")
+    check.add_argument("--repair", action="store_true", help="mend what can be mended; copies stay in damaged/")
     clean.add_argument("--older-than", metavar="AGE", help="remove runs older than this, for example 30d")
     clean.add_argument("--max-size", metavar="SIZE", help="remove the oldest until the rest fits, for example 2GB")
     clean.add_argument("--keep", type=_count, metavar="N", help="keep the N newest; alone: remove all others")

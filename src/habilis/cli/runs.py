@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.cli.checking import tell_damage
 from habilis.cli.history import TaskHistory, read_history
 from habilis.cli.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
@@ -63,6 +64,7 @@ def show(args: Namespace) -> int:
         run = newest
     else:
         run = find_run(root, args.run)
+    tell_damage(run)
     record = run.read_run()
     if run.training is not None and args.task_id is None:
         return _show_training(run, record, as_json=args.json)

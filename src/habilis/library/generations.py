@@ -171,6 +171,8 @@ class Generations:
         if not self.path(number).exists():
             catalogue.save(known)
             sync(draft)
+            if not os.path.lexists(self.library):  # a kill between both: whoever opens the library makes the link
+                atomic_write(self.folder / CONVERTING, f"{self.folder.name}/{number:04d}")
             draft.rename(self.path(number))
             sync(self.folder)
         self._point_to(number, parent if plain else None)
@@ -237,6 +239,7 @@ class Generations:
             settle(self.library)
             return
         point_to(self.library, number)
+        (self.folder / CONVERTING).unlink(missing_ok=True)
 
     # --- the lock
 

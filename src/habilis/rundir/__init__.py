@@ -14,7 +14,8 @@ runs/<name>/tasks/<id>/absorbed.jsonl    how far its tools have come on their wa
 a conversation is a run in `runs/threads/<name>/` whose tasks are its turns (`rundir.threads`),
 
 and for a training run (`rundir.training`) in `runs/<name>/`: rows.jsonl, predictions.jsonl, scores.jsonl,
-metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/
+metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/, and
+earlier/<id>.<n>/ of tasks that were begun anew. What was damaged is kept in damaged/ of each run.
 """
 
 from habilis.config import masked

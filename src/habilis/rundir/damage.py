@@ -75,5 +75,3 @@ def _free(path: Path, root: Path) -> Path:
         number += 1
         target = wanted.with_name(f"{wanted.name}.{number}")
     return target
-
-

@@ -10,6 +10,7 @@ from pathlib import Path
 from habilis.core.errors import UserError
 from habilis.rundir.files import remove_tree
 from habilis.rundir.layout import REMOVING, UNFINISHED, RunDir, TaskDir
+from habilis.rundir.training import TrainingDir
 
 NEVER_BEGAN_S = 3600.0
 """Age from which a run without any task is taken for one that was killed at its start, in seconds."""
@@ -38,6 +39,9 @@ def find_run(root: Path, name: str) -> RunDir:
     if starts:
         raise UserError(f"{name} could be any of {len(starts)} runs: {', '.join(r.name for r in starts[:3])} …")
     near = difflib.get_close_matches(name, [run.name for run in runs], 1, 0.5)
+    if name and ((root / name / "tasks").is_dir() or TrainingDir(root / name).exists()):
+        lost = root / name / "run.yaml"
+        raise UserError(f"{lost} is gone: bring it back from a copy; answers and tools still lie in {root / name}")
     hint = f"did you mean {near[0]}?" if near else "see 'habilis runs list'"
     raise UserError(f"no run named {name} in {root}; {hint}")
 

@@ -96,9 +96,25 @@ class RunDir:
             make_folder(folder)
         return TaskDir(path)
 
+    def begin_anew(self, task_id: str) -> None:
+        """Move the folder of a task into `earlier/`, so that it begins from nothing. Raises OSError."""
+        folder, number = self.path / "tasks" / safe_id(task_id), 1
+        while (kept := self.path / "earlier" / f"{folder.name}.{number}").exists():
+            number += 1
+        if folder.is_dir():
+            kept.parent.mkdir(exist_ok=True)
+            folder.rename(kept)
+
     def tasks(self) -> list[TaskDir]:
         """The tasks that are there, by id; makes nothing."""
-        folder = self.path / "tasks"
+        return self._folders("tasks")
+
+    def earlier(self) -> list[TaskDir]:
+        """What is kept of tasks that were begun anew; what they cost counts."""
+        return self._folders("earlier")
+
+    def _folders(self, name: str) -> list[TaskDir]:
+        folder = self.path / name
         if folder.is_symlink() or not folder.is_dir():
             return []
         return [TaskDir(p) for p in sorted(folder.iterdir()) if p.is_dir() and not p.is_symlink()]

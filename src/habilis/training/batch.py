@@ -153,7 +153,7 @@ class Batch:
         if end.status == "interrupted":
             return
         last = self._alike[-1] if self._alike else end
-        same = end.status == last.status and (end.status != "crashed" or end.error == last.error)
+        same = end.status == last.status and (end.status != "crashed" or _words(end) == _words(last))
         self._alike = [*(self._alike if same else ()), end] if end.status in OUTER else []
         if len(self._alike) >= IN_A_ROW and self.stopped is None:
             for one in self._alike[:-1]:
@@ -215,6 +215,11 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
+
+
+def _words(end: Finished) -> str:
+    """What a task said at its end, without its name."""
+    return (end.error or "").replace(safe_id(end.task_id), "").replace(end.task_id, "")
 
 
 def _over(end: Finished | None) -> bool:

@@ -12,7 +12,7 @@ import contextlib
 import gc
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from habilis.runtime.packages.environments import Environments
 from habilis.training.batch import Batch, Stop, Watch, task_of
 from habilis.training.budget import RunBudget
 from habilis.training.outcome import Training, read_training, tokens_paid, write_outcome
+from habilis.training.reopening import reopen
 from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
 from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, fork
 from habilis.training.steps import Scorer, Steps
@@ -104,8 +105,10 @@ class Evolution:
             training.set_state("running", seconds=0.0, tokens=0)
             return await self._work(run, rows, base)
 
-    async def resume(self, run_dir: Path, *, trust: bool = False) -> Training:
+    async def resume(self, run_dir: Path, *, trust: bool = False, again: Collection[str] = ()) -> Training:
         """Go on with a run where it stopped. Its rows, batch size and whether tools are made stay as they were.
+
+        What is damaged is mended first, and told. Rows that ended with a status of `again` are run anew.
 
         Raises `UserError` when another process works on it, and for a run that this user did not make, unless `trust`
         takes it over as theirs.
@@ -120,6 +123,8 @@ class Evolution:
                 Events(self._sinks)(Notice(level="warning", text=str(damage)))
             fixed = run.read_run().get("training") or {}
             rows = tuple(Row.model_validate(row) for row in training.load_rows())
+            if again:
+                reopen(run, again)
             self.settings = _with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
             await self._preflight()
@@ -244,7 +249,7 @@ class Evolution:
     def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""
         before = training.state_record()
-        tapes = [*(task.tape for task in run.tasks()), *(training.path / "curator").glob("*.jsonl")]
+        tapes = [*(task.tape for task in (*run.tasks(), *run.earlier())), *(training.path / "curator").glob("*.jsonl")]
         paid = sum(map(tokens_paid, tapes))
         return RunBudget(
             self.settings.evolution,

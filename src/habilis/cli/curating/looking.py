@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.curating.showing import as_json, lines, meant, plainly
@@ -277,13 +278,24 @@ def doctor(args: Namespace) -> int:
     from habilis.curation.manual import browsing, health
 
     _, path = meant(args)
+    mended = _repaired(path) if args.repair else []
     found = health.doctor(path, browsing.opened(path))
     code = 1 if any(one.level == "error" for one in found) else 0
     if args.json:
-        as_json({"library": str(path), "findings": plainly(found)})
+        as_json({"library": str(path), "mended": mended, "findings": plainly(found)})
         return code
+    lines([f"mended   {text}" for text in mended])
     for one in found:
         print(report_line(f"{one.level:<8} {one.where}: {one_line(one.what, 500)}"))
         print(report_line(f"{'':<8} {one.do}"))
     print("the library is whole" if not found else f"{len(found)} finding{'s' * (len(found) != 1)}")
     return code
+
+
+def _repaired(path: Path) -> list[str]:
+    """What could be mended of the library at `path`, now that it is: its link, and files that lie elsewhere whole."""
+    from habilis.checking import check_library
+
+    tasks = sorted(path.parent.glob("*/tasks/*/tools")) + sorted(path.parent.glob("tasks/*/tools"))
+    found = check_library(path, repair=True, sources=tasks)
+    return [str(one) for one in found if one.outcome == "mended"]
