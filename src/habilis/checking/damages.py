@@ -11,6 +11,7 @@ from habilis.core.errors import UserError
 from habilis.rundir import plain_json, read_plain
 from habilis.rundir.damage import bad_lines, drop_lines, is_odd, set_aside
 from habilis.rundir.files import read_json
+from habilis.rundir.seals import unsealed
 
 Outcome = Literal["mended", "mendable", "broken"]
 
@@ -108,7 +109,7 @@ def said(error: Exception) -> str:
 def readable_json(path: Path) -> Any:
     """What the JSON file `path` says, None where it cannot be read."""
     try:
-        return plain_json(read_plain(path))
+        return plain_json(unsealed(read_plain(path)))
     except (OSError, ValueError):
         return None
 

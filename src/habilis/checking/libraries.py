@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
@@ -15,6 +17,7 @@ from habilis.library.places import followed, generations_folder, is_generation, 
 from habilis.library.tool import digest_of
 from habilis.rundir import atomic_write
 from habilis.rundir.damage import keep_copy, set_aside
+from habilis.rundir.files import row_of
 
 
 def check_library(
@@ -25,7 +28,7 @@ def check_library(
     `sources` are further folders of tools that may hold what is lost, `published` the newest generation that a journal
     tells of. `whole` looks at recorded calls too.
     """
-    library = followed(path)
+    library = path.absolute() if _leads_nowhere(path.absolute()) else followed(path)
     mend = Mender(library.parent, repair)
     numbers = [] if is_generation(library) else _numbers(library)
     if numbers:
@@ -33,16 +36,26 @@ def check_library(
     if published and published > max(numbers, default=0):
         what = f"generation {published} is gone"
         mend.broken(generations_folder(library), what, "bring it back from a copy; the run goes on from the one before")
+    mend.odd(generations_folder(library) / ".lock")
     if not library.is_dir():
         return mend.found
     others = [generations_folder(library) / f"{n:04d}" for n in reversed(numbers)]
     folders = [*(other for other in others if other != library.resolve()), *sources]
     check_tools(library.resolve(), folders, mend)
-    if numbers and not isinstance(readable_json(library / REPORT), dict):
-        mend.broken(library / REPORT, "how this generation came about cannot be read", "nothing else depends on it")
-    if whole:
-        _check_calls(library.resolve(), folders, mend)
+    for folder in [library.resolve(), *(other for other in others if whole and other != library.resolve())]:
+        if is_generation(folder) and not isinstance(readable_json(folder / REPORT), dict):
+            do = "the account of how this generation came about is lost; nothing else depends on it"
+            mend.broken(folder / REPORT, "it is gone or damaged", do)
+        if folder != library.resolve():
+            check_tools(folder, [library.resolve(), *folders], mend)
+        if whole:
+            check_calls(folder, [library.resolve(), *folders], mend)
     return mend.found
+
+
+def _leads_nowhere(library: Path) -> bool:
+    """Whether a library with generations of its own is a link to nothing."""
+    return library.is_symlink() and not library.exists() and bool(_numbers(library))
 
 
 def _numbers(library: Path) -> list[int]:
@@ -77,8 +90,11 @@ def _is_whole(library: Path, number: int) -> bool:
     return isinstance(report, dict) and report.get("tools") in (None, tools)
 
 
-def check_tools(folder: Path, sources: Sequence[Path], mend: Mender) -> None:
-    """The sources and manifests in `folder`, each against the other; what is lost is looked for in `sources`."""
+def check_tools(folder: Path, sources: Sequence[Path], mend: Mender, *, ours: bool = False) -> None:
+    """The sources and manifests in `folder`, each against the other; what is lost is looked for in `sources`.
+
+    `ours`: nobody but Habilis puts tools there.
+    """
     for name in sorted({path.stem for path in _tool_files(folder)}):
         source, manifest = folder / f"{name}.py", folder / f"{name}.json"
         said = readable_json(manifest)
@@ -88,7 +104,7 @@ def check_tools(folder: Path, sources: Sequence[Path], mend: Mender) -> None:
             continue
         if digests:
             _lost(source, [other / source.name for other in sources], digests, mend)
-        elif there is not None and (os.path.lexists(manifest) or is_generation(folder)):
+        elif there is not None and (os.path.lexists(manifest) or ours or is_generation(folder)):
             _lost_manifest(manifest, [other / manifest.name for other in sources], digest_of(there[1]), mend)
 
 
@@ -120,8 +136,8 @@ def _lost_manifest(manifest: Path, copies: Sequence[Path], digest: str, mend: Me
     what = "the tool's manifest cannot be read" if os.path.lexists(manifest) else "the tool's manifest is gone"
     for copy in copies:
         if digest in _digests(readable_json(copy)):
-            content = copy.read_bytes()
-            mend.mend(manifest, what, f"restored from {copy}", lambda: _put(manifest, content, mend.root))
+            put = functools.partial(_put, manifest, copy.read_bytes(), mend.root)
+            mend.mend(manifest, what, f"restored from {copy}", put)
             return
     mend.mend(
         manifest, what, "set aside; the tool is described anew when it is next used", lambda: _away(manifest, mend)
@@ -130,6 +146,7 @@ def _lost_manifest(manifest: Path, copies: Sequence[Path], digest: str, mend: Me
 
 def _put(path: Path, content: bytes, root: Path) -> None:
     _clear(path, root)
+    path.parent.mkdir(parents=True, exist_ok=True)
     atomic_write(path, content)
 
 
@@ -145,12 +162,17 @@ def _clear(path: Path, root: Path) -> None:
         set_aside(path, root)
 
 
-def _check_calls(folder: Path, sources: Sequence[Path], mend: Mender) -> None:
+def check_calls(folder: Path, sources: Sequence[Path], mend: Mender) -> None:
     """Recorded calls that cannot be read, and file contents that are not what their names say."""
     records = folder / "records"
     wanted: set[str] = set()
-    for path in sorted(records.glob("*.jsonl")):
+    counted = {path.stem: _counted(readable_json(path)) for path in folder.glob("*.json") if path.name != REPORT}
+    for name in sorted({path.stem for path in records.glob("*.jsonl")} | {n for n, count in counted.items() if count}):
+        path = records / f"{name}.jsonl"
         rows = mend.log(path, RecordedCall.model_validate)
+        lost = counted.get(name, 0) - len({row["call_id"] for row in rows})
+        if lost > 0:
+            _lost_calls(path, [other / "records" / path.name for other in sources], lost, mend)
         wanted |= {str(digest) for row in rows for digest in (row.get("files") or {}).values()}
     files = records / "files"
     for digest in sorted(wanted | {path.name for path in files.glob("*")}):
@@ -167,4 +189,29 @@ def _check_calls(folder: Path, sources: Sequence[Path], mend: Mender) -> None:
             mend.broken(path, what, "calls that need it are not repeated; bring it back from a copy if there is one")
             continue
         content = found[1]
-        mend.mend(path, what, f"restored from {found[0]}", lambda p=path, c=content: _put(p, c, mend.root))
+        mend.mend(path, what, f"restored from {found[0]}", functools.partial(_put, path, content, mend.root))
+
+
+def _counted(manifest: Any) -> int:
+    """How many recorded calls a manifest tells of."""
+    counters = manifest.get("counters") if isinstance(manifest, dict) else None
+    count = counters.get("calls") if isinstance(counters, dict) else 0
+    return count if isinstance(count, int) else 0
+
+
+def _lost_calls(path: Path, copies: Sequence[Path], lost: int, mend: Mender) -> None:
+    """Recorded calls that the manifest counts and that are not there: a copy that is whole brings them back."""
+    what = f"{lost} recorded call{'s are' if lost > 1 else ' is'} gone"
+
+    def fits(content: bytes) -> bool:
+        lines = [line for line in content.splitlines() if line.strip()]
+        with contextlib.suppress(ValueError):
+            return len({row_of(line)["call_id"] for line in lines}) >= lost
+        return False
+
+    there = [copy for copy in copies if not (copy.exists() and path.exists() and copy.samefile(path))]
+    found = first_whole(there, fits)
+    if found is None or path.exists():
+        mend.broken(path, what, "the tool is held to those that are left; bring them back from a copy if there is one")
+    else:
+        mend.mend(path, what, f"restored from {found[0]}", lambda: _put(path, found[1], mend.root))

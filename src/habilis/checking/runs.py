@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from habilis.checking.damages import Damage, Mender, said
-from habilis.checking.tasks import check_task, check_thread
+from habilis.checking.tasks import check_task, check_thread, check_turn
 from habilis.checking.training import check_training
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, TaskDir, ThreadDir
@@ -30,6 +30,7 @@ def check_run(run: RunDir, *, repair: bool = False, whole: bool = True) -> list[
         check_thread(thread, mend)
     for task in run.tasks():
         check_task(task, mend)
+        check_turn(task, mend)
     return mend.found
 
 

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 from habilis.checking.damages import Mender
-from habilis.checking.libraries import check_tools
+from habilis.checking.libraries import check_calls, check_tools
 from habilis.core.errors import UserError
 from habilis.core.types import Task, TaskResult
 from habilis.rundir import TaskDir, ThreadDir
@@ -17,21 +17,27 @@ ENDED = frozenset({"answered", "gave_up"})
 
 def check_task(task: TaskDir, mend: Mender, *, alone: bool = True) -> TaskResult | None:
     """Look at the folder of `task`; returns its result. `alone`: no row of a data set asks the same."""
+    mend.odd(task.path / ".lock")
     _asked(task, mend, alone)
     result = _result(task, mend)
     rows = mend.log(task.events, lambda row: row["kind"])
     _tape(task, mend, rows, over=result is not None and result.status in ENDED)
     mend.log(task.path / "absorbed.jsonl", lambda row: row["point"])
     _state(task, mend, result)
-    if task.events.parent.is_dir() and not task.events.exists() and task.tape.exists():
+    if (result is None or result.status not in ENDED) and rows and not os.path.lexists(task.checkpoints):
+        mend.mend(task.checkpoints, "it is gone", "a resume begins the task again, answered from its tape")
+    if not rows and task.tape.exists():
         mend.mend(task.events, "it is gone", "its account of the past is lost; what comes is written anew")
     generations = sorted(task.run.path.glob("generations/[0-9]*"), reverse=True)
-    check_tools(task.tools, generations, mend)
+    check_tools(task.tools, generations, mend, ours=True)
+    check_calls(task.tools, generations, mend)
     return result
 
 
 def _asked(task: TaskDir, mend: Mender, alone: bool) -> None:
     if not alone:
+        if not os.path.lexists(task.task) and task.tape.exists():
+            mend.mend(task.task, "it is gone", "written anew from its row")
         mend.document(task.task, "written anew from its row", lambda record: Task.model_validate(record["task"]))
     elif not task.task.exists() and (task.tape.exists() or task.result.exists()):
         mend.broken(task.task, "it is gone, and with it the question", "bring it back from a copy, or ask anew")
@@ -44,6 +50,8 @@ def _asked(task: TaskDir, mend: Mender, alone: bool) -> None:
 
 def _result(task: TaskDir, mend: Mender) -> TaskResult | None:
     again = "and made anew from the tape by the next resume"
+    if not os.path.lexists(task.result) and task.state_record().get("status") not in (None, "crashed", "timed_out"):
+        mend.mend(task.result, "it is gone", again.removeprefix("and "))
     record = mend.document(task.result, again, lambda found: found.get("task_id") or TaskResult.model_validate(found))
     if record is None:
         return None
@@ -86,3 +94,12 @@ def check_thread(thread: ThreadDir, mend: Mender) -> None:
         mend.mend(path, "it is gone", "written anew", thread.write_record)
     elif mend.repair:
         thread.write_record()
+
+
+def check_turn(task: TaskDir, mend: Mender) -> None:
+    """What later turns read of a turn; without it they read its events."""
+    if ThreadDir.of(task.run) is None or not task.result.exists():
+        return
+    if not os.path.lexists(task.turn):
+        mend.mend(task.turn, "it is gone", "made anew from the turn's events")
+    mend.document(task.turn, "and made anew from the turn's events", lambda record: record["turn"])

@@ -47,7 +47,7 @@ class _Training:
             if self._whole or known.get("step") not in steps:
                 self._task(row, known, steps)
         self._curator()
-        if steps and not here.events.exists():
+        if steps and not events:
             mend.mend(here.events, "it is gone", "its account of the past is lost; what comes is written anew")
         return mend.found
 
@@ -122,10 +122,9 @@ class _Training:
                 elif step in steps:
                     cure = "the next resume answers it anew"
                     self._mend.mend(path, f"the row {name} is not there, nor what it came to", cure)
-            elif result is not None and known["status"] == result.status == "answered":
-                if known.get("prediction") != result.final_answer:
-                    better = known | {"prediction": result.final_answer}
-                    self._put(path, "task_id", better, f"the row {name} is not what the task came to")
+            elif _differ(known, result):
+                better = known | {"prediction": result.final_answer if result else ""}
+                self._put(path, "task_id", better, f"the row {name} is not what the task came to")
         return found
 
     def _task(self, row: Mapping[str, Any], known: Mapping[str, Any], steps: set[int]) -> None:
@@ -195,6 +194,12 @@ class _Training:
             KeyedRows(path, key).put(row)
 
         self._mend.mend(path, what, cure or "restored from its twin", put)
+
+
+def _differ(known: Mapping[str, Any], result: TaskResult | None) -> bool:
+    """Whether a prediction and a result both are answers, and not the same."""
+    both = result is not None and known["status"] == result.status == "answered"
+    return both and result is not None and known.get("prediction") != result.final_answer
 
 
 def _from_event(row: Mapping[str, Any], told: Mapping[str, Any] | None) -> dict[str, Any] | None:

@@ -58,10 +58,10 @@ def tell_damage(run: RunDir) -> None:
     from habilis.checking import check_run
 
     found = check_run(run, whole=run.training is None)
-    for one in found:
-        print(report_line(f"{_WORDS[one.outcome]} {one}"), file=sys.stderr)
-    if any(one.outcome == "mendable" for one in found):
-        print(report_line(f"to mend it: habilis runs check {run.name} --repair"), file=sys.stderr)
+    if found:
+        more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
+        told = f"{_WORDS[found[0].outcome]} {found[0].path}: {found[0].what}{more}; see 'habilis runs check {run.name}'"
+        print(report_line(told), file=sys.stderr)
 
 
 def _meant(root: Path, name: str | None) -> RunDir:

@@ -64,8 +64,8 @@ def show(args: Namespace) -> int:
         run = newest
     else:
         run = find_run(root, args.run)
-    tell_damage(run)
     record = run.read_run()
+    tell_damage(run)
     if run.training is not None and args.task_id is None:
         return _show_training(run, record, as_json=args.json)
     histories = [read_history(task) for task in run.tasks() if args.task_id in (None, task.id)]

@@ -12,6 +12,7 @@ from habilis.contract.records import RecordedCall
 from habilis.library import Library, Manifest, Tool
 from habilis.library.generations import Generations
 from habilis.library.tool import digest_of
+from habilis.rundir.seals import unsealed
 
 
 class Holdings:
@@ -125,6 +126,6 @@ def content_of(call: RecordedCall) -> str:
 
 def _manifest(path: Path) -> Manifest | None:
     try:
-        return Manifest.model_validate_json(path.read_bytes())
+        return Manifest.model_validate_json(unsealed(path.read_bytes()))
     except (OSError, ValueError):
         return None

@@ -7,9 +7,12 @@ written by hand, is read as it is.
 
 from __future__ import annotations
 
+import re
 import zlib
 
 _HEAD, _TAIL = b',"crc32":"', b'"}'
+_REWRITTEN = re.compile(rb',\s+"crc32":\s+"[0-9a-f]{8}"\s*\}\s*\Z')
+"""A seal as another program writes it: whoever wrote the record anew answers for what it says."""
 _LENGTH = len(_HEAD) + 8 + len(_TAIL)
 
 
@@ -26,7 +29,7 @@ def unsealed(record: bytes) -> bytes:
     whole = record.rstrip()
     tail = whole[-_LENGTH:]
     if not (tail.startswith(_HEAD) and tail.endswith(_TAIL)):
-        return record
+        return _REWRITTEN.sub(b"}", record) if b'"crc32"' in whole[-60:] else record
     body = whole[:-_LENGTH]
     if b"%08x" % zlib.crc32(body) != tail[len(_HEAD) : -len(_TAIL)]:
         raise ValueError("it does not fit its checksum")

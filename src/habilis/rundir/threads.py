@@ -76,7 +76,7 @@ class ThreadDir:
 
     def turns(self) -> list[TaskDir]:
         """Its turns in their order; a folder that a kill left before its question was written is none."""
-        return [task for task in self.run.tasks() if task.id.isdigit() and task.task.is_file()]
+        return [task for task in self.run.tasks() if task.id.isdigit() and (task.task.is_file() or task.tape.exists())]
 
     def next_id(self) -> str:
         """The name of the turn to come."""

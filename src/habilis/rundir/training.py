@@ -126,7 +126,8 @@ class KeyedRows:
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
-    return (json.dumps(row, ensure_ascii=False, default=str) + "\n").encode("utf-8", "backslashreplace")
+    text = json.dumps(row, ensure_ascii=False, default=str) + "\n"
+    return sealed(MASKER.document(text.encode("utf-8", "backslashreplace")))
 
 
 def _ends_whole(path: Path) -> bool:

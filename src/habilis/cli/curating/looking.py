@@ -15,6 +15,7 @@ from habilis.cli.terminal.wording import age_text, call_text, one_line, plain, r
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from habilis.checking import Damage
     from habilis.curation.manual.browsing import Shown, ToolRow
     from habilis.curation.manual.history import Event
     from habilis.curation.manual.lineage import Ancestor
@@ -278,24 +279,27 @@ def doctor(args: Namespace) -> int:
     from habilis.curation.manual import browsing, health
 
     _, path = meant(args)
-    mended = _repaired(path) if args.repair else []
+    damages = _damages(path, repair=args.repair)
     found = health.doctor(path, browsing.opened(path))
-    code = 1 if any(one.level == "error" for one in found) else 0
+    left = any(one.outcome != "mended" for one in damages)
+    code = 1 if left or any(one.level == "error" for one in found) else 0
     if args.json:
-        as_json({"library": str(path), "mended": mended, "findings": plainly(found)})
+        as_json({"library": str(path), "damages": list(map(str, damages)), "findings": plainly(found)})
         return code
-    lines([f"mended   {text}" for text in mended])
+    lines([f"{'mended' if one.outcome == 'mended' else 'damaged':<8} {one}" for one in damages])
+    if any(one.outcome == "mendable" for one in damages):
+        print(report_line(f"{'':<8} habilis library doctor --library {path} --repair"))
     for one in found:
         print(report_line(f"{one.level:<8} {one.where}: {one_line(one.what, 500)}"))
         print(report_line(f"{'':<8} {one.do}"))
-    print("the library is whole" if not found else f"{len(found)} finding{'s' * (len(found) != 1)}")
+    many = len(found) + len(damages)
+    print("the library is whole" if not many else f"{many} finding{'s' * (many != 1)}")
     return code
 
 
-def _repaired(path: Path) -> list[str]:
-    """What could be mended of the library at `path`, now that it is: its link, and files that lie elsewhere whole."""
+def _damages(path: Path, *, repair: bool) -> list[Damage]:
+    """What is damaged of the library at `path`: its link, and files that may lie elsewhere whole."""
     from habilis.checking import check_library
 
     tasks = sorted(path.parent.glob("*/tasks/*/tools")) + sorted(path.parent.glob("tasks/*/tools"))
-    found = check_library(path, repair=True, sources=tasks)
-    return [str(one) for one in found if one.outcome == "mended"]
+    return check_library(path, repair=repair, sources=tasks)
