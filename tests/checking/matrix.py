@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,10 @@ class Said:
     code: int
     out: str
     err: str
+
+    def as_ended(self, code: int) -> Said:
+        """The same words of a command that ended so."""
+        return Said(code, self.out, self.err)
 
 
 def habilis(*words: str) -> Said:
@@ -137,7 +141,7 @@ ACTIONS: dict[str, list[tuple[str, ...]]] = {
     "task": [
         ("runs", "show", "q"),
         ("runs", "check", "q"),
-        ("runs", "resume", "q", "--max-tokens", "100000", "--json"),
+        ("runs", "resume", "q", "--set", "limits.max_tokens=100000", "--json"),
     ],
     "conversation": [
         ("threads", "show", "t"),
@@ -169,6 +173,3 @@ def outcome(group: str, name: str, said: list[Said]) -> str:
     if any("anew" in line or "its tape" in line for line in told):
         return "made anew"
     return "named" if told else "silent"
-
-
-Check = Callable[[World, str, str], str]

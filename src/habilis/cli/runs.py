@@ -65,9 +65,10 @@ def show(args: Namespace) -> int:
     else:
         run = find_run(root, args.run)
     record = run.read_run()
-    tell_damage(run)
     if run.training is not None and args.task_id is None:
-        return _show_training(run, record, as_json=args.json)
+        code = _show_training(run, record, as_json=args.json)
+        tell_damage(run)
+        return code
     histories = [read_history(task) for task in run.tasks() if args.task_id in (None, task.id)]
     if args.task_id and not histories:
         known = ", ".join(task.id for task in run.tasks()) or "none"
@@ -75,6 +76,7 @@ def show(args: Namespace) -> int:
     if args.json:
         document = {"run": record, "path": str(run.path), "tasks": [h.document() for h in histories]}
         print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+        tell_damage(run)
         return 0
     print(plain(f"run      {run.path}"))
     print(plain(f"created  {record.get('created', '?')}, habilis {record.get('versions', {}).get('habilis', '?')}"))
@@ -83,6 +85,7 @@ def show(args: Namespace) -> int:
     for history in histories:
         print()
         _print_task(history)
+    tell_damage(run)
     return 0
 
 
