@@ -40,12 +40,12 @@ def _asked(task: TaskDir, mend: Mender, alone: bool) -> None:
             mend.mend(task.task, "it is gone", "written anew from its row")
         mend.document(task.task, "written anew from its row", lambda record: Task.model_validate(record["task"]))
     elif not task.task.exists() and (task.tape.exists() or task.result.exists()):
-        mend.broken(task.task, "it is gone, and with it the question", "bring it back from a copy, or ask anew")
+        mend.broken(task.task, "it is gone, and with it the question", "bring it back from a copy, or ask again")
     else:
         try:
             task.load_task()
         except UserError as error:
-            mend.broken(task.task, str(error), "bring it back from a copy, or ask anew")
+            mend.broken(task.task, str(error), "bring it back from a copy, or ask again")
 
 
 def _result(task: TaskDir, mend: Mender) -> TaskResult | None:

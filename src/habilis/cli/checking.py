@@ -30,7 +30,7 @@ def check(args: Namespace) -> int:
     if args.repair and run.mark() is None:
         run.accept(trust=False, tasks=())
     with _held(run) if args.repair else contextlib.nullcontext():
-        found = [*check_run(run, repair=args.repair), *_checkpoints(run, repair=args.repair)]
+        found = [*_marks(run), *check_run(run, repair=args.repair), *_checkpoints(run, repair=args.repair)]
     left = [one for one in found if one.outcome != "mended"]
     if args.json:
         rows = [
@@ -88,6 +88,20 @@ def _held(run: RunDir) -> Iterator[None]:
         for task in run.tasks():
             locks.enter_context(task.lock())
         yield
+
+
+def _marks(run: RunDir) -> Sequence[Damage]:
+    """Records that this user did not make, or that were changed since."""
+    from habilis.checking import Damage
+    from habilis.rundir import marks
+
+    if run.is_ours() or marks.why_none():
+        return []
+    mark = run.mark()
+    changed = [task.task for task in run.tasks() if mark is not None and not task.is_ours(mark)]
+    path = changed[0] if changed else run.path / "run.yaml"
+    do = "bring it back from a copy; or look at it, then resume with --trust"
+    return [Damage(path, "it was not made by you, or was changed since", do, "broken")]
 
 
 def _checkpoints(run: RunDir, *, repair: bool) -> Sequence[Damage]:
