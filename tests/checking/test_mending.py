@@ -19,7 +19,10 @@ def world(tmp_path_factory: pytest.TempPathFactory, sandbox_level: str) -> World
 
 
 def answers(run: Path) -> dict[str, str]:
-    return {row["task_id"]: row["prediction"] for row in map(json.loads, (run / "predictions.jsonl").read_text().splitlines())}
+    return {
+        row["task_id"]: row["prediction"]
+        for row in map(json.loads, (run / "predictions.jsonl").read_text().splitlines())
+    }
 
 
 def test_rows_of_absorbed_steps_come_back_into_the_predictions(world: World) -> None:

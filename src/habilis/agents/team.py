@@ -242,7 +242,9 @@ class Team:
         run.task(folder.id)
         stored = folder.load_task()
         if stored is None:
-            raise UserError(f"{folder.task} is not there, and with it the question; bring it back from a copy, or ask again")
+            raise UserError(
+                f"{folder.task} is not there, and with it the question; bring it back from a copy, or ask again"
+            )
         if stored[1].get("decide"):
             raise UserError(f"{folder.path} holds a run of --decide; continue it with --decide --run-dir … --results …")
         with thread.lock() if thread else contextlib.nullcontext(), folder.lock():

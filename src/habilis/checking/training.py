@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -39,7 +40,7 @@ class _Training:
         journal = mend.log(here.journal, lambda row: (row["step"], row["point"], row["payload"]))
         mend.found += self._library(journal)
         self._published(journal)
-        steps = self._metrics(events, journal)
+        steps = self._metrics(events)
         predictions = self._predictions(rows, events, steps)
         self._state(predictions)
         for row in rows:
@@ -89,13 +90,12 @@ class _Training:
             step = report.get("step")
             if isinstance(step, int) and "fates" in report and step not in known:
                 tape = self._run.path / "curator" / f"step-{step:04d}.jsonl"
-                whole = {name: value for name, value in report.items() if name != "files"}
-                payload = {"parent": report.get("parent") or 0, "report": whole | {"usage": _paid(tape)}}
+                payload = {"parent": report.get("parent") or 0, "report": report | {"usage": _paid(tape)}}
                 line = journal_line(step, "published", payload)
                 what, cure = f"step {step} is not marked as published", f"restored from generation {number}"
-                self._mend.mend(self._dir.journal, what, cure, lambda line=line: append_line(self._dir.journal, line))
+                self._mend.mend(self._dir.journal, what, cure, partial(append_line, self._dir.journal, line))
 
-    def _metrics(self, events: Log, journal: Log) -> set[int]:
+    def _metrics(self, events: Log) -> set[int]:
         """The steps that have their row of figures, those restored included."""
         there = {row["step"] for row in self._mend.log(self._dir.metrics, lambda row: row["step"] > 0)}
         told = {row["step"]: row["metrics"] for row in events if row["kind"] == "step_ended"}

@@ -24,7 +24,6 @@ _WORDS = {"mended": "mended", "mendable": "damaged", "broken": "broken"}
 def check(args: Namespace) -> int:
     """Check a run, and mend it where that is asked for. 0 when it is whole, or was mended; 1 when something is left."""
     from habilis.checking import check_run
-    from habilis.cli.runs import runs_folder
 
     run = _meant(runs_folder(args), args.run)
     if args.repair and run.mark() is None:
@@ -62,6 +61,13 @@ def tell_damage(run: RunDir) -> None:
         more = f" ({len(found) - 1} more)" if len(found) > 1 else ""
         told = f"{_WORDS[found[0].outcome]} {found[0].path}: {found[0].what}{more}; see 'habilis runs check {run.name}'"
         print(report_line(told), file=sys.stderr)
+
+
+def runs_folder(args: Namespace) -> Path:
+    """The folder that `args` and the settings keep runs in."""
+    from habilis.cli.terminal.choices import load
+
+    return Path(load(args).settings.runs_dir)
 
 
 def _meant(root: Path, name: str | None) -> RunDir:

@@ -77,10 +77,10 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
 
 def training_meant(args: Namespace) -> RunDir | None:
     """The training run that `habilis runs resume` names, if it names one. Raises `UserError` for one task of it."""
-    if args.run is None:
-        return None
-    run = find_run(Path(load(args).settings.runs_dir), args.run)
-    if run.training is None:
+    run = find_run(Path(load(args).settings.runs_dir), args.run) if args.run is not None else None
+    if run is None or run.training is None:
+        if args.again:
+            raise UserError("--again runs rows of a training run once more; name one")
         return None
     if args.task_id is not None or args.answer is not None:
         raise UserError("--task-id and --answer are for single tasks; leave them out to resume a training run")

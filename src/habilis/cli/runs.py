@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.checking import tell_damage
+from habilis.cli.checking import runs_folder, tell_damage
 from habilis.cli.history import TaskHistory, read_history
 from habilis.cli.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
@@ -150,13 +149,6 @@ def clean(args: Namespace) -> int:
         word = "would free" if args.dry_run else "freed"
         print(f"{word} {size_text(total)} in {len(go)} run{'' if len(go) == 1 else 's'}")
     return 0
-
-
-def runs_folder(args: Namespace) -> Path:
-    """The folder that `args` and the settings keep runs in."""
-    from habilis.cli.terminal.choices import load
-
-    return Path(load(args).settings.runs_dir)
 
 
 def _confirmed(go: list[tuple[RunDir, int]]) -> bool:

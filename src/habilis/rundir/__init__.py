@@ -22,6 +22,7 @@ from habilis.config import masked
 from habilis.rundir.files import JsonlSink, append_line, atomic_write, read_jsonl
 from habilis.rundir.keeping import (
     Cleaning,
+    begin_anew,
     cleanable,
     find_run,
     finish_removals,
@@ -48,6 +49,7 @@ __all__ = [
     "TrainingDir",
     "append_line",
     "atomic_write",
+    "begin_anew",
     "check_plain_file",
     "check_plain_folder",
     "check_run_name",

@@ -96,15 +96,6 @@ class RunDir:
             make_folder(folder)
         return TaskDir(path)
 
-    def begin_anew(self, task_id: str) -> None:
-        """Move the folder of a task into `earlier/`, so that it begins from nothing. Raises OSError."""
-        folder, number = self.path / "tasks" / safe_id(task_id), 1
-        while (kept := self.path / "earlier" / f"{folder.name}.{number}").exists():
-            number += 1
-        if folder.is_dir():
-            kept.parent.mkdir(exist_ok=True)
-            folder.rename(kept)
-
     def tasks(self) -> list[TaskDir]:
         """The tasks that are there, by id; makes nothing."""
         return self._folders("tasks")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from habilis.core.errors import UserError
-from habilis.rundir import KeyedRows, RunDir, TrainingDir
+from habilis.rundir import KeyedRows, RunDir, TrainingDir, begin_anew
 from habilis.training.batch import FINAL, OUTER
 
 AGAIN = sorted(FINAL | OUTER.keys())
@@ -27,5 +27,5 @@ def reopen(run: RunDir, statuses: Collection[str]) -> int:
     for row in rows:
         predictions.put({**row, "open": True})
         if row["status"] in _CLOSED:
-            run.begin_anew(row["task_id"])
+            begin_anew(run, row["task_id"])
     return len(rows)
