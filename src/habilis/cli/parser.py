@@ -13,7 +13,6 @@ from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
 · 3 model unreachable · 4 budget used up · 130 interrupted"""
-
 CHAT_HELP = """A conversation: each line is a question, which may lean on those before it. On a terminal /help says what
 else can be typed, Ctrl-C interrupts a question and Ctrl-D ends. Standard input that is no terminal is read line by
 line; answers go to standard output, one a line where they have one line, the account to standard error."""
@@ -29,8 +28,7 @@ MERGE_POLICIES, RUNNERS = ("best", "model", "naive"), ("local", "process")
 SCORE_HELP = """Compares each answer with the known one and writes scores.jsonl into the run. Rules decide where they
 can; the model of role eval judges where the benchmark wants a judge, and no ruling is paid for twice."""
 SCORE_EXIT_CODES = "exit codes: 0 scored · 2 usage or unreadable data · 3 no judge could be asked · 130 interrupted"
-CALL_HELP = """One tool with several --args, several tools with one, or as many --args as tools: the calls run in order
-through one host, in one temporary working folder."""
+CALL_HELP = "One tool with several --args, several with one, or one each: all run in order in one temporary folder."
 COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
 behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
