@@ -7,6 +7,7 @@ by itself, no link in the place of it or of SQLite's own files, and in its rows 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -20,6 +21,7 @@ from habilis.agents.plainstate import HushedSerializer
 from habilis.core.errors import PlaceError, UserError
 from habilis.core.place import place_failure
 from habilis.rundir import check_plain_file
+from habilis.rundir.damage import is_odd, set_aside
 
 _CHECKPOINTS = """CREATE TABLE checkpoints (
     thread_id TEXT NOT NULL,
@@ -156,6 +158,30 @@ def _sound(found: CheckpointTuple) -> CheckpointTuple:
         if not fits(checkpoint.get(name)):
             raise ValueError(f"a checkpoint without {name}")
     return found
+
+
+def unusable(path: Path) -> str:
+    """Why no task can go on from the checkpoints in `path`; "" where one can, and where there are none."""
+    if not os.path.lexists(path):
+        return ""
+    if is_odd(path):
+        return "a folder or a link lies in its place"
+    try:
+        with NewestCheckpoints.at(path) as saver:
+            list(saver.list(None))
+    except (sqlite3.Error, UserError) as error:
+        return " ".join(str(error).removeprefix(f"{path} ").split())
+    return ""
+
+
+def without_unusable(path: Path, root: Path) -> list[str]:
+    """Set a file of checkpoints aside that no task can go on from, in the run at `root`, and say so: then it begins at
+    its start again, answered from its tape. Raises OSError."""
+    if why := unusable(path):
+        for ending in _BESIDE:
+            if os.path.lexists(beside := path.with_name(path.name + ending)):
+                set_aside(beside, root)
+    return [f"{path}: damaged: {why}; set aside in damaged/, the task is told again from its tape"] if why else []
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.agents.checkpoints import without_unusable
 from habilis.agents.deciding import decide, nearest_specs, opening, specs_of, with_results
 from habilis.agents.drive import Asker, drive
 from habilis.agents.outcome import make_result, set_aside_unproven
@@ -27,10 +28,11 @@ from habilis.agents.starting import (
 from habilis.agents.state import unpacked
 from habilis.agents.turns import keep_turn
 from habilis.agents.wiring import Clients, build_context
+from habilis.checking import mend_task, mend_thread
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events, TaskContext
 from habilis.core.errors import PlaceError, UserError
-from habilis.core.events import Event
+from habilis.core.events import Event, Notice
 from habilis.core.place import place_failure, place_told
 from habilis.core.ports import EventSink, Granter
 from habilis.core.types import Decision, JsonSchema, Task, TaskResult, ToolSpec
@@ -135,6 +137,8 @@ class Team:
         """The next turn of `thread`. Without a library of this team it goes on with that of the last turn."""
         thread.begin(trust=trust)
         with thread.lock():
+            for damage in mend_thread(thread):
+                Events(self._sinks)(Notice(level="warning", text=str(damage)))
             turn = as_turn(thread, task, self.settings)
             library = self._library or library_of(thread) or self.library
             return await self._begin(turn, thread.run.task(turn.id), library.absolute(), replay)
@@ -243,10 +247,13 @@ class Team:
         run.task(folder.id)
         stored = folder.load_task()
         if stored is None:
-            raise UserError(f"{folder.path} holds no task; nothing to resume")
+            raise UserError(
+                f"{folder.task} is not there, and with it the question; bring it back from a copy, or ask again"
+            )
         if stored[1].get("decide"):
             raise UserError(f"{folder.path} holds a run of --decide; continue it with --decide --run-dir … --results …")
         with place_told(), thread.lock() if thread else contextlib.nullcontext(), folder.lock():
+            self._mended(folder)
             before = folder.load_result()
             if before is not None and before.status in ("answered", "gave_up"):
                 return before
@@ -256,6 +263,14 @@ class Team:
             if "generation" in stored[1] and str(library) == stored[1].get("library"):
                 library = as_of(library, int(stored[1]["generation"]))
             return await self._work(stored[0], folder, library, resumed=True, answer=answer)
+
+    def _mended(self, folder: TaskDir) -> None:
+        """Mend what was damaged of a task since it stopped, and say so."""
+        emit = Events(self._sinks)
+        for damage in mend_task(folder):
+            emit(Notice(level="warning", text=str(damage)))
+        for text in without_unusable(folder.checkpoints, folder.run.path):
+            emit(Notice(level="warning", text=text))
 
     def run_sync(self, question: str | Task, **options: Any) -> TaskResult:
         """`run` for callers without an event loop."""

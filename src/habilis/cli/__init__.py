@@ -98,9 +98,14 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
             training = evolve.training_meant(args)
             return evolve.resume(args, training) if training is not None else run.resume(args, team_factory)
-        from habilis.cli import runs
+        from habilis.cli import checking, runs
 
-        verbs: dict[str, Callable[[Any], int]] = {"list": runs.list_, "show": runs.show, "clean": runs.clean}
+        verbs: dict[str, Callable[[Any], int]] = {
+            "list": runs.list_,
+            "show": runs.show,
+            "check": checking.check,
+            "clean": runs.clean,
+        }
         return verbs[args.verb](args)
     if args.command == "score":
         from habilis.cli.score import score

@@ -286,6 +286,14 @@ def _uv(settings: Settings) -> Checkup:
 
 
 def _library(path: Path) -> Checkup:
+    from habilis.checking import check_library
+
+    damage = check_library(path, whole=False)
+    if damage:
+        gone = not path.exists()
+        more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+        todo = f"habilis library doctor --library {path} --repair"
+        return Checkup("library", "problem" if gone else "warning", f"{damage[0].path}: {damage[0].what}{more}", todo)
     if not path.exists():
         return Checkup("library", "ok", f"{path}: not there; without one, tools are written for each task")
     if not path.is_dir():

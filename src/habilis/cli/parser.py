@@ -29,11 +29,8 @@ SCORERS = ("auto", "exact", "text", "numeric", "list", "set", "judge")
 MERGE_POLICIES, RUNNERS = ("best", "model", "naive"), ("local", "process")
 SCORE_HELP = """Compares each answer with the known one and writes scores.jsonl into the run. Rules decide where they
 can; the model of role eval judges where the benchmark wants a judge, and no ruling is paid for twice."""
-SCORE_EXIT_CODES = (
-    "exit codes: 0 scored · 2 usage or data that cannot be read · 3 no judge could be asked · 130 interrupted"
-)
-CALL_HELP = """One tool with several --args, several tools with one, or as many --args as tools: the calls run in order
-through one host, in one temporary working folder."""
+SCORE_EXIT_CODES = "exit codes: 0 scored · 2 usage or unreadable data · 3 no judge could be asked · 130 interrupted"
+CALL_HELP = "One tool with several --args, several with one, or one each: all run in order in one temporary folder."
 COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
 behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
@@ -219,6 +216,7 @@ def _add_evolve(commands: Any) -> None:
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
     evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
     evolve.add_argument("--resume", action="store_true", help="continue the run of --run-name, or the newest stopped")
+    evolve.add_argument("--again", metavar="STATUS,…", help="with --resume: run tasks once more that ended so")
     evolve.add_argument("--trust", action="store_true", help=TRUST)
     evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
     _settings_options(evolve)
@@ -227,25 +225,30 @@ def _add_evolve(commands: Any) -> None:
 
 
 def _add_runs(commands: Any) -> None:
-    runs = commands.add_parser("runs", help="list, show, resume and clean runs")
+    runs = commands.add_parser("runs", help="list, show, resume, check and clean runs")
     verbs = runs.add_subparsers(dest="verb", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="runs, newest first")
     show = verbs.add_parser("show", help="what a run did")
     resume = verbs.add_parser("resume", help="continue an unfinished task, or answer its question")
+    check = verbs.add_parser("check", help="check whether a run is whole; 0 if it is, or was mended, 1 if not")
     clean = verbs.add_parser("clean", help="remove finished runs")
-    for verb in (listing, show, resume, clean):
+    for verb in (listing, show, resume, check, clean):
         _settings_options(verb)
         _folder_options(verb, library=verb is resume)
-    for verb in (listing, show, clean):
+    for verb in (listing, show, check, clean):
         verb.add_argument("--json", action="store_true", help="one JSON document")
     listing.add_argument("--limit", type=_count, default=50, metavar="N", help="show the N newest (default 50)")
-    show.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest if left out")
+    for verb, default in ((show, "newest"), (check, "newest"), (resume, "newest unfinished")):
+        verb.add_argument(
+            "run", nargs="?", metavar="RUN", help=f"name, start of one, or folder; default: the {default}"
+        )
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
-    resume.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest unfinished")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")
+    resume.add_argument("--again", metavar="STATUS,…", help="training: run tasks once more that ended so")
     _keeping_options(resume)
     resume.add_argument("--answer", metavar="TEXT", help="answer to the question that the task asks; - reads stdin")
     _output_options(resume)
+    check.add_argument("--repair", action="store_true", help="mend what can be mended; copies stay in damaged/")
     clean.add_argument("--older-than", metavar="AGE", help="remove runs older than this, for example 30d")
     clean.add_argument("--max-size", metavar="SIZE", help="remove the oldest until the rest fits, for example 2GB")
     clean.add_argument("--keep", type=_count, metavar="N", help="keep the N newest; alone: remove all others")

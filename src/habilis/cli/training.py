@@ -31,8 +31,8 @@ EXIT_CODES = {
 }
 WORDS = {
     "done": "done",
-    "train_steps": "done",
-    "egl_flat": "done",
+    "train_steps": "ended at its number of steps",
+    "egl_flat": "ended, for EGL is flat",
     "stop_file": "stopped by its stop file",
     "failed": "a step failed",
     "unreachable": "model unreachable",

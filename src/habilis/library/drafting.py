@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from habilis.contract.records import RecordedCall, RecordStore, counted
 from habilis.library.catalogue import tool_files
-from habilis.library.folder import Library, dump
+from habilis.library.folder import Library, as_kept
 from habilis.library.outofuse import Place
 from habilis.library.tool import Manifest, Tool
 from habilis.rundir import atomic_write
@@ -51,12 +51,12 @@ class DraftLibrary:
 
     def put(self, source: bytes, manifest: Manifest) -> None:
         """Put a tool in, in the place of one of the same name."""
-        atomic_write(self.folder / f"{manifest.name}.json", dump(manifest), durable=False)
+        atomic_write(self.folder / f"{manifest.name}.json", as_kept(manifest), durable=False)
         atomic_write(self.folder / f"{manifest.name}.py", source, durable=False)
 
     def describe(self, manifest: Manifest) -> None:
         """Change what stands beside a tool's source."""
-        atomic_write(self.folder / f"{manifest.name}.json", dump(manifest), durable=False)
+        atomic_write(self.folder / f"{manifest.name}.json", as_kept(manifest), durable=False)
 
     def add_records(self, name: str, records: Iterable[RecordedCall]) -> bool:
         """Add to the records of `name` those that are not there yet, with their files; whether there were any."""
@@ -108,7 +108,7 @@ class DraftLibrary:
         told = manifest.model_copy(update={"status": _STATUS[place], "reason": reason, "before": None})
         stem = f"{manifest.name}.{manifest.version}"
         atomic_write(folder / f"{stem}.py", source, durable=False)
-        atomic_write(folder / f"{stem}.json", dump(told), durable=False)
+        atomic_write(folder / f"{stem}.json", as_kept(told), durable=False)
         self.unite(place, stem, records)
 
     def bring_back(self, manifest: Manifest) -> list[RecordedCall]:

@@ -29,6 +29,7 @@ from habilis.contract.records import RecordedCall, RecordStore, recorded
 from habilis.contract.runnable import Describer, Description, Runnable
 from habilis.core.errors import UserError
 from habilis.core.gathering import side_by_side
+from habilis.core.masker import MASKER
 from habilis.core.types import CallError, Invocation, ToolCard
 from habilis.library.outofuse import set_aside
 from habilis.library.places import aside_folder, aside_root, reserved_name, settle, writer_lock
@@ -37,6 +38,7 @@ from habilis.library.retrieval import BM25Retriever
 from habilis.library.tool import Manifest, Origin, Tool
 from habilis.rundir import atomic_write
 from habilis.rundir.plain import read_plain
+from habilis.rundir.seals import sealed
 
 log = logging.getLogger(__name__)
 
@@ -158,7 +160,7 @@ class Library:
             if self._is_taken(name):
                 raise FileExistsError(f"tool {name} is already in the library")
             # The manifest first: without a source it means nothing, so the tool appears whole with one rename.
-            atomic_write(self._manifest_path(name), dump(manifest))
+            atomic_write(self._manifest_path(name), as_kept(manifest))
             atomic_write(self.path / f"{name}.py", source)
         return self._must_get(name)
 
@@ -171,7 +173,7 @@ class Library:
             manifest = Manifest.of(source, description, contract, name=name, origin=origin or Origin(), after=old)
             self._keep_in_archive(old, f"replaced by {manifest.version}")
             # Written before the source, and holding the old description too: at every moment one of both fits.
-            atomic_write(self._manifest_path(name), dump(manifest))
+            atomic_write(self._manifest_path(name), as_kept(manifest))
             atomic_write(old.path, source)
             return self._must_get(name)
 
@@ -232,7 +234,7 @@ class Library:
         manifest = Manifest.of(source, description, contract, name=name, origin=Origin(how="adopted"))
         try:
             with writer_lock(self.path):
-                atomic_write(self._manifest_path(name), dump(manifest))
+                atomic_write(self._manifest_path(name), as_kept(manifest))
         except OSError as error:
             log.warning("library %s: what %s says of itself cannot be kept: %s", self.path, file, error.strerror)
             self._reader.know(file, stamp, Tool(name=name, path=path, manifest=manifest))
@@ -260,7 +262,7 @@ class Library:
         if call.verdict:
             counters[call.verdict] = counters.get(call.verdict, 0) + 1
         manifest = tool.manifest.model_copy(update={"counters": counters, "before": None})
-        atomic_write(self._manifest_path(call.tool), dump(manifest), durable=False)
+        atomic_write(self._manifest_path(call.tool), as_kept(manifest), durable=False)
 
     def _keep_in_archive(self, tool: Tool, reason: str) -> Path:
         folder = self.path / "archive"
@@ -268,7 +270,7 @@ class Library:
         kept = folder / f"{tool.name}.{tool.version}.py"
         manifest = tool.manifest.model_copy(update={"reason": reason, "before": None})
         atomic_write(kept, tool.path.read_bytes())
-        atomic_write(kept.with_suffix(".json"), dump(manifest))
+        atomic_write(kept.with_suffix(".json"), as_kept(manifest))
         return kept
 
     def _must_get(self, name: str) -> Tool:
@@ -278,6 +280,11 @@ class Library:
         return tool
 
 
+def as_kept(manifest: Manifest) -> bytes:
+    """A manifest as a library keeps it: without secrets, with its checksum."""
+    return sealed(MASKER.document(dump(manifest).encode("utf-8", "surrogatepass")))
+
+
 def dump(manifest: Manifest) -> str:
-    """A manifest as it is written."""
+    """A manifest as it is handed on."""
     return json.dumps(manifest.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"

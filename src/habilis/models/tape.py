@@ -35,6 +35,7 @@ from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usag
 from habilis.models.wire import Cleaned, Plain, contrast
 from habilis.rundir.ahead import RoomAhead
 from habilis.rundir.plain import lines_of, open_plain, plain_json
+from habilis.rundir.seals import sealed, unsealed
 
 LONGEST_REPLY = 1 << 20
 """Bytes that a reply and its request are sure to take on the tape before they are paid for: more than almost any."""
@@ -294,11 +295,9 @@ class Tape:
             return
         if self._file is None:
             self._file = self._open()
-        text = "".join(
-            json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines
-        )
+        texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines)
         before = os.fstat(self._file).st_size
-        view = memoryview(MASKER.document(text.encode("utf-8", "surrogatepass")))
+        view = memoryview(b"".join(sealed(MASKER.document(text.encode("utf-8", "surrogatepass"))) for text in texts))
         try:
             while view:
                 view = view[os.write(self._file, view) :]
@@ -339,10 +338,12 @@ class Tape:
                 if not raw.endswith(b"\n"):
                     break  # torn: the last one
                 try:
-                    self._take_in(plain_json(raw.decode("utf-8", "surrogatepass")))
+                    self._take_in(plain_json(unsealed(raw).decode("utf-8", "surrogatepass")))
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-                    raise UserError(f"{self.path} is damaged at line {number}: {what}") from None
+                    raise UserError(
+                        f"{self.path} is damaged at line {number}: {what}; 'habilis runs check --repair' sets it aside"
+                    ) from None
                 whole += len(raw)
         return whole
 

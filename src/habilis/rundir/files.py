@@ -17,6 +17,7 @@ from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
 from habilis.core.place import scarcity
 from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
+from habilis.rundir.seals import sealed, unsealed
 
 if TYPE_CHECKING:
     from habilis.core.events import Event
@@ -48,7 +49,7 @@ class JsonlSink:
             row = {"at": round(time.time(), 3), **event.model_dump()}
             text = json.dumps(row, ensure_ascii=False, default=str) + "\n"
             # 'backslashreplace' turns a lone surrogate into the JSON escape that stands for it
-            self._append(MASKER.document(text.encode("utf-8", "backslashreplace")))
+            self._append(sealed(MASKER.document(text.encode("utf-8", "backslashreplace"))))
         except (OSError, ValueError, TypeError) as error:
             if not self._warned:
                 log.warning("events are no longer recorded in %s: %s", self._path, one_line(error))
@@ -78,9 +79,15 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
     with contextlib.suppress(FileNotFoundError):
         for line in lines_of(path):
             with contextlib.suppress(ValueError):
-                row = plain_json(line.decode("utf-8", "replace"))
-                if isinstance(row, dict):
-                    yield row
+                yield row_of(line)
+
+
+def row_of(line: bytes) -> dict[str, Any]:
+    """What one line of a log says. Raises ValueError for what is no JSON object, or does not fit its seal."""
+    row = plain_json(unsealed(line).decode("utf-8", "replace"))
+    if not isinstance(row, dict):
+        raise ValueError("it is no JSON object")
+    return row
 
 
 def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None:
@@ -166,12 +173,12 @@ def remove_tree(path: Path) -> None:
 
 def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:
     text = json.dumps(data, ensure_ascii=False, indent=1, default=str)
-    atomic_write(path, text.encode("utf-8", "backslashreplace") + b"\n", durable=durable)
+    atomic_write(path, sealed(MASKER.document(text.encode("utf-8", "backslashreplace") + b"\n")), durable=durable)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
     try:
-        data = plain_json(read_plain(path, MAX_RECORD_BYTES).decode("utf-8"))
+        data = plain_json(unsealed(read_plain(path, MAX_RECORD_BYTES)).decode("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:

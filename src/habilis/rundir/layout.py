@@ -105,7 +105,14 @@ class RunDir:
 
     def tasks(self) -> list[TaskDir]:
         """The tasks that are there, by id; makes nothing."""
-        folder = self.path / "tasks"
+        return self._folders("tasks")
+
+    def earlier(self) -> list[TaskDir]:
+        """What is kept of tasks that were begun anew; what they cost counts."""
+        return self._folders("earlier")
+
+    def _folders(self, name: str) -> list[TaskDir]:
+        folder = self.path / name
         if folder.is_symlink() or not folder.is_dir():
             return []
         return [TaskDir(p) for p in sorted(folder.iterdir()) if p.is_dir() and not p.is_symlink()]
@@ -334,6 +341,10 @@ class TaskDir:
     def save_result(self, result: TaskResult) -> None:
         """Write the outcome, then the state that follows from its status."""
         write_json(self.result, result.model_dump(mode="json"))
+        self.save_state_of(result)
+
+    def save_state_of(self, result: TaskResult) -> None:
+        """Write the state that follows from the outcome."""
         self.set_state(_STATE_OF.get(result.status, "failed"), status=result.status)
 
     def load_result(self) -> TaskResult | None:

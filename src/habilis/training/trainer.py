@@ -12,11 +12,12 @@ import contextlib
 import gc
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.agents.wiring import Clients
+from habilis.checking import mend_run
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
 from habilis.core.errors import (
@@ -39,6 +40,7 @@ from habilis.runtime.preflight import try_places
 from habilis.training.batch import Batch, Stop, Watch, task_of
 from habilis.training.budget import RunBudget
 from habilis.training.outcome import Training, read_training, tokens_paid, write_outcome
+from habilis.training.reopening import reopen
 from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
 from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, fork
 from habilis.training.steps import Scorer, Steps
@@ -116,8 +118,10 @@ class Evolution:
             training.set_state("running", seconds=0.0, tokens=0)
             return await self._work(run, rows, base)
 
-    async def resume(self, run_dir: Path, *, trust: bool = False) -> Training:
+    async def resume(self, run_dir: Path, *, trust: bool = False, again: Collection[str] = ()) -> Training:
         """Go on with a run where it stopped. Its rows, batch size and whether tools are made stay as they were.
+
+        What is damaged is mended first, and told. Rows that ended with a status of `again` are run anew.
 
         Raises `UserError` when another process works on it, and for a run that this user did not make, unless `trust`
         takes it over as theirs.
@@ -128,10 +132,12 @@ class Evolution:
             raise UserError(f"{run_dir} holds no training run; continue a single task with 'habilis run --resume'")
         run.accept(trust=trust, tasks=())
         with training.lock():
+            for damage in mend_run(run):
+                Events(self._sinks)(Notice(level="warning", text=str(damage)))
             fixed = run.read_run().get("training") or {}
-            if "rows" in fixed and fixed["rows"] != marks.digest_of_file(training.rows):
-                raise UserError(f"{training.rows} has changed since the run began; restore it, or start another run")
             rows = tuple(Row.model_validate(row) for row in training.load_rows())
+            if again:
+                reopen(run, again)
             self.settings = _with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
             await self._preflight()
@@ -303,7 +309,7 @@ class Evolution:
     def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""
         before = training.state_record()
-        tapes = [*(task.tape for task in run.tasks()), *(training.path / "curator").glob("*.jsonl")]
+        tapes = [*(task.tape for task in (*run.tasks(), *run.earlier())), *(training.path / "curator").glob("*.jsonl")]
         paid = sum(map(tokens_paid, tapes))
         return RunBudget(
             self.settings.evolution,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskResult, ToolRequest
 from habilis.library import Library, Manifest, Origin, Tool
+from habilis.rundir.seals import unsealed
 
 from ...toolshop import Shop
 from .conftest import Stage, adding, clusters, endings, module
@@ -158,7 +159,7 @@ async def test_a_tool_that_breaks_the_gate_when_it_is_tried_again_is_quarantined
     assert endings(report) == {"t1:add_numbers": "quarantined", "t1:good": "kept"}
     assert stage.names() == ["good"]
     (kept,) = (stage.library / "quarantine").glob("*.json")
-    manifest = Manifest.model_validate_json(kept.read_bytes())
+    manifest = Manifest.model_validate_json(unsealed(kept.read_bytes()))
     assert manifest.status == "quarantined"
     assert "it fell over" in str(manifest.reason)
     assert kept.with_suffix(".py").is_file()

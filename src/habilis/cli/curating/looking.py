@@ -6,7 +6,8 @@ import json
 import sys
 import time
 from argparse import Namespace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from habilis.cli.curating.showing import as_json, lines, plainly
 from habilis.cli.terminal.choices import library_meant
@@ -17,6 +18,9 @@ from habilis.curation.manual import browsing, health
 from habilis.curation.manual import history as told
 from habilis.curation.manual.browsing import Ancestor, Shown, ToolRow
 from habilis.curation.manual.history import Event, difference
+
+if TYPE_CHECKING:
+    from habilis.checking import Damage
 
 AT_A_TERMINAL = 50
 """Tools that `list` shows there unless it is told otherwise."""
@@ -261,13 +265,27 @@ def _pairs(counts: dict[str, int]) -> str:
 def doctor(args: Namespace) -> int:
     """Say what is wrong with the library. 1 where anything is broken."""
     _, path = library_meant(args)
+    damages = _damages(path, repair=args.repair)
     found = health.doctor(path, browsing.opened(path))
-    code = 1 if any(one.level == "error" for one in found) else 0
+    left = any(one.outcome != "mended" for one in damages)
+    code = 1 if left or any(one.level == "error" for one in found) else 0
     if args.json:
-        as_json({"library": str(path), "findings": plainly(found)})
+        as_json({"library": str(path), "damages": list(map(str, damages)), "findings": plainly(found)})
         return code
+    lines([f"{'mended' if one.outcome == 'mended' else 'damaged':<8} {one}" for one in damages])
+    if any(one.outcome == "mendable" for one in damages):
+        print(report_line(f"{'':<8} habilis library doctor --library {path} --repair"))
     for one in found:
         print(report_line(f"{one.level:<8} {one.where}: {one_line(one.what, 500)}"))
         print(report_line(f"{'':<8} {one.do}"))
-    print("the library is whole" if not found else f"{len(found)} finding{'s' * (len(found) != 1)}")
+    many = len(found) + len(damages)
+    print("the library is whole" if not many else f"{many} finding{'s' * (many != 1)}")
     return code
+
+
+def _damages(path: Path, *, repair: bool) -> list[Damage]:
+    """What is damaged of the library at `path`: its link, and files that may lie elsewhere whole."""
+    from habilis.checking import check_library
+
+    tasks = sorted(path.parent.glob("*/tasks/*/tools")) + sorted(path.parent.glob("tasks/*/tools"))
+    return check_library(path, repair=repair, sources=tasks)

@@ -110,10 +110,10 @@ def _tools(library: Library) -> Iterator[Finding]:
     for name in _listing(library.path):
         if name.endswith(".json") and name != REPORT and name.removesuffix(".json") not in sources:
             yield Finding(
-                level="warning",
+                level="error",
                 where=name,
-                what="a manifest without a tool",
-                do="a tool of its name is missing; 'diff' and 'rollback' bring back what a generation had",
+                what="a manifest without a tool: its source is gone",
+                do="'doctor --repair' brings it back where a copy lies; else 'rollback' to a generation that has it",
             )
 
 

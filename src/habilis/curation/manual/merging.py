@@ -19,7 +19,7 @@ from habilis.curation.merging.merge import Decided, Made, Merger
 from habilis.curation.merging.publish import Decisions, fill
 from habilis.library import Library, Origin, Tool
 from habilis.library.catalogue import Catalogue, tool_files
-from habilis.library.folder import dump
+from habilis.library.folder import as_kept
 from habilis.rundir import atomic_write
 from habilis.synthesis.gate import Rejected
 
@@ -92,7 +92,7 @@ async def promoted(tried: Gates, catalogue: Catalogue, file: Path, under: str) -
         raise ChangeRefused(f"{name} is not promoted: it does not pass the gate", str(rejected).splitlines()) from None
     origin = staged.origin.model_copy(update={"smoke": passed.smoke})
     known = staged.manifest.model_copy(update={"origin": origin})
-    atomic_write(collected.staging.path / f"{name}.json", dump(known), durable=False)
+    atomic_write(collected.staging.path / f"{name}.json", as_kept(known), durable=False)
     good = sum(record.verdict == "success" for record in records)
     line = f"{name}: own example {passed.smoke}; {passed.replay.replayed} of {good} recorded calls repeated"
     return Promotion(_filling(collected, Decisions()), (line,))
@@ -208,7 +208,7 @@ def _stage(
     origin = tool.origin.model_copy(update={"our_suffix": tool.origin.our_suffix or name != tool.name})
     update = {"name": name, "origin": origin, "status": "candidate", "counters": {}, "before": None}
     folder, store = collected.staging.path, collected.staging.store
-    atomic_write(folder / f"{name}.json", dump(tool.manifest.model_copy(update=update)), durable=False)
+    atomic_write(folder / f"{name}.json", as_kept(tool.manifest.model_copy(update=update)), durable=False)
     shutil.copyfile(tool.path, folder / f"{name}.py")
     for record in records:
         call_id = f"{tool.origin.task}.{record.call_id}" if tool.origin.task else record.call_id

@@ -18,7 +18,7 @@ from habilis.contract.records import RecordedCall
 from habilis.curation.ledger.reports import Fate, Finished
 from habilis.library import LayeredLibrary, Library, Tool
 from habilis.library.catalogue import Catalogue
-from habilis.library.folder import dump
+from habilis.library.folder import as_kept
 from habilis.rundir import atomic_write
 
 MENDED = ("enhanced", "forked")
@@ -155,7 +155,7 @@ class _Collector:
         )
         update = {"name": name, "origin": origin, "status": "candidate", "counters": {}, "before": None}
         staged = self._found.staging.path
-        atomic_write(staged / f"{name}.json", dump(tool.manifest.model_copy(update=update)), durable=False)
+        atomic_write(staged / f"{name}.json", as_kept(tool.manifest.model_copy(update=update)), durable=False)
         atomic_write(staged / f"{name}.py", tool.path.read_bytes(), durable=False)
         return name
 
