@@ -228,13 +228,15 @@ class BM25Retriever:
         for term in asked:
             for (places, impacts), weight in found.get(term, ()):
                 scores[places] += weight * impacts
-        scores[list(self._dead)] = 0.0
+        if self._dead:
+            scores[list(self._dead)] = 0.0
         return scores
 
     def _terms(self, query: str, asked: frozenset[str]) -> dict[str, list[tuple[str, float]]]:
         """For each term of a query, in order, the terms of the index that it meets; behind them quantities that the
         query asks for or gives in other words."""
-        said, told, weights = frozenset(terms(without_values(query))), quantities(query), self._weights
+        plain, told, weights = without_values(query), quantities(query), self._weights
+        said = asked if plain == query else frozenset(terms(plain))
         found = {term: list(self._relatives(term, asked, said)) for term in sorted(asked)}
         for names, weight in ((told.asked, weights.quantity_asked), (told.given, weights.quantity_given)):
             for name in sorted(names - asked):
@@ -271,17 +273,20 @@ class BM25Retriever:
         rarities: dict[str, float] = {}
 
         def weigh(term: str) -> float:
-            if term not in rarities:
-                rarities[term] = (self._rarity(term) or 0.0) * (weights.faint_in_name if term in faint_terms() else 1.0)
-            return rarities[term]
+            light = weights.faint_in_name if term in faint_terms() else 1.0
+            rarities[term] = found = (self._rarity(term) or 0.0) * light
+            return found
 
         def beside(card: ToolCard) -> float:
-            named = _name_terms(card.name)
-            total = sum(map(weigh, named))
-            said = sum(map(weigh, named & asked)) / total if total else 0.0
+            total = said = 0.0
+            for term in _name_terms(card.name):
+                rarity = rarities.get(term)
+                total += rarity if rarity is not None else weigh(term)
+                said += rarities[term] if term in asked else 0.0
+            named = said / total if total else 0.0
             gives = bool(wish and wish & yields(card.name, card.description))
             wants = len(lacking & wanted(card))
-            return weights.named * said + weights.yields * gives - weights.lacking * wants + weights.worth * card.worth
+            return weights.named * named + weights.yields * gives - weights.lacking * wants + weights.worth * card.worth
 
         return beside
 

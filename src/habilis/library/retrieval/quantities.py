@@ -83,11 +83,14 @@ _TABLE = (
     ("tip gratuity", r"", r""),
     ("consumption usage", r"", r"how much (?:fuel|petrol|gas|electricity) .*\b(?:use|burn|need)"),
 )
+_ASKS = re.compile(r"\b(?:how|what|pay|owe|can|does|will|off|in [a-z]{5})", re.IGNORECASE)
+_GIVES = re.compile(r"\d ?[^\W\d]|\d ?°|[$€] ?\d")
+"""Without these nothing of the table is said."""
 _INPUTS = re.compile(r"\b(?:from|given|by|with|using|based)\b|_from_|_given_|_by_", re.IGNORECASE)
 """Behind these words a tool says what it takes."""
 
 
-class Quantity(NamedTuple):
+class _Quantity(NamedTuple):
     """Stemmed names of a quantity, a number with one of its units, and how it is asked for."""
 
     names: frozenset[str]
@@ -95,7 +98,7 @@ class Quantity(NamedTuple):
     asked: re.Pattern[str]
 
 
-class Told(NamedTuple):
+class Quantities(NamedTuple):
     """Names of the quantities that a question asks for, and of those that it gives."""
 
     asked: frozenset[str]
@@ -103,17 +106,17 @@ class Told(NamedTuple):
 
 
 @lru_cache(maxsize=1_000)
-def quantities(question: str) -> Told:
+def quantities(question: str) -> Quantities:
     """The quantities of `question`, said in whatever words; those that it names are among them."""
     asked: set[str] = set()
     given: set[str] = set()
-    if re.search(r"\d", question) or "how" in question.casefold():
-        for quantity in _known():
-            if quantity.asked.search(question):
-                asked |= quantity.names
-            if quantity.given and quantity.given.search(question):
-                given |= quantity.names
-    return Told(frozenset(asked), frozenset(given - asked))
+    asks, gives = _ASKS.search(question), _GIVES.search(question)
+    for quantity in _known() if asks or gives else ():
+        if asks and quantity.asked.search(question):
+            asked |= quantity.names
+        if gives and quantity.given and quantity.given.search(question):
+            given |= quantity.names
+    return Quantities(frozenset(asked), frozenset(given - asked))
 
 
 @lru_cache(maxsize=20_000)
@@ -129,16 +132,16 @@ def _names() -> frozenset[str]:
 
 
 @lru_cache(maxsize=1)
-def _known() -> tuple[Quantity, ...]:
+def _known() -> tuple[_Quantity, ...]:
     return tuple(_quantity(*row) for row in _TABLE)
 
 
-def _quantity(names: str, units: str, ways: str) -> Quantity:
+def _quantity(names: str, units: str, ways: str) -> _Quantity:
     some, words = units.split(), [*names.split(), *(unit for unit in units.split() if len(unit) > 4)]
     number = re.compile(rf"\d ?(?:{'|'.join(some)})(?![\w/²³^])|(?:\$|€) ?\d" if "$" in units else _number(some))
     plain = rf"(?:how (?:many|much)|in|what(?: is| are)?(?: the)?) (?:{'|'.join(words)})\b"
     asked = re.compile("|".join(filter(None, (rf"\b(?:{ways})\b" if ways else "", plain))), re.I)
-    return Quantity(frozenset(map(stem, names.split())), number if some else None, asked)
+    return _Quantity(frozenset(map(stem, names.split())), number if some else None, asked)
 
 
 def _number(units: list[str]) -> str:

@@ -26,7 +26,7 @@ _GIVEN = {
     "number": rf"\d|\b(?:{'|'.join(_NUMBERS.split())})\b",
     "list": r"\[[^\]]*,|\d, ?-?\d+(?:\.\d+)?(?:,| and)",
 }
-_PATTERNS = {kind: re.compile(pattern, re.IGNORECASE) for kind, pattern in _GIVEN.items()}
+_PATTERNS = {kind: re.compile(pattern) for kind, pattern in _GIVEN.items()}
 _NAMES = {
     "path": "path file filename filepath folder directory document attachment csv pdf",
     "address": "url link website uri href domain webpage",
@@ -41,7 +41,8 @@ _TYPES = {"integer": "number", "number": "number", "array": "list"}
 @lru_cache(maxsize=1_000)
 def missing(question: str) -> frozenset[str]:
     """The kinds of arguments that `question` does not give."""
-    return frozenset(kind for kind, pattern in _PATTERNS.items() if not pattern.search(question))
+    text = question.lower()
+    return frozenset(kind for kind, pattern in _PATTERNS.items() if not pattern.search(text))
 
 
 def wanted(card: ToolCard) -> frozenset[str]:

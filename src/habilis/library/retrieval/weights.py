@@ -24,7 +24,7 @@ class Weights:
     fields: tuple[Field, ...] = (
         Field(2.0, 3.0, 0.2),
         Field(1.0, 10.0, 0.6),
-        Field(0.65, 4.0, 0.5),
+        Field(0.65, 4.0, 0.675),
         Field(0.4, 16.0, 0.75),
         Field(0.5, 24.0, 0.5),
     )
@@ -37,7 +37,7 @@ class Weights:
     quantity_given: float = 0.25
     parts: float = 0.6
     named: float = 0.27
-    faint_in_name: float = 0.3
+    faint_in_name: float = 0.15
     lacking: float = 0.1
     yields: float = 0.3
     worth: float = 0.02

@@ -4,6 +4,7 @@ Written by hand, from general knowledge. The questions at even places were looke
 chosen, those at odd places were set aside.
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from habilis.core.types import ToolCard
