@@ -7,25 +7,22 @@ score depends on the card alone, adding one touches no other, and an index that 
 
 from __future__ import annotations
 
-import hashlib
 import heapq
-import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.types import ToolCard
+from habilis.library.retrieval.cards import beside, held_by, mark_of, texts_of
 from habilis.library.retrieval.formula import impacts_of, rarity
-from habilis.library.retrieval.quantities import quantities, yields
+from habilis.library.retrieval.quantities import quantities
 from habilis.library.retrieval.saved import Columns, Header, read, write
-from habilis.library.retrieval.signature import missing, wanted
-from habilis.library.retrieval.terms import faint_terms, parts, terms, without_values
+from habilis.library.retrieval.terms import faint_terms, parts, shared_beginning, terms, without_values
 from habilis.library.retrieval.thesaurus import neighbours
 from habilis.library.retrieval.vectors import ALIKE, Likeness, Meaning
-from habilis.library.retrieval.weights import FIELDS, WEIGHTS, Weights
+from habilis.library.retrieval.weights import WEIGHTS, Weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +36,6 @@ _KIN_PREFIX, _KIN_SHARE = 4, 0.6
 _AMONG = 50
 """What is known of a card beside its terms is looked at for so many of the best."""
 _UNKNOWN_RARITY = 9.0
-_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -147,8 +143,8 @@ class BM25Retriever:
         among = min(len(scores), max(_AMONG, k))
         least = np.partition(scores, len(scores) - among)[len(scores) - among]
         places = np.nonzero(scores >= max(least, 1e-12))[0].tolist()
-        beside = self._beside(query, asked)
-        found = {place: float(scores[place]) + beside(self._cards[self._names[place]]) for place in places}
+        more = beside(query, asked, self._weights, self._rarity)
+        found = {place: float(scores[place]) + more(self._cards[self._names[place]]) for place in places}
         best = heapq.nsmallest(k, found, key=lambda place: (-found[place], self._names[place]))
         return [(self._names[place], found[place]) for place in best]
 
@@ -183,14 +179,16 @@ class BM25Retriever:
         """Which words of `query` speak for the tool called `name`. Raises KeyError when it is not in the index."""
         place = self._places[name]
         asked = frozenset(terms(query))
-        score = float(self._all(query, asked)[place]) + self._beside(query, asked)(self._cards[name])
+        score = float(self._all(query, asked)[place]) + beside(query, asked, self._weights, self._rarity)(
+            self._cards[name]
+        )
         shares = []
         implied = self._terms(query, asked)
         for term, relatives in implied.items():
             for met, weight in relatives:
                 impact = sum(float(v[p == place].sum()) for p, v in self._postings(met))
                 if impact:
-                    fields = tuple(field for field, held in _held(self._cards[name]).items() if met in held)
+                    fields = tuple(field for field, held in held_by(self._cards[name]).items() if met in held)
                     shares.append(Met(term, met, weight * impact, fields))
         return Why(name, score, tuple(sorted(shares, key=lambda met: -met.share)))
 
@@ -255,7 +253,7 @@ class BM25Retriever:
             yield term, rarity * (light if term in said and not term.isdecimal() else weights.argument)
         if len(term) > _KIN_PREFIX and term.isascii():
             for kin in self._beginnings.get(term[:_KIN_PREFIX], ()):
-                share = _shared_beginning(term, kin) / max(len(term), len(kin))
+                share = shared_beginning(term, kin) / max(len(term), len(kin))
                 if kin != term and share >= _KIN_SHARE and (own := self._rarity(kin)) is not None:
                     yield kin, weights.kin * share * own * (1.0 if rarity is None else 0.5)
         for other in sorted(neighbours().get(term, frozenset()) - asked):
@@ -267,34 +265,11 @@ class BM25Retriever:
         count = self._counts.get(term, 0)
         return rarity(count, len(self._cards)) if count else None
 
-    def _beside(self, query: str, asked: frozenset[str]) -> Callable[[ToolCard], float]:
-        """What counts for a card beside its terms: its name said in full, its signature, its worth."""
-        weights, lacking, wish = self._weights, missing(query), quantities(query).asked
-        rarities: dict[str, float] = {}
-
-        def weigh(term: str) -> float:
-            light = weights.faint_in_name if term in faint_terms() else 1.0
-            rarities[term] = found = (self._rarity(term) or 0.0) * light
-            return found
-
-        def beside(card: ToolCard) -> float:
-            total = said = 0.0
-            for term in _name_terms(card.name):
-                rarity = rarities.get(term)
-                total += rarity if rarity is not None else weigh(term)
-                said += rarities[term] if term in asked else 0.0
-            named = said / total if total else 0.0
-            gives = bool(wish and wish & yields(card.name, card.description))
-            wants = len(lacking & wanted(card))
-            return weights.named * named + weights.yields * gives - weights.lacking * wants + weights.worth * card.worth
-
-        return beside
-
     # --- postings ------------------------------------------------------------------------------------------------
 
     def _impacts(self, card: ToolCard) -> dict[str, float]:
         """The terms of `card` with their part of a score, 0 to 1."""
-        return impacts_of(_texts(card), self._weights.fields, self._weights.k1)
+        return impacts_of(texts_of(card), self._weights.fields, self._weights.k1)
 
     def _postings(self, term: str) -> Iterator[Posting]:
         import numpy as np
@@ -338,7 +313,7 @@ class BM25Retriever:
             self._compact()
         vocabulary = sorted(term for term, count in self._counts.items() if count)
         postings = [list(self._postings(term)) for term in vocabulary]
-        marks = [_mark(self._cards[name]) for name in self._names]
+        marks = [mark_of(self._cards[name]) for name in self._names]
         write(
             folder, Header(parameters=repr(self._weights), names=self._names, marks=marks, terms=vocabulary), postings
         )
@@ -359,7 +334,7 @@ class BM25Retriever:
         self._saved, self._names = saved, list(saved.header.names)
         for place, (name, mark) in enumerate(zip(saved.header.names, saved.header.marks, strict=True)):
             card = wanted.get(name)
-            if card is None or _mark(card) != mark:
+            if card is None or mark_of(card) != mark:
                 self._dead.add(place)
             else:
                 self._cards[name], self._places[name] = card, place
@@ -367,38 +342,6 @@ class BM25Retriever:
             self._count(term, count)
 
 
-def _held(card: ToolCard) -> dict[str, set[str]]:
-    """The terms of each field of `card`."""
-    texts = _texts(card)
-    return {field: set(terms(text)) for field, text in zip(FIELDS, texts, strict=True)}
-
-
-def _texts(card: ToolCard) -> tuple[str, ...]:
-    """What stands in each of the FIELDS; of past questions what was asked, not of what."""
-    parameters, explained = " ".join(card.parameters), " ".join(card.explained)
-    past = _NUMBER.sub(" ", without_values(" ".join(card.answered))) if card.answered else ""
-    return card.name, card.description, parameters, explained, past
-
-
-@lru_cache(maxsize=100_000)
-def _name_terms(name: str) -> frozenset[str]:
-    return frozenset(terms(name))
-
-
-def _shared_beginning(one: str, other: str) -> int:
-    """How many letters `one` and `other` begin with alike."""
-    for number, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return number
-    return min(len(one), len(other))
-
-
 def _share_of_highest(scores: Floats) -> Floats:
     highest = scores.max(initial=0.0)
     return scores / highest if highest > 0 else scores
-
-
-def _mark(card: ToolCard) -> str:
-    """Differs for cards that differ."""
-    text = "\0".join((card.name, card.description, *card.parameters, "\1", *card.explained, "\1", *card.answered))
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

@@ -15,7 +15,15 @@ from types import MappingProxyType
 from habilis.core.types import ToolCard
 from habilis.library.retrieval.contrasts import SPOKEN, Operations, excluded, headline, operations, shared
 from habilis.library.retrieval.quantities import quantities, yields
-from habilis.library.retrieval.terms import common_terms, faint_terms, parts, stem, terms, without_values
+from habilis.library.retrieval.terms import (
+    common_terms,
+    faint_terms,
+    parts,
+    shared_beginning,
+    stem,
+    terms,
+    without_values,
+)
 from habilis.library.retrieval.thesaurus import conversion, neighbours
 from habilis.library.retrieval.tongues import comparable, language
 
@@ -127,7 +135,7 @@ class Inquiry:
                 for asked in neighbours()[term] & self.terms:
                     met[asked] = max(met.get(asked, 0.0), _NEIGHBOUR * part)
             for asked in self._kin.get(term[:_KIN_PREFIX], ()):
-                if (alike := _shared_beginning(term, asked) / max(len(term), len(asked))) >= _KIN_SHARE:
+                if (alike := shared_beginning(term, asked) / max(len(term), len(asked))) >= _KIN_SHARE:
                     met[asked] = max(met.get(asked, 0.0), _KIN * part * alike)
         return met
 
@@ -209,14 +217,6 @@ def _weight(term: str) -> float:
     if term in faint_terms() or _GRAMMAR.search(term) or (len(term) == 1 and term.isascii()):
         return _FAINT
     return _COMMON if term in common_terms() else 1.0
-
-
-def _shared_beginning(one: str, other: str) -> int:
-    """How many letters `one` and `other` begin with alike."""
-    for number, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return number
-    return min(len(one), len(other))
 
 
 def unsaid(question: str, said: str) -> frozenset[str]:

@@ -79,6 +79,14 @@ def stem(word: str) -> str:
     return str(_stemmer().stemWord(word))
 
 
+def shared_beginning(one: str, other: str) -> int:
+    """How many letters `one` and `other` begin with alike."""
+    for number, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return number
+    return min(len(one), len(other))
+
+
 @lru_cache(maxsize=1)
 def faint_terms() -> frozenset[str]:
     """Words that say little in a question about tools, stemmed; they count for less."""
