@@ -34,11 +34,11 @@ from habilis.context.task import Events, TaskContext
 from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event, Notice
 from habilis.core.place import place_failure, place_told
-from habilis.core.ports import EventSink, Granter
+from habilis.core.ports import EventSink, Granter, Purse
 from habilis.core.types import Decision, JsonSchema, Task, TaskResult, ToolSpec
 from habilis.library.generations import as_of, generation_of
 from habilis.models.answers import checked_schema
-from habilis.models.purse import Purse, all_idle
+from habilis.models.purse import all_idle
 from habilis.rundir import JsonlSink, RunDir, TaskDir, ThreadDir
 from habilis.sources.bound import GivenSources, named_sources
 from habilis.tool_calling.transcripts import read_transcript

@@ -12,13 +12,12 @@ from habilis.context.presets import Presets
 from habilis.context.task import Events, TaskContext
 from habilis.core.errors import UserError
 from habilis.core.events import Notice
-from habilis.core.ports import Granter
+from habilis.core.ports import Granter, Purse
 from habilis.core.types import Role, Task
 from habilis.library import LayeredLibrary, Library, public_library
 from habilis.library.earlier import WithEarlier
 from habilis.library.retrieval.vectors import vectors_of
 from habilis.models.chat import Models
-from habilis.models.purse import Purse
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.prompts import Prompts

@@ -36,10 +36,10 @@ from habilis.synthesis.smith import Smith
 
 if TYPE_CHECKING:
     from habilis.config import Settings
+    from habilis.core.ports import Purse
     from habilis.curation.manual.tending import Tending
     from habilis.models.chat import Models
     from habilis.models.client import Factory
-    from habilis.models.purse import Purse
     from habilis.runtime.host import ToolHost
 
 AT_ONCE = 4

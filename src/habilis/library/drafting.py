@@ -15,6 +15,7 @@ from habilis.library.catalogue import tool_files
 from habilis.library.folder import Library, as_kept
 from habilis.library.outofuse import Place
 from habilis.library.tool import Manifest, Tool
+from habilis.library.worth import CARRIED
 from habilis.rundir import atomic_write
 
 MAX_QUESTIONS, MAX_QUESTION_CHARS = 8, 300
@@ -69,20 +70,30 @@ class DraftLibrary:
             return
         names = (name, *sorted(tool.manifest.aliases))
         calls = [call for known in names for call in self._store.read(known) if call.version == tool.version]
-        self.describe(tool.manifest.model_copy(update={"counters": counted(calls), "before": None}))
+        carried = {kind: tool.counters[kind] for kind in CARRIED if kind in tool.counters}
+        self._recount(tool, counted(calls) | carried)
+
+    def offered(self, name: str, times: int) -> None:
+        """Note that plans were shown tool `name`, as long as nobody has called it."""
+        tool = self.get(name)
+        if tool is not None and not tool.counters.get("calls"):
+            self._recount(tool, tool.counters | {"offered": tool.counters.get("offered", 0) + times})
 
     def answered(self, name: str, questions: Sequence[str]) -> bool:
-        """Note questions that tool `name` helped to answer, the newest last, long ones cut; whether any was new."""
+        """Note questions of tasks that ended well with tool `name`, the newest last, long ones cut; whether any was
+        new."""
         tool = self.get(name)
         if tool is None:
             return False
         known = tool.manifest.answered
         more = [question[:MAX_QUESTION_CHARS] for question in questions]
         kept = tuple(dict.fromkeys([*known, *more]))[-MAX_QUESTIONS:]
-        if kept == known:
-            return False
-        self.describe(tool.manifest.model_copy(update={"answered": kept, "before": None}))
-        return True
+        counters = tool.counters | {"tasks": tool.counters.get("tasks", 0) + len(questions)}
+        self.describe(tool.manifest.model_copy(update={"answered": kept, "counters": counters, "before": None}))
+        return kept != known
+
+    def _recount(self, tool: Tool, counters: dict[str, int]) -> None:
+        self.describe(tool.manifest.model_copy(update={"counters": counters, "before": None}))
 
     def take_out(self, name: str, place: Place, reason: str) -> None:
         """Take a tool out of use. A retired or quarantined one takes its records along; those of its old names are

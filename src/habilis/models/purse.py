@@ -7,26 +7,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Protocol
 
 from habilis.core.errors import BudgetReached, HabilisError, Interrupted
-
-
-class Purse(Protocol):
-    """What a request passes on its way out. `TokenPurse`, and what stands for it in a task's own process."""
-
-    @property
-    def limit(self) -> int | None:
-        """Tokens in all, None for no limit: then nothing need be set aside."""
-        ...
-
-    async def reserve(self, tokens: int) -> None:
-        """Set aside what a request may come to at most. Raises `HabilisError` when nothing may be sent any more."""
-        ...
-
-    def settle(self, reserved: int, used: int) -> None:
-        """The request is over: it had `reserved` tokens set aside and took `used`."""
-        ...
 
 
 class TokenPurse:

@@ -371,7 +371,7 @@ class Tape:
     def _difference(self, request: ModelRequest, digests: tuple[str, ...]) -> str:
         """In one line: which request is not on the tape, and the first of its messages that differs."""
         where = f"replay: model call {self._asked} ({request.role}, {request.told}) was not recorded"
-        rest = [entry for index, entry in enumerate(self._entries) if index not in self._taken]
+        rest = (entry for index, entry in enumerate(self._entries) if index not in self._taken)
         same = [entry for entry in rest if entry.role == request.role]
         near = next((e for e in same if e.purpose == request.told), same[0] if same else None)
         if near is None:
@@ -387,10 +387,7 @@ class Tape:
 
 def _entry(line: Plain) -> Entry:
     return Entry(
-        role=line["role"],
-        key=line["key"],
-        n=line["n"],
-        purpose=line["purpose"],
+        **{name: line[name] for name in ("role", "key", "n", "purpose")},
         mode=line.get("mode", ""),
         messages=tuple(line["messages"]),
         model=line.get("model", ""),

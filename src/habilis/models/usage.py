@@ -8,8 +8,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
 from habilis.core.errors import BudgetReached
+from habilis.core.ports import Purse
 from habilis.core.types import Usage
-from habilis.models.purse import Purse, TokenPurse
+from habilis.models.purse import TokenPurse
 
 
 class Ledger:

@@ -27,13 +27,9 @@ if TYPE_CHECKING:
     from habilis.core.types import Decision, Task, TaskResult
 
 UNFINISHED = frozenset({"created", "running", "waiting", "stopped"})
-_STATE_OF = {
-    "waiting": "waiting",
-    "interrupted": "stopped",
-    "environment_error": "stopped",
-    "answered": "finished",
-    "gave_up": "finished",
-}
+_STATE_OF = {"waiting": "waiting", "answered": "finished", "gave_up": "finished"} | dict.fromkeys(
+    ("interrupted", "environment_error"), "stopped"
+)
 REMOVING = ".removing-"
 
 

@@ -16,6 +16,7 @@ from habilis.core.events import Event, Notice
 from habilis.core.masker import MASKER
 from habilis.core.ports import ExternalTool, ToolSource
 from habilis.core.types import CallOutcome, Effects, ToolCard, ToolSpec
+from habilis.library.tool import card_of
 from habilis.models.naming import provider_name, unique_names
 from habilis.sources.foreign.presenting import presented
 
@@ -80,7 +81,7 @@ class BoundTool:
     @property
     def card(self) -> ToolCard:
         """What a plan shows of it, and what it is found by."""
-        return ToolCard.of(self.spec.name, self.spec.description, self.spec.parameters)
+        return card_of(self.spec.name, self.spec.description, self.spec.parameters)
 
     async def call(self, arguments: Mapping[str, Any], workspace: Path) -> CallOutcome:
         """Run it with arguments that fit its schema. A failure is a value."""

@@ -12,13 +12,13 @@ from habilis.agents.wiring import Clients
 from habilis.config import Settings
 from habilis.context.task import Events
 from habilis.core.events import Event, Notice
+from habilis.core.ports import Purse
 from habilis.core.types import Frozen
 from habilis.curation.curator import Curator
 from habilis.curation.ledger.journal import Journal
 from habilis.curation.ledger.reports import Finished
 from habilis.library import Library
 from habilis.library.generations import Generations
-from habilis.models.purse import Purse
 from habilis.rundir import TrainingDir
 from habilis.runtime.host import ToolHost
 

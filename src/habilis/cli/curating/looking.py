@@ -244,6 +244,8 @@ def stats(args: Namespace) -> int:
         ("tools", f"{found.tools:,}, {found.broken:,} broken, {found.pinned:,} pinned, {found.old_names:,} old names"),
         ("out of use", out),
         ("calls", f"{calls}; {found.never_called:,} tools never called"),
+        ("worth", ", ".join(f"{name} {value:.2f}" for name, value in found.most_worth)),
+        ("passed over", ", ".join(f"{name} offered {times:,} times" for name, times in found.passed_over)),
         ("effects", _pairs(found.by_effects)),
         ("made", _pairs(found.by_origin)),
         ("by model", _pairs(found.by_model)),
@@ -252,7 +254,7 @@ def stats(args: Namespace) -> int:
         ("worst", ", ".join(f"{name} {bad:,} of {count:,} failed" for name, bad, count in found.worst)),
         ("room", f"{size_text(found.bytes)}; {found.generations:,} generations {size_text(found.generations_bytes)}"),
     ]
-    lines([f"{label:<10} {text}" for label, text in rows if text])
+    lines([f"{label:<11} {text}" for label, text in rows if text])
     return 0
 
 

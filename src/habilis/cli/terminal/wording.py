@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -85,6 +86,13 @@ def seconds_of(text: str, option: str) -> float:
 def seconds_in(option: str) -> Callable[[str], float]:
     """Reads the value of `option` with `seconds_of`."""
     return lambda text: seconds_of(text, option)
+
+
+def count_of(text: str) -> int:
+    """The number that `2000` or `2_000` means. Raises `ArgumentTypeError`."""
+    if not re.fullmatch(r"\d{1,12}", text.replace("_", "")):
+        raise ArgumentTypeError(f"{text}: expected a number")
+    return int(text.replace("_", ""))
 
 
 def bytes_of(text: str, option: str) -> int:

@@ -125,7 +125,7 @@ def names(library: Library, sort: str = "name", limit: int | None = None) -> tup
 def _row(one: Listed) -> ToolRow:
     if one.problem:
         return ToolRow(name=one.name, problem=one.problem)
-    calls, success, failure = one.counts
+    calls, success, failure = one.counts[:3]
     return ToolRow(
         name=one.name,
         version=one.version,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import HabilisError, Interrupted
 
 if TYPE_CHECKING:
-    from habilis.models.purse import Purse
+    from habilis.core.ports import Purse
 
 
 class DistantPurse:

@@ -18,8 +18,7 @@ from habilis.synthesis.sharing import BuildFolder
 
 if TYPE_CHECKING:
     from habilis.config import Settings
-    from habilis.core.ports import EventSink
-    from habilis.models.purse import Purse
+    from habilis.core.ports import EventSink, Purse
 
 Watch = Callable[[Event], None]
 GRACE_S = 10.0

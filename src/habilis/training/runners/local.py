@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from habilis.agents.team import Team
     from habilis.agents.wiring import Clients
     from habilis.config import Settings
+    from habilis.core.ports import Purse
     from habilis.core.types import TaskResult
-    from habilis.models.purse import Purse
 
 log = logging.getLogger(__name__)
 

@@ -26,9 +26,10 @@ import habilis
 from habilis.config import environment
 from habilis.core.events import Event
 from habilis.core.masker import MASKER
+from habilis.core.ports import Purse
 from habilis.core.types import Status
 from habilis.curation.ledger.reports import Finished
-from habilis.models.purse import Purse, TokenPurse
+from habilis.models.purse import TokenPurse
 from habilis.sandbox.processes.attached import attached
 from habilis.training.runners.drawing import Till
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, ended, saved_result, too_long
