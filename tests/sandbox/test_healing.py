@@ -10,6 +10,7 @@ import pytest
 from habilis.config import SandboxSettings
 from habilis.contract.runnable import Runnable
 from habilis.core.errors import PlaceError
+from habilis.core.ports import SandboxLimits
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages import cache
@@ -125,7 +126,7 @@ async def test_a_tool_that_fails_is_the_tools_fault_in_a_place_that_works(
     environments: Environments, tool: MakeTool, workspace: Path
 ) -> None:
     """It opens too many files, fills its own disk, ends its interpreter: a value for whoever called it."""
-    host = ToolHost(SandboxSettings(warm=False, open_files=32), environments=environments)
+    host = ToolHost(SandboxSettings(warm=False), limits=SandboxLimits(open_files=32), environments=environments)
     bodies = (
         "kept = [open('/dev/null') for _ in range(100)]",
         "raise OSError(28, 'No space left on device')",

@@ -175,7 +175,7 @@ def _mended(world: World) -> None:
     ended = _said(world, {}, "run", "--resume", "--json")
     told = json.loads(ended.stdout)
     assert (ended.returncode, told["status"], told["final_answer"]) == (0, "answered", "1500.5"), ended.stderr
-    assert world.server.finished == told["usage"]["model_calls"] == 11
+    assert world.server.finished == told["usage"]["model_calls"] == 10
 
 
 PROMISE = [pytest.mark.slow, pytest.mark.promise]

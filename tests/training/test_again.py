@@ -52,7 +52,6 @@ def well(name: str, before: int) -> tuple[Status, str | None]:
     ("status", "error", "stopped"),
     [
         ("unreachable", "no route", "unreachable"),
-        ("environment_error", "disk full", "environment_error"),
         ("crashed", "KeyError: 'x' in task {name}", "failed"),
     ],
 )
@@ -69,6 +68,16 @@ async def test_three_in_a_row_of_one_outer_reason_stop_the_run_and_stay_open(
     training = await world.evolution(runner=again).resume(world.runs / "first")
     assert (training.stopped, training.left, training.statuses) == ("done", 0, {"answered": 5})
     assert all(count == 1 for count in again.ran.values())
+
+
+async def test_a_failure_of_the_place_stops_the_run_at_once_and_leaves_its_row_open(world: World) -> None:
+    runner = Planned(lambda name, before: ("environment_error", "disk full"))
+    training = await world.evolution("evolution.concurrency=1", runner=runner).run(world.rows(), name="first")
+    assert (training.stopped, sum(runner.ran.values())) == ("environment_error", 1)
+    assert "disk full" in training.reason
+    assert (training.left, training.statuses, training.steps) == (5, {}, ())
+    training = await world.evolution(runner=Planned(well)).resume(world.runs / "first")
+    assert (training.stopped, training.left, training.statuses) == ("done", 0, {"answered": 5})
 
 
 async def test_crashes_in_other_words_are_fates_of_their_own(world: World) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import fcntl
 import os
 import stat
 import tempfile
@@ -18,6 +17,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from habilis.rundir.locks import take
 from habilis.sandbox.processes.walking import remove
 
 MADE, BEGUN, LOCK = "habilis-", "beginning-habilis-", ".lock"
@@ -45,7 +45,7 @@ class _Own:
         begun = Path(tempfile.mkdtemp(prefix=BEGUN))
         begun.chmod(0o711)  # the sandbox's users reach what is given to them by name
         self._lock = os.open(begun / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
-        fcntl.flock(self._lock, fcntl.LOCK_EX)
+        take(self._lock)
         self.folder = begun.rename(begun.with_name(MADE + begun.name.removeprefix(BEGUN)))
         self._pid = os.getpid()
 
@@ -96,7 +96,7 @@ def _clear(entry: os.DirEntry[str]) -> None:
         return
     lock = os.open(Path(entry.path, LOCK), os.O_RDWR | os.O_NOFOLLOW)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # raises while its process lives
-        remove(entry.path)
+        if take(lock):  # not while its process lives
+            remove(entry.path)
     finally:
         os.close(lock)
