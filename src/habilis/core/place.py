@@ -1,4 +1,4 @@
-"""The place where Habilis works: disk, memory, descriptors, processes. What it refuses is no tool's or model's fault."""
+"""This machine: disk, memory, descriptors, processes. What it refuses is the fault of no tool and no model."""
 
 from __future__ import annotations
 
