@@ -6,9 +6,9 @@
 
 FOLDER holds `tools.jsonl` (id, group, source, name, description, params [{name, description}]) and `queries.jsonl`
 (id, source, query, gold: groups). LOCAL searches the query's own source, POOLED all; both are macro-averaged over the
-sources of queries, hits of one group counted once. The half of the queries that is shown (by digest of their id) gives
-no past queries to the other lines; weights and word lists were chosen by a person who looked at both halves, so that a
-set of one's own is the fairer judge.
+sources of queries, hits of one group counted once. The first table is of the half of the queries that is set aside (by
+digest of their id); the other half gives the past queries, and `tune_retrieval.py` chose the weights on it. Word lists
+were written earlier by a person who had looked at both halves, so that a set of one's own is the fairer judge.
 """
 
 from __future__ import annotations
@@ -101,16 +101,12 @@ SYSTEMS = {"Habilis": ours, "SQLite FTS5": fts5, "plain BM25": plain}
 
 def quality(folder: Path, vectors: str) -> str:
     """A table of LOCAL R@5, R@10, nDCG@10 and POOLED nDCG@10 on half of the queries, and what past queries add."""
-    tools, queries = _rows(folder / "tools.jsonl"), _rows(folder / "queries.jsonl")
-    held = [query for query in queries if _held_out(query)]
+    tools, queries = rows(folder / "tools.jsonl"), rows(folder / "queries.jsonl")
+    held = [query for query in queries if held_out(query)]
     lines = ["| queries | LOCAL R@5 | R@10 | nDCG@10 | POOLED nDCG@10 |", "| --- | --- | --- | --- | --- |"]
     systems = {"Habilis, vectors too": meaning(vectors), **SYSTEMS} if vectors else SYSTEMS
     lines += [_line(name, make, tools, held, {}) for name, make in systems.items()]
-    answered: dict[str, list[str]] = defaultdict(list)
-    for query in queries:
-        if not _held_out(query):
-            for group in query["gold"]:
-                answered[group].append(query["query"])
+    answered = past(query for query in queries if not held_out(query))
     known = [query for query in held if any(group in answered for group in query["gold"])]
     for what, some in (("whose tool has answered before", known), ("the others", [q for q in held if q not in known])):
         lines += [_line(f"Habilis, {what}", ours, tools, some, {})]
@@ -120,8 +116,8 @@ def quality(folder: Path, vectors: str) -> str:
 
 def floor(folder: Path) -> str:
     """What the floor of relevance costs in LOCAL recall@5, and how many of the tools that another source's questions
-    would be shown it takes away. It was chosen on the first half, every second query."""
-    tools, queries = _rows(folder / "tools.jsonl"), _rows(folder / "queries.jsonl")
+    would be shown it takes away. It was chosen on the half that is not set aside."""
+    tools, queries = rows(folder / "tools.jsonl"), rows(folder / "queries.jsonl")
     by_source: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for tool in tools:
         by_source[tool["source"]].append(tool)
@@ -131,7 +127,8 @@ def floor(folder: Path) -> str:
         "| queries | recall@5 | above the floor | foreign tools taken away | foreign libraries of which none is shown |"
     ]
     lines += ["| --- | --- | --- | --- | --- |"]
-    for half, some in (("chosen on", queries[::2]), ("others", queries[1::2])):
+    halves = [[query for query in queries if held_out(query) is held] for held in (False, True)]
+    for half, some in zip(("chosen on", "set aside"), halves, strict=True):
         plain: dict[str, list[float]] = defaultdict(list)
         above: dict[str, list[float]] = defaultdict(list)
         shown, left, none = 0, 0, []
@@ -161,6 +158,16 @@ def _line(
     queries: Iterable[dict[str, Any]],
     answered: dict[str, list[str]],
 ) -> str:
+    return f"| {name} | {' | '.join(f'{mark:.3f}' for mark in marks(make, tools, queries, answered))} |"
+
+
+def marks(
+    make: Callable[[Sequence[ToolCard]], Search],
+    tools: Sequence[dict[str, Any]],
+    queries: Iterable[dict[str, Any]],
+    answered: dict[str, list[str]],
+) -> tuple[float, float, float, float]:
+    """LOCAL recall@5, recall@10 and nDCG@10, and POOLED nDCG@10; `answered` are past queries by group."""
     by_source: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for tool in tools:
         by_source[tool["source"]].append(tool)
@@ -173,7 +180,16 @@ def _line(
         local_marks[query["source"]].append(_marks(local(query["query"], DEPTH), query["gold"]))
         pooled_marks[query["source"]].append(_marks(pooled(query["query"], DEPTH), query["gold"]))
     recall5, recall10, ndcg = (_macro(local_marks, n) for n in range(3))
-    return f"| {name} | {recall5:.3f} | {recall10:.3f} | {ndcg:.3f} | {_macro(pooled_marks, 2):.3f} |"
+    return recall5, recall10, ndcg, _macro(pooled_marks, 2)
+
+
+def past(queries: Iterable[dict[str, Any]]) -> dict[str, list[str]]:
+    """The questions that tools of each group have answered."""
+    answered: dict[str, list[str]] = defaultdict(list)
+    for query in queries:
+        for group in query["gold"]:
+            answered[group].append(query["query"])
+    return answered
 
 
 def _by_group(
@@ -216,11 +232,13 @@ def _macro(marks: dict[str, list[tuple[float, float, float]]], which: int) -> fl
     return statistics.fmean(statistics.fmean(mark[which] for mark in some) for some in marks.values())
 
 
-def _held_out(query: dict[str, Any]) -> bool:
+def held_out(query: dict[str, Any]) -> bool:
+    """Whether a query is set aside: no weight is chosen on it."""
     return hashlib.sha256(str(query["id"]).encode()).digest()[0] % 2 == 1
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
+def rows(path: Path) -> list[dict[str, Any]]:
+    """The lines of a file of JSON lines."""
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 

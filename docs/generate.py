@@ -215,7 +215,9 @@ def exit_codes() -> str:
         NOTE,
         "# Exit codes",
         "For every command, 0 means that it worked, 2 wrong usage or configuration, 3 a model that cannot be reached,"
-        " and 130 an interruption. A command that is not listed below ends with 1 when it could not do what was asked.",
+        " 5 that this machine failed (its disk, memory, open files, interpreter or sandbox), and 130 an interruption."
+        " What ends with 3 or 5 says what to do, and can be resumed after that: nothing that was paid for is paid for"
+        " again. A command that is not listed below ends with 1 when it could not do what was asked.",
         "## By status of a task",
         _table(("status", "exit code"), statuses),
         "## By command",

@@ -31,6 +31,7 @@ RANKS = {
     "contract": 5,
     "library": 6,
     "runtime": 7,
+    "checking": 8,
     "synthesis": 8,
     "sources": 8,
     "context": 9,

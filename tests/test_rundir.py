@@ -425,3 +425,17 @@ def test_a_run_that_could_not_start_leaves_nothing(tmp_path: Path) -> None:
 def test_plain_names_are_taken_as_they_are() -> None:
     check_run_name("my run 2")
     assert safe_id("task-1.b") == "task-1.b"
+
+
+def test_room_for_a_reply_is_kept_on_the_disk_and_the_file_stays_as_long_as_it_is(tmp_path: Path) -> None:
+    from habilis.rundir.ahead import reserve
+
+    path = tmp_path / "tape"
+    path.write_bytes(b"line\n")
+    with path.open("ab") as stream:
+        if not reserve(stream.fileno(), 1 << 20):
+            pytest.skip("this file system keeps no room")
+        assert (path.stat().st_size, path.stat().st_blocks * 512 >= 1 << 20) == (5, True)
+        os.ftruncate(stream.fileno(), 5)
+    assert path.stat().st_blocks * 512 < 1 << 20
+    assert path.read_bytes() == b"line\n"

@@ -21,6 +21,7 @@ from habilis.core.types import Role
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from langchain_core.messages import BaseMessage
 
 _OUR_TAGS = re.compile(
     r"<(?=/?(?:question|files|missing_files|candidates|failure_report|build_failures|missing_capabilities|guidance"
@@ -39,6 +40,12 @@ class Rendered:
     output: str
     system: str
     user: str
+
+    def messages(self) -> list[BaseMessage]:
+        """As a model is asked."""
+        from langchain_core.messages import HumanMessage, SystemMessage
+
+        return [SystemMessage(self.system), HumanMessage(self.user)]
 
 
 @dataclass(frozen=True)
@@ -72,8 +79,8 @@ class Prompt:
 class Prompts:
     """The prompts of one run: shipped files, any of them replaced by a file of the same name in `override`."""
 
-    def __init__(self, override: Path | None = None) -> None:
-        self._override = override
+    def __init__(self, override: Path | str | None = None) -> None:
+        self._override = Path(override) if override else None
 
     def render(self, name: str, /, **values: Any) -> Rendered:
         """Prompt `name` with `values` filled in. Raises `UserError` for a missing file, value or front matter."""

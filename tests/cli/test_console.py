@@ -228,8 +228,10 @@ def test_each_status_has_its_exit_code() -> None:
         "gave_up": 1,
         "timed_out": 1,
         "crashed": 1,
+        "misconfigured": 2,
         "unreachable": 3,
         "budget": 4,
+        "environment_error": 5,
         "interrupted": 130,
     }
 

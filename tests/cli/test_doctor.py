@@ -108,3 +108,15 @@ def test_a_judge_that_tells_nothing_is_known_before_a_task_relies_on_it(
 def test_a_model_that_is_believed_untried_is_warned_of(capsys: Captured) -> None:
     (found,) = judges(capsys, "--set", "models.basic.base_url=http://127.0.0.1:9/v1", "--set", "models.basic.model=m")
     assert (found["state"], "models.probe_judges is off" in found["text"]) == ("warning", True)
+
+
+def test_a_place_that_no_task_could_work_in_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured
+) -> None:
+    (tmp_path / "cache").write_text("")
+    monkeypatch.setenv("HABILIS_CACHE_DIR", str(tmp_path / "cache"))
+    assert main(["doctor", "--json"]) == 1
+    found = {row["what"]: row for row in json.loads(capsys.readouterr().out)["findings"]}
+    assert found["places"]["state"] == found["sandbox"]["state"] == "problem"
+    assert found["places"]["text"] == f"{tmp_path / 'cache'} stands where a folder is needed"
+    assert "remove that file" in found["places"]["todo"]

@@ -67,7 +67,7 @@ def test_runs_know_training(here: Path, capsys: Captured) -> None:
     assert main(["runs", "list"]) == 0
     assert "(training, 1 tasks)" in capsys.readouterr().out
     assert main(["runs", "show", "one"]) == 0
-    assert "outcome  done: 1 steps are done" in capsys.readouterr().out
+    assert "outcome  ended at its number of steps: 1 steps are done" in capsys.readouterr().out
     assert main(["runs", "show", "one", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["training"]["left"] == 2
     assert main(["runs", "show", "one", "--task-id", "a"]) == 0

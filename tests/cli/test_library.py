@@ -241,7 +241,7 @@ def test_a_stopped_command_leaves_no_folder_behind(here: Path) -> None:
         command, env={**os.environ, "TMPDIR": str(temporary)}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     begun = threading.Event()
-    while running.poll() is None and not any(temporary.glob("habilis-call-*/begun")):
+    while running.poll() is None and not any(temporary.glob("habilis-*/call-*/begun")):
         begun.wait(0.02)
     running.send_signal(signal.SIGTERM)
     out, err = running.communicate(timeout=60)

@@ -161,13 +161,14 @@ def test_a_question_that_begins_with_a_dash_can_be_asked(team: type[DoubleTeam])
 
 def test_a_run_that_cannot_start_leaves_no_folder(team: type[DoubleTeam], capsys: pytest.CaptureFixture[str]) -> None:
     team.raises = SandboxUnavailable("nothing confines tools here; see SECURITY.md")
-    assert main(["run", "q"], team_factory=team) == 2
+    assert main(["run", "q"], team_factory=team) == 5
     assert capsys.readouterr().err.endswith("habilis: nothing confines tools here; see SECURITY.md\n")
     team.raises = ModelUnreachable("no server at http://127.0.0.1:1/v1")
     assert main(["run", "q"], team_factory=team) == 3
     team.raises = OSError(28, "No space left on device", "runs/x/tape.jsonl")
-    assert main(["run", "q"], team_factory=team) == 2
-    assert capsys.readouterr().err.endswith("habilis: runs/x/tape.jsonl: No space left on device\n")
+    assert main(["run", "q"], team_factory=team) == 5
+    told = "habilis: runs/x/tape.jsonl: No space left on device; free space on this disk\n"
+    assert capsys.readouterr().err.endswith(told)
     assert run_names() == []
 
 
@@ -186,7 +187,7 @@ def test_a_fault_of_ours_is_one_line_unless_debug_is_asked_for(
 def test_a_run_dir_that_holds_other_tasks_keeps_them_when_a_new_one_cannot_start(team: type[DoubleTeam]) -> None:
     assert main(["run", "q", "--run-dir", "mine", "--task-id", "a"], team_factory=team) == 0
     team.raises = SandboxUnavailable("no")
-    assert main(["run", "q", "--run-dir", "mine", "--task-id", "b"], team_factory=team) == 2
+    assert main(["run", "q", "--run-dir", "mine", "--task-id", "b"], team_factory=team) == 5
     assert RunDir.open(Path("mine")).task("a").load_result() is not None
 
 
@@ -295,6 +296,8 @@ class Team:
         return TaskResult(task_id="task", status=status, question=question, final_answer=text, error="stopped")
     def interrupt(self):
         self.asked_to_end.set()
+    def wind_down(self):
+        return None
 
 sys.exit(main(["run", "q", *sys.argv[1:]], team_factory=Team))
 """

@@ -224,7 +224,20 @@ UNCONFINED = ("--set", "sandbox.mode=off")
 def test_doctor_says_what_it_found_and_leaves_nothing_behind(here: Path, capsys: Captured) -> None:
     code, found = findings(capsys, *UNCONFINED)
     assert code == 0
-    assert set(found) == {"habilis", "python", "model", "judge", "writer", "sandbox", "tokens", "uv", "library", "runs"}
+    looked_at = {
+        "habilis",
+        "python",
+        "model",
+        "judge",
+        "writer",
+        "places",
+        "sandbox",
+        "tokens",
+        "uv",
+        "library",
+        "runs",
+    }
+    assert set(found) == looked_at
     assert "offline demonstration model" in found["model"]["text"]
     assert "OPENAI_API_KEY" in found["model"]["todo"]
     assert (found["sandbox"]["state"], found["sandbox"]["todo"]) == ("warning", "set sandbox.mode=required")

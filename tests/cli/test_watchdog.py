@@ -17,7 +17,9 @@ import psutil
 import pytest
 from tests import nursery
 
-from habilis.cli.watcher import PATIENCE_S
+from habilis.cli import watcher
+from habilis.cli.watcher import PATIENCE_S, WIND_DOWN_S
+from habilis.core import signals
 
 WITHIN_S = 8.0
 """Five, and what a machine that is busy with other tests takes beside."""
@@ -43,6 +45,8 @@ TEAM = """
             STUCK
         def interrupt(self):
             pass
+        def wind_down(self):
+            return asyncio.Event().wait() if REPLY else None  # a reply on its way that never comes
 
     sys.argv = ["habilis", *ARGV]
     sys.exit(main(team_factory=Team))
@@ -55,9 +59,9 @@ CHILD = [
 
 
 @contextlib.contextmanager
-def started(tmp_path: Path, stuck: str) -> Iterator[tuple[Any, psutil.Process]]:
+def started(tmp_path: Path, stuck: str, *, reply: bool = False) -> Iterator[tuple[Any, psutil.Process]]:
     """A command that is stuck, and a process that it started."""
-    body = textwrap.dedent(TEAM).replace("STUCK", stuck).replace("CHILD", repr(CHILD))
+    body = textwrap.dedent(TEAM).replace("STUCK", stuck).replace("CHILD", repr(CHILD)).replace("REPLY", repr(reply))
     body = body.replace("ARGV", repr(["run", "q", "--quiet"]))
     pipe = subprocess.PIPE
     with nursery.Program([sys.executable, "-c", body], cwd=tmp_path, stdout=pipe, stderr=pipe) as process:
@@ -98,6 +102,46 @@ def test_a_command_that_ends_by_itself_is_not_killed_and_leaves_no_watcher(tmp_p
         assert (process.returncode, err) == (130, b"habilis: interrupted: stopped at once; continue with --resume\n")
         _, alive = psutil.wait_procs(family, timeout=5)
         assert not alive
+
+
+def test_watchdog_and_command_mean_the_same() -> None:
+    assert (watcher.WIND_DOWN_S, watcher.WINDING_DOWN) == (signals.WIND_DOWN_S, signals.WINDING_DOWN)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_waits_for_a_reply_has_ten_seconds_more_and_no_longer(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    with started(tmp_path, "await asyncio.Event().wait()", reply=True) as (process, _):
+        began = time.monotonic()
+        process.send_signal(number)
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (130, b"habilis: interrupted: stopped at once; continue with --resume\n")
+        assert WIND_DOWN_S - 1 < time.monotonic() - began < WIND_DOWN_S + WITHIN_S
+
+
+@pytest.mark.slow
+def test_a_command_that_is_stuck_while_it_waits_for_a_reply_is_killed_all_the_same(tmp_path: Path) -> None:
+    stuck = 'asyncio.get_running_loop().call_later(1.0, re.match, "(a+)+$", "a" * 64 + "!")'
+    stuck += "; await asyncio.Event().wait()"
+    with started(tmp_path, stuck, reply=True) as (process, _):
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == -signal.SIGKILL
+        assert b"it was asked to end, and was stuck" in err
+        assert time.monotonic() - began < WIND_DOWN_S + WITHIN_S
+
+
+def test_a_second_signal_waits_for_no_reply(tmp_path: Path) -> None:
+    with started(tmp_path, "await asyncio.Event().wait()", reply=True) as (process, _):
+        began = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGHUP)
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, err) == (130, b"habilis: interrupted: stopped at once; continue with --resume\n")
+        assert time.monotonic() - began < WITHIN_S
 
 
 def test_the_watcher_weighs_little_and_holds_no_stream_open(tmp_path: Path) -> None:

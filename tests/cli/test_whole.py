@@ -123,8 +123,9 @@ def test_a_full_disk_is_one_line_and_leaves_no_half_run(tmp_path: Path) -> None:
         check=False,
         preexec_fn=no_room,
     )
-    assert done.returncode == 2
-    assert done.stderr.startswith("habilis: cannot write the folder runs/")
+    assert done.returncode == 5
+    assert done.stderr.startswith("habilis: runs/")
+    assert "run.yaml: File too large; raise the limit" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert list((tmp_path / "runs").iterdir()) == []
 

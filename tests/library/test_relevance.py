@@ -104,10 +104,10 @@ def test_the_highest_price_to_pay_is_no_operation() -> None:
 
 
 def test_what_is_like_in_meaning_is_shown_without_a_common_word() -> None:
-    film = ToolCard(name="book_cinema", description="Seats for a show.")
+    film = ToolCard(name="reserve_seats", description="Seats for a show.")
     question = "Get us into the movies tonight"
     assert fitting(question, [film]) == []
-    assert fitting(question, [film], {"book_cinema": 0.6}) == [film]
+    assert fitting(question, [film], {"reserve_seats": 0.6}) == [film]
     assert fitting("the highest price in sales.csv", [AVERAGE], {AVERAGE.name: 0.9}) == []
 
 

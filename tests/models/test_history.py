@@ -17,7 +17,6 @@ from habilis.models.history import (
     pending_calls,
     repair_history,
     roll_back,
-    rounds_of,
 )
 
 
@@ -147,12 +146,6 @@ def test_rolling_back_a_plain_text_costs_no_round() -> None:
 def test_pending_calls_count_like_a_ledger() -> None:
     assert pending_calls([ai("a", "b"), result("a"), result("z")]) == {"b": 1}
     assert pending_calls([]) == {}
-
-
-@given(histories)
-def test_rounds_hold_everything_once(history: list[BaseMessage]) -> None:
-    fixed = repair_history(history)
-    assert [m for group in rounds_of(fixed) for m in group] == fixed
 
 
 @pytest.mark.parametrize(

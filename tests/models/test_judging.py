@@ -174,7 +174,7 @@ async def test_the_next_task_and_the_next_process_ask_nothing(bench: Bench) -> N
     assert remembered(REVIEW, PROMPTS, "ScriptedModel", "scripted", bench.memory)[0] == first  # type: ignore[index]
 
 
-@pytest.mark.parametrize("what", ["another model", "another prompt", "too old", "torn", "another role"])
+@pytest.mark.parametrize("what", ["another model", "another prompt", "too old", "torn", "one bit", "another role"])
 async def test_what_was_found_out_of_another_does_not_count(bench: Bench, what: str, tmp_path: Path) -> None:
     await bench.tried(REVIEW, judge(REVIEW, lambda case: case.right))
     (file,) = bench.memory.glob("*.json")
@@ -184,7 +184,11 @@ async def test_what_was_found_out_of_another_does_not_count(bench: Bench, what: 
         model = model.model_copy(update={"model_name": "another"})
     if what == "too old":
         row = json.loads(file.read_text(encoding="utf-8"))
-        file.write_text(json.dumps({**row, "at": time.time() - VALID_S - 1}), encoding="utf-8")
+        file.write_text(json.dumps({**row, "at": time.time() - VALID_S - 1, "digest": None}), encoding="utf-8")
+    if what == "one bit":
+        said = file.read_text(encoding="utf-8")
+        assert "scripted" in said
+        file.write_text(said.replace("scripted", "ccripted"), encoding="utf-8")
     if what == "torn":
         file.write_text('{"standing": {"tel', encoding="utf-8")
     if what == "another prompt":

@@ -16,7 +16,7 @@ import pytest
 import habilis
 from habilis.config import SandboxSettings
 from habilis.contract.runnable import Runnable
-from habilis.core.errors import SandboxUnavailable
+from habilis.core.errors import PlaceError, SandboxUnavailable
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
@@ -87,16 +87,16 @@ async def test_a_named_back_end_is_not_replaced_by_another(level: str) -> None:
     assert (await choose(SandboxSettings.model_validate({"backend": level}), print)).level == level
 
 
-async def test_a_tool_that_cannot_be_started_is_unavailable(tool: MakeTool, workspace: Path, tmp_path: Path) -> None:
+async def test_where_no_tool_at_all_can_be_started_the_place_is_to_blame(
+    tool: MakeTool, workspace: Path, tmp_path: Path
+) -> None:
     broken = tmp_path / "bwrap"
     broken.write_text("#!/bin/sh\necho 'bwrap: something odd' >&2\nexit 1\n")
     broken.chmod(0o755)
     for program, words in ((broken, "something odd"), (tmp_path / "none", "No such file")):
         host = ToolHost(SandboxSettings(), sandbox=Bubblewrap(program, Tenancy()))
-        outcome = await host.call(CallSpec(tool("return {}"), {}, workspace=workspace))
-        assert outcome.error is not None
-        assert outcome.error.kind == "unavailable"
-        assert words in outcome.error.message
+        with pytest.raises(PlaceError, match=f"no tool can be run: .*{words}"):
+            await host.call(CallSpec(tool("return {}"), {}, workspace=workspace))
 
 
 def test_a_workspace_has_a_uid_of_its_own(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from habilis.core.errors import BudgetReached, ModelUnreachable, WriterFailed
+from habilis.core.errors import BudgetReached, ModelUnreachable, PlaceError, WriterFailed
 from habilis.core.types import CallError, ToolRequest
 from habilis.library import Tool
 from habilis.synthesis.smith import SAME_AGAIN, BuildFailure, EnhanceFailure
@@ -223,13 +223,13 @@ async def test_a_cancelled_build_leaves_nothing_behind(shop: Any, source_of: Sou
         assert name == "count_rows"
 
 
-async def test_a_library_that_cannot_be_written_is_a_failed_build(shop: Any, source_of: Source) -> None:
+async def test_a_library_that_cannot_be_written_is_no_writers_fault(shop: Any, source_of: Source) -> None:
     shop.private.path.parent.mkdir(exist_ok=True)
     shop.private.path.write_text("a file in the place of the folder")
     shop.writer.replies = [source_of()]
-    failure = await build(shop)
-    assert isinstance(failure, BuildFailure)
-    assert "could not be written" in failure.reason
+    with pytest.raises(PlaceError, match="stands where a folder is needed"):
+        await build(shop)
+    assert shop.writer.asked == []
 
 
 # --- enhance

@@ -90,8 +90,8 @@ async def test_a_command_reads_the_prompt_and_prints_code(tmp_path: Path) -> Non
 
 async def test_a_command_works_in_an_empty_folder_that_is_gone_afterwards(tmp_path: Path) -> None:
     path = program(tmp_path, "open('litter', 'w').close(); print(os.getcwd(), os.listdir())")
-    folder, *names = (await CommandWriter([str(path)], scratch=tmp_path).write("s", "u")).split()
-    assert folder.startswith(str(tmp_path))
+    folder, *names = (await CommandWriter([str(path)]).write("s", "u")).split()
+    assert Path(folder).name.startswith("writer-")
     assert names == ["['litter']"]
     assert not os.path.exists(folder)  # noqa: PTH110
 
@@ -190,23 +190,23 @@ async def test_a_programs_reply_is_paid_once_and_its_failure_is_tried_again(tmp_
         "sys.exit(1) if n == 0 else print(f'```python\\nversion = {n}\\n```')"
     )
     settings = WriterSettings(kind="command", command=(str(program(tmp_path, code)),))
-    writer = make_writer(settings, taped(tmp_path), tmp_path)
+    writer = make_writer(settings, taped(tmp_path))
     with pytest.raises(WriterFailed):
         await writer.write("system", "user")
     first = await writer.write("system", "user")
     assert "version = 1" in first
-    again = make_writer(settings, taped(tmp_path), tmp_path)
+    again = make_writer(settings, taped(tmp_path))
     assert await again.write("system", "user") == first
     assert note.read_text() == "2"
     with pytest.raises(ReplayMismatch):
-        await make_writer(settings, taped(tmp_path, replay_only=True), tmp_path).write("system", "another")
+        await make_writer(settings, taped(tmp_path, replay_only=True)).write("system", "another")
 
 
 async def test_codex_is_asked_on_stdin_and_its_sandbox_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     code = "prompt = sys.stdin.read()\nprint('```python\\n#', sys.argv[1:], repr(prompt), '\\n```')"
     program(tmp_path, code, "codex")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    writer = make_writer(WriterSettings(kind="codex"), taped(tmp_path), tmp_path)
+    writer = make_writer(WriterSettings(kind="codex"), taped(tmp_path))
     reply = extract_code(await writer.write("system", "user"))
     assert "'exec'" in reply
     assert "'--sandbox', 'read-only'" in reply

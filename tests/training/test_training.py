@@ -245,9 +245,9 @@ async def finished(child: Any) -> tuple[int, str, str]:
     return child.returncode, out, errors
 
 
-async def test_a_full_disk_fails_the_step_and_loses_nothing(world: World) -> None:
+async def test_files_that_may_not_grow_stop_the_run_and_lose_nothing(world: World) -> None:
     code, out, errors = await finished(world.start(file_limit=42_000))
-    assert (code, out.split()[:1]) == (0, ["failed"]), errors
+    assert (code, out.split()[:1]) == (0, ["environment_error"]), errors
     assert not any(status == "crashed" for status, _ in world.answers().values())
     training = await world.evolution().resume(world.runs / "first")
     assert (training.stopped, world.answers()) == ("done", world.expected())

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, Field
 
 from habilis.agents.grounding import Unfounded
@@ -54,7 +54,7 @@ async def grounded(
     One call where nothing is doubted; a second, told which values are; a third to the judge, where only names, words
     and quotations are left in doubt. Raises `ModelReplyUnusable` like any structured call.
     """
-    messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    messages = prompt.messages()
     reply = await ctx.models.structured(prompt.role, messages, form, purpose="answer")
     doubts = unfounded(reply)
     if not doubts:

@@ -17,6 +17,7 @@ from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.agents.grounding import Known, founded_by, unfounded
 from habilis.agents.grounding.wording import grammar
 from habilis.core.types import Invocation
+from habilis.library.retrieval.terms import shared_beginning
 from habilis.values.moments import Moment
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
@@ -343,7 +344,7 @@ def _told(call: Invocation, name: str, given: str, asked: str) -> str:
 
 def are_kin(one: str, other: str) -> bool:
     """Whether two words begin alike, for the most part: an ending or an abbreviation apart."""
-    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    shared = shared_beginning(one, other)
     return one == other or (shared >= KIN and 4 * shared >= 3 * min(len(one), len(other)))
 
 

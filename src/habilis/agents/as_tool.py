@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
 from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, Task, ToolSpec
 from habilis.sources.foreign.answers import failed
 from habilis.sources.foreign.apart import TOO_DEEP, apart, too_deep
-from habilis.sources.python.graphs import version_of
+from habilis.sources.foreign.presenting import version_of
 
 if TYPE_CHECKING:
     from habilis.agents.team import Team
@@ -49,7 +49,7 @@ class TeamTool:
 
     @property
     def version(self) -> str:
-        return version_of(self.spec, "team")
+        return version_of(self.spec.model_dump(), "team")
 
     def missing(self) -> tuple[str, ...]:
         return ()
@@ -66,6 +66,8 @@ class TeamTool:
         if result.status == "answered":
             answer = result.final_answer if result.answer_data is None else result.answer_data
             return CallOutcome(output=answer, usage=result.usage)
+        if result.status == "environment_error":
+            raise PlaceError(result.error or "this machine failed")
         told = f"the team found no answer ({result.status}: {result.error or 'no reason given'})"
         best = f"; its best text: {result.final_answer}" if result.final_answer else ""
         return failed("unavailable", told + best).model_copy(update={"usage": result.usage})

@@ -7,6 +7,7 @@ by itself, no link in the place of it or of SQLite's own files, and in its rows 
 from __future__ import annotations
 
 import contextlib
+import os
 import sqlite3
 from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from pathlib import Path
@@ -16,9 +17,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.sqlite import SqliteSaver
 
-from habilis.agents.hushed import HushedSerializer
-from habilis.core.errors import UserError
+from habilis.agents.plainstate import HushedSerializer
+from habilis.core.errors import PlaceError, UserError
+from habilis.core.place import place_failure
 from habilis.rundir import check_plain_file
+from habilis.rundir.damage import is_odd, set_aside
 
 _CHECKPOINTS = """CREATE TABLE checkpoints (
     thread_id TEXT NOT NULL,
@@ -85,7 +88,7 @@ class NewestCheckpoints(SqliteSaver):
     def at(cls, path: Path) -> Iterator[NewestCheckpoints]:
         """The checkpoints in the file `path`, made if need be.
 
-        Raises `sqlite3.OperationalError` for a disk that refuses, `UserError` for a file that Habilis did not write.
+        Raises `PlaceError` for a disk that refuses, `UserError` for a file that Habilis did not write.
         """
         with contextlib.closing(_opened(path)) as connection:
             saver = cls(connection, serde=HushedSerializer())
@@ -122,12 +125,14 @@ class NewestCheckpoints(SqliteSaver):
         metadata: CheckpointMetadata,
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
-        return self.put(config, checkpoint, metadata, new_versions)
+        with _telling(self.path):
+            return self.put(config, checkpoint, metadata, new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
-        self.put_writes(config, writes, task_id, task_path)
+        with _telling(self.path):
+            self.put_writes(config, writes, task_id, task_path)
 
 
 _SHAPE: dict[str, Callable[[Any], bool]] = {
@@ -153,6 +158,30 @@ def _sound(found: CheckpointTuple) -> CheckpointTuple:
         if not fits(checkpoint.get(name)):
             raise ValueError(f"a checkpoint without {name}")
     return found
+
+
+def unusable(path: Path) -> str:
+    """Why no task can go on from the checkpoints in `path`; "" where one can, and where there are none."""
+    if not os.path.lexists(path):
+        return ""
+    if is_odd(path):
+        return "a folder or a link lies in its place"
+    try:
+        with NewestCheckpoints.at(path) as saver:
+            list(saver.list(None))
+    except (sqlite3.Error, UserError) as error:
+        return " ".join(str(error).removeprefix(f"{path} ").split())
+    return ""
+
+
+def without_unusable(path: Path, root: Path) -> list[str]:
+    """Set a file of checkpoints aside that no task can go on from, in the run at `root`, and say so: then it begins at
+    its start again, answered from its tape. Raises OSError."""
+    if why := unusable(path):
+        for ending in _BESIDE:
+            if os.path.lexists(beside := path.with_name(path.name + ending)):
+                set_aside(beside, root)
+    return [f"{path}: damaged: {why}; set aside in damaged/, the task is told again from its tape"] if why else []
 
 
 def _opened(path: Path) -> sqlite3.Connection:
@@ -203,11 +232,15 @@ def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
 
 @contextlib.contextmanager
 def _telling(path: Path) -> Iterator[None]:
-    """What cannot be read of a file of checkpoints as one line for a person. What a disk refuses stays as it is."""
+    """What cannot be read of a file of checkpoints, or what a disk refuses, as one line for a person."""
     try:
         yield
-    except (sqlite3.OperationalError, UserError):
+    except UserError:
         raise
+    except sqlite3.OperationalError as error:
+        if (place := place_failure(error)) is None:
+            raise
+        raise PlaceError(f"{path}: {place}") from error
     except (sqlite3.DatabaseError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise _foreign(path, " ".join(str(error).split())[:120] or type(error).__name__) from None
 

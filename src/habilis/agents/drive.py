@@ -13,7 +13,9 @@ from habilis.agents.state import TaskState
 from habilis.context.task import TaskContext
 from habilis.contract import taskfiles
 from habilis.core.errors import BudgetReached, ReplayMismatch, UserError
+from habilis.core.place import place_failure
 from habilis.rundir import TaskDir
+from habilis.runtime.preflight import try_places
 
 if TYPE_CHECKING:
     from langchain_core.runnables import RunnableConfig
@@ -48,7 +50,7 @@ async def drive(ctx: TaskContext, folder: TaskDir, *, fresh: bool, answer: str |
     limit = ctx.settings.limits.max_time_s
     try:
         async with asyncio.timeout(limit):
-            end.level = await ctx.host.level()
+            end.level = await _ready(ctx, folder)
             await ctx.library.describe_missing(ctx.host)
             await ctx.open_external()
             taskfiles.link_into(ctx.workspace, ctx.task.files)
@@ -57,11 +59,21 @@ async def drive(ctx: TaskContext, folder: TaskDir, *, fresh: bool, answer: str |
     except TimeoutError:
         end.error = BudgetReached(f"the time budget of {limit or 0:g} s is used up")
     except (Exception, asyncio.CancelledError) as caught:  # every outcome is a result
-        end.error = _root(caught)
+        root = _root(caught)
+        end.error = place_failure(root) or root
         if isinstance(end.error, UserError) and not isinstance(end.error, ReplayMismatch):
             raise end.error from None
         log.debug("task %s ended early", ctx.task.id, exc_info=caught)
     return end
+
+
+async def _ready(ctx: TaskContext, folder: TaskDir) -> str:
+    """The sandbox's level, once all that a task needs of this machine has been tried. Raises `PlaceError`."""
+    try_places(folder.path)
+    async with asyncio.TaskGroup() as group:
+        level = group.create_task(ctx.host.level())
+        group.create_task(ctx.host.prepare(()))
+    return level.result()
 
 
 async def _run_graph(

@@ -175,7 +175,8 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
         plan = Plan(reuse=tuple(state["bound"]))
     for remark in remarks:
         ctx.emit(Notice(level="warning", text=remark))
-    ctx.emit(Planned(attempt=state["attempt"] + 1, plan=plan))
+    shown = tuple(card.name for card in candidates)
+    ctx.emit(Planned(attempt=state["attempt"] + 1, plan=plan, offered=shown))
     update: TaskState = {"plan": plan.model_dump(mode="json"), "report": report, "build_failures": remarks}
     if review is not None:
         update["review"] = review.model_dump()

@@ -16,6 +16,7 @@ from habilis.core.errors import (
     ModelMisconfigured,
     ModelReplyUnusable,
     ModelUnreachable,
+    PlaceError,
     ReplayMismatch,
 )
 from habilis.core.events import Notice, ToolArchived
@@ -37,6 +38,8 @@ def status_of(state: TaskState, error: BaseException | None, *, waiting: bool) -
             return "budget", str(error)
         case ModelMisconfigured():
             return "misconfigured", str(error)
+        case PlaceError():
+            return "environment_error", str(error)
         case ModelUnreachable():
             return "unreachable", str(error)
         case Interrupted() | asyncio.CancelledError():

@@ -14,6 +14,8 @@ import ormsgpack
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langgraph.types import Interrupt
 
+from habilis.core.masker import MASKER
+
 _WITH_FIELDS, _MESSAGE = 2, 5
 """Codes of extensions: a data class and its fields, a Pydantic model and its fields."""
 _COMMON = frozenset({"content", "additional_kwargs", "response_metadata", "type", "name", "id", "example"})
@@ -106,3 +108,28 @@ def _from_extension(code: int, raw: bytes) -> Any:
             raise Foreign("a question of another form")
         return Interrupt(value=fields.get("value"), id=fields["id"])
     raise Foreign(f"an object of {'.'.join(name)[:80]!r}")
+
+
+class HushedSerializer(PlainSerializer):
+    """Checkpoints without secrets. Most are masked on their way in; what a person wrote into a question is not: where a
+    secret is in what was written, the state is masked and written again."""
+
+    def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
+        kind, data = super().dumps_typed(obj)
+        return super().dumps_typed(hushed(obj)) if MASKER.sees(data) else (kind, data)
+
+
+def hushed(value: Any) -> Any:
+    """`value` without secrets, of the same classes."""
+    if isinstance(value, str):
+        return MASKER.text(value)
+    if isinstance(value, BaseMessage):
+        held = {name: hushed(getattr(value, name)) for name in type(value).model_fields if name != "type"}
+        return value.model_copy(update=held)
+    if isinstance(value, Interrupt):
+        return Interrupt(value=hushed(value.value), id=value.id)
+    if isinstance(value, Mapping):
+        return {hushed(key): hushed(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
+        return type(value)(hushed(item) for item in value)
+    return value

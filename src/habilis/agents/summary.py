@@ -64,7 +64,7 @@ async def summarise(messages: Sequence[BaseMessage], ctx: TaskContext) -> str:
         )
         reply = await ctx.models.chat(
             prompt.role,
-            [SystemMessage(prompt.system), HumanMessage(prompt.user)],
+            prompt.messages(),
             purpose="summary",
             label=f"summary {number}",
         )

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.agents.checkpoints import without_unusable
 from habilis.agents.deciding import decide, nearest_specs, opening, specs_of, with_results
 from habilis.agents.drive import Asker, drive
 from habilis.agents.outcome import make_result, set_aside_unproven
@@ -27,14 +28,17 @@ from habilis.agents.starting import (
 from habilis.agents.state import unpacked
 from habilis.agents.turns import keep_turn
 from habilis.agents.wiring import Clients, build_context
+from habilis.checking import mend_task, mend_thread
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events, TaskContext
-from habilis.core.errors import UserError
-from habilis.core.events import Event
-from habilis.core.ports import EventSink, Granter
+from habilis.core.errors import PlaceError, UserError
+from habilis.core.events import Event, Notice
+from habilis.core.place import place_failure, place_told
+from habilis.core.ports import EventSink, Granter, Purse
 from habilis.core.types import Decision, JsonSchema, Task, TaskResult, ToolSpec
 from habilis.library.generations import as_of, generation_of
 from habilis.models.answers import checked_schema
+from habilis.models.purse import all_idle
 from habilis.rundir import JsonlSink, RunDir, TaskDir, ThreadDir
 from habilis.sources.bound import GivenSources, named_sources
 from habilis.tool_calling.transcripts import read_transcript
@@ -54,7 +58,7 @@ class Team:
     they get what settings give unasked. `alone`: nobody is there to be asked, and the model is told so. `shared` are
     builds that tasks side by side share. `sources` give tools besides those that settings name: their tools keep their
     own names, or bear that of their source in front where it is given one. They stand in the list `sources`; what is
-    added to it or taken out counts for tasks that begin then.
+    added to it or taken out counts for tasks that begin then. On `purse` draw all tasks of a run.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Team:
         alone: bool = False,
         shared: BuildFolder | None = None,
         sources: GivenSources = (),
+        purse: Purse | None = None,
     ) -> None:
         self.settings = settings or load_settings()
         self._library = library
@@ -78,6 +83,7 @@ class Team:
         self._granter = granter
         self._alone = alone
         self._shared = shared
+        self._purse = purse
         self.sources = named_sources(sources)
         self._open: list[TaskContext] = []
 
@@ -108,7 +114,8 @@ class Team:
 
         Every outcome of the task itself is a `TaskResult`. `replay` names the run whose tape answers instead of a
         model; the first request that differs ends the task. Raises `UserError` for what a person must mend first:
-        an empty question, a file that is not there, no sandbox, a folder that cannot be written.
+        an empty question, a file that is not there, a folder that cannot be written; `PlaceError` where this machine
+        refuses even the record of the question.
         """
         task = question if isinstance(question, Task) else task_of(question, files, base or Path.cwd(), task_id)
         if answer_schema is not None:
@@ -130,12 +137,14 @@ class Team:
         """The next turn of `thread`. Without a library of this team it goes on with that of the last turn."""
         thread.begin(trust=trust)
         with thread.lock():
+            for damage in mend_thread(thread):
+                Events(self._sinks)(Notice(level="warning", text=str(damage)))
             turn = as_turn(thread, task, self.settings)
             library = self._library or library_of(thread) or self.library
             return await self._begin(turn, thread.run.task(turn.id), library.absolute(), replay)
 
     async def _begin(self, task: Task, folder: TaskDir, public: Path, replay: Path | None) -> TaskResult:
-        with folder.lock():
+        with place_told(), folder.lock():
             if folder.load_task() is not None:
                 raise UserError(
                     f"{folder.path} already holds a task; continue it with --resume, or choose another --run-dir"
@@ -189,7 +198,7 @@ class Team:
         if not task.question.strip():
             raise UserError("the question is empty")
         specs = specs_of(tools)
-        with folder.lock():
+        with place_told(), folder.lock():
             return await self._decide(task, folder, messages, specs, results or {})
 
     async def _decide(
@@ -238,10 +247,13 @@ class Team:
         run.task(folder.id)
         stored = folder.load_task()
         if stored is None:
-            raise UserError(f"{folder.path} holds no task; nothing to resume")
+            raise UserError(
+                f"{folder.task} is not there, and with it the question; bring it back from a copy, or ask again"
+            )
         if stored[1].get("decide"):
             raise UserError(f"{folder.path} holds a run of --decide; continue it with --decide --run-dir … --results …")
-        with thread.lock() if thread else contextlib.nullcontext(), folder.lock():
+        with place_told(), thread.lock() if thread else contextlib.nullcontext(), folder.lock():
+            self._mended(folder)
             before = folder.load_result()
             if before is not None and before.status in ("answered", "gave_up"):
                 return before
@@ -251,6 +263,14 @@ class Team:
             if "generation" in stored[1] and str(library) == stored[1].get("library"):
                 library = as_of(library, int(stored[1]["generation"]))
             return await self._work(stored[0], folder, library, resumed=True, answer=answer)
+
+    def _mended(self, folder: TaskDir) -> None:
+        """Mend what was damaged of a task since it stopped, and say so."""
+        emit = Events(self._sinks)
+        for damage in mend_task(folder):
+            emit(Notice(level="warning", text=str(damage)))
+        for text in without_unusable(folder.checkpoints, folder.run.path):
+            emit(Notice(level="warning", text=text))
 
     def run_sync(self, question: str | Task, **options: Any) -> TaskResult:
         """`run` for callers without an event loop."""
@@ -270,6 +290,7 @@ class Team:
             alone=self._alone,
             shared=self._shared,
             sources=self.sources,
+            purse=self._purse,
         )
         running = asyncio.create_task(watched.run(question, **options))
         running.add_done_callback(lambda _: queue.put_nowait(None))
@@ -287,6 +308,15 @@ class Team:
         """Ask running tasks to end: each finishes its step and writes its result (Ctrl-C once)."""
         for ctx in self._open:
             ctx.stopping = True
+
+    def wind_down(self) -> Awaitable[None] | None:
+        """Ask for an end and send models nothing more. What to wait for: replies on their way, which are paid for;
+        None when there is none."""
+        self.interrupt()
+        purses = [ctx.models.budget.own for ctx in self._open]
+        for purse in purses:
+            purse.close("interrupted; continue with --resume")
+        return None if all(purse.is_idle for purse in purses) else all_idle(purses)
 
     async def _work(
         self,
@@ -309,6 +339,7 @@ class Team:
             end = await drive(ctx, folder, fresh=not resumed, answer=answer, asker=self._asker)
             if end.finished:
                 set_aside_unproven(ctx, [unpacked(raw, ctx.tape) for raw in end.state["calls"]])
+            ctx.tape.close()  # the room that it held for a reply is the result's now
             result = make_result(end, ctx, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
             result = self._saved(result, folder, end.level)
             ctx.emit(closing_event(result))
@@ -327,14 +358,15 @@ class Team:
         return result
 
     def _saved(self, result: TaskResult, folder: TaskDir, level: str) -> TaskResult:
-        """`result`, written down; where the disk refuses that, it says so itself, and the task can be resumed."""
+        """`result`, written down; where this machine refuses that, it says so, and the task can be resumed."""
         try:
             if not self._alone:  # of many tasks, whoever runs them writes it once
                 folder.run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level)
             folder.save_result(result)
-        except OSError as error:
-            told = f"the result could not be written to {folder.result}: {error.strerror or error}"
-            return result.model_copy(update={"error": f"{result.error}; {told}" if result.error else told})
+        except (OSError, PlaceError) as error:
+            told = f"the result could not be written: {place_failure(error) or error}"
+            told = f"{result.error}; {told}" if result.error else told
+            return result.model_copy(update={"status": "environment_error", "error": told})
         return result
 
     def _workshop(self, task: Task, folder: TaskDir, public: Path, emit: Events, replay: Path | None) -> TaskContext:
@@ -350,4 +382,5 @@ class Team:
             shared=self._shared,
             may_ask=not self._alone,
             sources=self.sources,
+            purse=self._purse,
         )

@@ -9,10 +9,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field
 
 from habilis.context.task import TaskContext
+from habilis.contract.records import is_empty, set_error
 from habilis.core.events import Judged
 from habilis.core.types import Invocation, Verdict
 from habilis.judging import Case, JudgeTrial, at_once, word_of
-from habilis.judging.planted_calls import FAILED_CALLS
+from habilis.judging.planted_cases import FAILED_CALLS
 
 LEFT_OPEN = {"KeyError", "IndexError", "LookupError", "StopIteration"}
 """Exceptions that may be the caller's mistake (no such column) or the reader's (another delimiter)."""
@@ -57,18 +58,9 @@ def verdict_by_rule(call: Invocation) -> tuple[Verdict | None, str]:
 
 def _verdict_on_output(output: Any) -> tuple[Verdict | None, str]:
     """An empty list, 0 or False is an answer; None, blank text, {} and a set `error` are failures."""
-    if isinstance(output, dict) and output.get("error"):
+    if set_error(output):
         return "failure", "the output's own error is set"
-    if isinstance(output, dict):
-        values = [value for key, value in output.items() if key != "error"]
-        empty = not values or all(_is_empty(value) for value in values)
-    else:
-        empty = _is_empty(output)
-    return ("failure", "empty result") if empty else ("success", "a result")
-
-
-def _is_empty(value: Any) -> bool:
-    return value is None or value == {} or (isinstance(value, str) and not value.strip())
+    return ("failure", "empty result") if is_empty(output) else ("success", "a result")
 
 
 def failure_kind(call: Invocation) -> str:

@@ -12,7 +12,7 @@ from habilis.context.presets import Presets
 from habilis.context.task import Events, TaskContext
 from habilis.core.errors import UserError
 from habilis.core.events import Notice
-from habilis.core.ports import Granter
+from habilis.core.ports import Granter, Purse
 from habilis.core.types import Role, Task
 from habilis.library import LayeredLibrary, Library, public_library
 from habilis.library.earlier import WithEarlier
@@ -70,17 +70,23 @@ def build_context(
     shared: BuildFolder | None = None,
     may_ask: bool = True,
     sources: Sequence[NamedSource] = (),
+    purse: Purse | None = None,
 ) -> TaskContext:
-    """The context of `task` over the library at `public`. `voice`: the tape that answers instead of a model; the
-    task's own keeps its tool calls then. `sources` give tools besides those that settings name. Raises `UserError` for
-    settings that cannot be followed."""
+    """The context of `task` over the library at `public`.
+
+    `voice`: the tape that answers instead of a model; the task's own keeps its tool calls then. `sources` give tools
+    besides those that settings name. On `purse` draw all tasks of a run. Raises `UserError` for settings that cannot be
+    followed.
+    """
     tape = Tape(folder.tape)
     models = Models(
         settings.models,
         limits=settings.limits,
         tape=Tape(voice, replay_only=True) if voice else tape,
         emit=emit,
-        budget=Budget(settings.limits.max_tokens, settings.limits.max_time_s, max_calls=settings.limits.max_calls),
+        budget=Budget(
+            settings.limits.max_tokens, settings.limits.max_time_s, max_calls=settings.limits.max_calls, run=purse
+        ),
         clients=clients,
         folder=folder.run.path,
     )
@@ -101,13 +107,13 @@ def build_context(
         tape=tape,
         emit=emit,
     )
-    prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+    prompts = Prompts(settings.prompts_dir)
     vectors = vectors_of(settings.retrieval.vectors)
     library = LayeredLibrary(Library(folder.tools), _public(task, folder, public), vectors=vectors)
     smith = Smith(
         host,
         library,
-        make_writer(settings.writer, models, folder.path),
+        make_writer(settings.writer, models),
         models,
         prompts,
         emit,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import sys
 import threading
 import traceback
@@ -21,13 +20,18 @@ USAGE, UNREACHABLE, PLACE, INTERRUPTED = 2, 3, 5, 130
 def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] | None = None) -> int:
     """Run one command and return its exit code. `team_factory` stands in for `habilis.Team` in tests.
 
+    A standard output that takes nothing (closed, or a full disk) makes it 5, once all is done; a reader who left does
+    not.
+
     Without `argv` the process is the command, and is watched: once asked to end, it is gone within five seconds.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    from habilis.cli.terminal.streams import masked_streams
+    from habilis.cli.terminal.streams import masked_streams, output_lost
 
     with masked_streams(), _logging(debug="--debug" in words):
-        return _run(words, "--debug" in words, team_factory, watch=argv is None)
+        code = _run(words, "--debug" in words, team_factory, watch=argv is None)
+        lost = output_lost()
+        return code if lost is None else _fail(lost, PLACE, debug=False)
 
 
 def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None, *, watch: bool) -> int:
@@ -41,17 +45,11 @@ def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None,
     try:
         args = parse(words)
         with watched() if watch else contextlib.nullcontext():
-            code = _dispatch(args, team_factory)
-            sys.stdout.flush()
-            return code
+            return _dispatch(args, team_factory)
     except SystemExit as done:  # argparse, after --help and --version
         return done.code if isinstance(done.code, int) else USAGE
     except KeyboardInterrupt:
         return _fail("interrupted", INTERRUPTED, debug)
-    except BrokenPipeError:
-        # The reader of our output went away; keep the interpreter from complaining about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except ModelMisconfigured as error:
         return _fail(str(error), USAGE, debug)
     except ModelUnreachable as error:
@@ -100,9 +98,14 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
             training = evolve.training_meant(args)
             return evolve.resume(args, training) if training is not None else run.resume(args, team_factory)
-        from habilis.cli import runs
+        from habilis.cli import checking, runs
 
-        verbs: dict[str, Callable[[Any], int]] = {"list": runs.list_, "show": runs.show, "clean": runs.clean}
+        verbs: dict[str, Callable[[Any], int]] = {
+            "list": runs.list_,
+            "show": runs.show,
+            "check": checking.check,
+            "clean": runs.clean,
+        }
         return verbs[args.verb](args)
     if args.command == "score":
         from habilis.cli.score import score

@@ -7,13 +7,10 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from habilis.config import Settings
 from habilis.core.types import TaskResult
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.curation.ledger.reports import StepReport
+from habilis.curation.ledger.reports import StepReport
 
 UNTOLD_S = 0.3
 """Seconds that waiting for it may take at the end without a word."""

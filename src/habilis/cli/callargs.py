@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from habilis.cli.terminal.wording import seconds_of
+from habilis.contract.capabilities import Malformed, declared
 from habilis.core.errors import UserError
 
 GRANTS = {
@@ -82,8 +83,6 @@ def read_grants(given: Sequence[str]) -> dict[str, Any]:
 
 def _granted(kind: str, values: list[str]) -> Any:
     """The values of one kind, checked as a tool's declaration of the same is. Raises `UserError`."""
-    from habilis.contract.capabilities import Malformed, declared
-
     try:
         if kind == "subprocess":
             return True

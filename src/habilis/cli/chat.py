@@ -142,7 +142,7 @@ class Chat:
             team.interrupt()
 
         try:
-            result = asyncio.run(guarded(start(team), ask_for_end))
+            result = asyncio.run(guarded(start(team), ask_for_end, team.wind_down))
         except (asyncio.CancelledError, KeyboardInterrupt):
             raise Leave(INTERRUPTED) from None
         finally:
@@ -190,12 +190,12 @@ class Chat:
 
     def _fail(self, error: HabilisError) -> None:
         """What stands in the way of a question ends that question, not the conversation."""
-        from habilis.core.errors import ModelMisconfigured, ModelUnreachable
+        from habilis.core.errors import ModelMisconfigured, ModelUnreachable, PlaceError
 
         print(f"habilis: {plain(' '.join(str(error).split()))}", file=sys.stderr)
         if self._alone:
             unreachable = isinstance(error, ModelUnreachable) and not isinstance(error, ModelMisconfigured)
-            self._code = self._code or (3 if unreachable else 2)
+            self._code = self._code or (3 if unreachable else 5 if isinstance(error, PlaceError) else 2)
 
     # --- commands
 

@@ -6,14 +6,11 @@ Commands, options and the values of choices stand in the script; names of tools 
 from __future__ import annotations
 
 import argparse
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from habilis.cli.parser import build
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 TOOLS = ("TOOL", "NAME_OR_FILE")
 """What stands for the name of a tool in the help."""

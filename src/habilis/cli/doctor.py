@@ -20,7 +20,7 @@ from habilis.cli.judges import judges
 from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
-from habilis.core.errors import ModelUnreachable, SandboxUnavailable, UserError
+from habilis.core.errors import ModelUnreachable, PlaceError, SandboxUnavailable, UserError
 from habilis.core.types import Role
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def look(settings: Settings, library: Path | None, probe: bool, *, judge: bool =
     yield from _models(settings.models, probe)
     yield from (Checkup("judge", one.state, one.text, one.todo) for one in judges(settings, probe=judge))
     yield from _writer(settings)
+    yield from _places()
     yield _sandbox(settings)
     yield _tokens(settings)
     yield _uv(settings)
@@ -200,31 +201,59 @@ def _writer(settings: Settings) -> Iterator[Checkup]:
         yield Checkup("writer", "problem", f"{writer.kind}: {program} is not on the PATH", todo)
 
 
+def _places() -> Iterator[Checkup]:
+    """The folders that each task writes, and how many files it may open."""
+    from habilis.runtime.preflight import check_files, places, try_place
+
+    try:
+        written = list(places())
+        for _, folder in written:
+            try_place(folder)
+        check_files()
+    except PlaceError as error:
+        what, _, todo = str(error).partition(": ")
+        yield Checkup("places", "problem", what, todo)
+        return
+    told = ", ".join(f"{name} {folder}" for name, folder in written)
+    yield Checkup("places", "ok", f"can be written: {told}")
+
+
 def _sandbox(settings: Settings) -> Checkup:
+    """Which sandbox holds, by attacking it, and whether a tool runs in it."""
     from habilis.runtime.host import ToolHost
+    from habilis.runtime.packages.environments import Environments
 
     notices: list[str] = []
 
-    async def probe() -> str:
-        host = ToolHost(settings.sandbox, notice=notices.append)
+    async def probe() -> tuple[str, str | None]:
+        environments = Environments.of(settings.tools)
+        host = ToolHost(settings.sandbox, notice=notices.append, environments=environments)
         try:
-            return await host.level()
+            level = await host.level()
+            if await environments.mended(()):
+                notices.append("the environment of tools was damaged, and was made anew")
+            return level, await host.trial()
         finally:
             await host.aclose()
 
     try:
-        level = asyncio.run(probe())
-    except SandboxUnavailable as error:
+        level, problem = asyncio.run(probe())
+    except PlaceError as error:
+        if not isinstance(error, SandboxUnavailable):
+            return Checkup("sandbox", "problem", str(error), "mend what is said")
         return Checkup(
             "sandbox", "problem", str(error), "see SECURITY.md; sandbox.mode=best-effort is the weaker choice"
         )
+    if problem is not None:
+        todo = "reinstall habilis and its Python, or remove the folder of environments (see habilis environments)"
+        return Checkup("sandbox", "problem", f"{level}: {problem}", todo)
     if level == "off":
         return Checkup("sandbox", "warning", "off: generated code runs unconfined", "set sandbox.mode=required")
     said = f"; {notices[0]}" if notices else ""
     if level == "landlock" and settings.capabilities.network != "any":
         said += "; hosts are given to tools only under capabilities.network: any"
     weak = settings.sandbox.mode == "best-effort" and level not in ("bubblewrap", "landlock")
-    return Checkup("sandbox", "warning" if weak else "ok", f"{level} (tried here just now){said}")
+    return Checkup("sandbox", "warning" if weak else "ok", f"{level} (a tool was run in it just now){said}")
 
 
 def _tokens(settings: Settings) -> Checkup:
@@ -257,6 +286,14 @@ def _uv(settings: Settings) -> Checkup:
 
 
 def _library(path: Path) -> Checkup:
+    from habilis.checking import check_library
+
+    damage = check_library(path, whole=False)
+    if damage:
+        gone = not path.exists()
+        more = f" (and {len(damage) - 1} more)" if len(damage) > 1 else ""
+        todo = f"habilis library doctor --library {path} --repair"
+        return Checkup("library", "problem" if gone else "warning", f"{damage[0].path}: {damage[0].what}{more}", todo)
     if not path.exists():
         return Checkup("library", "ok", f"{path}: not there; without one, tools are written for each task")
     if not path.is_dir():

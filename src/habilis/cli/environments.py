@@ -5,22 +5,17 @@ from __future__ import annotations
 import json
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from habilis.cli.terminal.wording import age_text, bytes_of, one_line, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.runtime.packages.pruning import Going
+from habilis.runtime.packages.environments import environments_folder
+from habilis.runtime.packages.pruning import Going, PruningRule, going, kept, take_away
 
 
 def list_(args: Namespace) -> int:
     """Print the environments, the last used first, with packages, last use and size."""
-    from habilis.runtime.packages.pruning import kept
-
     folder = _folder()
     found = kept(folder)
     if args.json:
@@ -53,8 +48,6 @@ def list_(args: Namespace) -> int:
 
 def prune(args: Namespace) -> int:
     """Remove environments by last use and size, and what killed builds left; asks first at a terminal."""
-    from habilis.runtime.packages.pruning import PruningRule, going, take_away
-
     rule = PruningRule(
         seconds_of(args.older_than, "--older-than") if args.older_than is not None else None,
         bytes_of(args.max_size, "--max-size") if args.max_size is not None else None,
@@ -86,8 +79,6 @@ _WHY = {"age": "not used for that long", "size": "to fit the size", "leftover": 
 
 
 def _folder() -> Path:
-    from habilis.runtime.packages.environments import environments_folder
-
     return environments_folder()
 
 

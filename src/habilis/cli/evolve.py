@@ -34,6 +34,8 @@ def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
     args.set = [*args.set, *([("tools.synthesis", False)] if args.freeze else [])]
     if args.resume:
         return resume(args, _named_run(args), factory)
+    if args.again:
+        raise UserError("--again runs rows of a run once more; say --resume too")
     if not args.dataset:
         raise UserError("no data set; for example: habilis evolve --dataset tasks.jsonl --run-name first")
     loaded = load(args)
@@ -58,16 +60,18 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
         raise UserError("--start and --freeze belong to the start of a run; leave them out with --resume")
     loaded = load(args, record.get("chosen_settings") or {})
     session = _Session(args, loaded, factory or _evolution(), None)
-    seen = {} if run.is_ours(()) else {"trust": True}  # there is no key: the run was looked at above
+    seen: dict[str, Any] = {} if run.is_ours(()) else {"trust": True}  # no key is there: the run was looked at above
+    if args.again:
+        seen["again"] = [status.strip() for status in args.again.split(",")]
     return session.drive(lambda evolution: evolution.resume(run.path, **seen), lambda: run.path)
 
 
 def training_meant(args: Namespace) -> RunDir | None:
     """The training run that `habilis runs resume` names, if it names one. Raises `UserError` for one task of it."""
-    if args.run is None:
-        return None
-    run = find_run(Path(load(args).settings.runs_dir), args.run)
-    if run.training is None:
+    run = find_run(Path(load(args).settings.runs_dir), args.run) if args.run is not None else None
+    if run is None or run.training is None:
+        if args.again:
+            raise UserError("--again runs rows of a training run once more; name one")
         return None
     if args.task_id is not None or args.answer is not None:
         raise UserError("--task-id and --answer are for single tasks; leave them out to resume a training run")
@@ -92,7 +96,8 @@ class _Session:
         from habilis.training.outcome import read_training
 
         try:
-            training = asyncio.run(guarded(start(self._evolution), self._ask_for_end))
+            work = start(self._evolution)
+            training = asyncio.run(guarded(work, self._ask_for_end, lambda: self._evolution.wind_down()))
         except asyncio.CancelledError:
             where = place()
             if where is None or RunDir(where).training is None:
@@ -152,7 +157,7 @@ def _named_run(args: Namespace) -> RunDir:
             raise UserError(f"{run.path} holds no training run that was begun; start it without --resume")
         return run
     for run in list_runs(root):
-        if run.training is not None and run.training.read_state() in ("stopped", "failed"):
+        if run.training is not None and (args.again or run.training.read_state() in ("stopped", "failed")):
             return run
     raise UserError(f"nothing to resume: no unfinished training run in {root}")
 

@@ -93,8 +93,10 @@ VERBS = ("import", "export", "verify")
 
 def import_(args: Namespace) -> int:
     """Import, and say of each thing what became of it. 1 when a tool file was refused."""
-    settings, library = _settled(args)
+    from habilis.cli.terminal.choices import library_meant
     from habilis.exchange.importing import Importer
+
+    settings, library = library_meant(args)
 
     async def work(host: ToolHost) -> ImportReport:
         importer = Importer(library, settings, host, told=_tell, secret_env=args.secret_env)
@@ -110,10 +112,11 @@ def import_(args: Namespace) -> int:
 
 def export(args: Namespace) -> int:
     """Export. 1 when nothing was left to be handed on."""
-    settings, library = _settled(args)
+    from habilis.cli.terminal.choices import library_meant
     from habilis.exchange.exporting import Exporter
     from habilis.library import Library
 
+    settings, library = library_meant(args)
     if not library.is_dir():
         raise UserError(f"no library at {library}; name one with --library")
 
@@ -133,10 +136,11 @@ def export(args: Namespace) -> int:
 
 def verify(args: Namespace) -> int:
     """Say each difference in a line. 1 when there is one."""
-    _, library = _settled(args)
+    from habilis.cli.terminal.choices import library_meant
     from habilis.cli.terminal.wording import report_line
     from habilis.exchange.verifying import verified
 
+    _, library = library_meant(args)
     folder = Path(args.folder).expanduser() if args.folder else library
     report = verified(folder)
     if args.json:
@@ -153,8 +157,7 @@ def serve(args: Namespace) -> int:
     """Serve until the input ends or a signal comes. 0 then."""
     import asyncio
 
-    settings, library = _settled(args)
-    from habilis.cli.terminal.choices import check_file
+    from habilis.cli.terminal.choices import check_file, library_meant
     from habilis.contract.taskfiles import gather
     from habilis.exchange.calling import Caller
     from habilis.exchange.redaction import Redaction
@@ -164,6 +167,7 @@ def serve(args: Namespace) -> int:
         from habilis.exchange.serving import serve as run
     except ModuleNotFoundError as error:
         raise UserError(f"'habilis serve' needs the package {error.name}: pip install 'habilis[mcp]'") from None
+    settings, library = library_meant(args)
     if not library.is_dir():
         raise UserError(f"no library at {library}; name one with --library")
     for name in args.file:
@@ -188,14 +192,6 @@ def serve(args: Namespace) -> int:
 
     asyncio.run(work())
     return 0
-
-
-def _settled(args: Namespace) -> tuple[Settings, Path]:
-    """The settings in force, and the library that is meant."""
-    from habilis.cli.terminal.choices import load
-
-    settings = load(args).settings
-    return settings, Path(args.library) if args.library else Path(settings.runs_dir) / "library"
 
 
 def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any, _T]]) -> _T:

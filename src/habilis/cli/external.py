@@ -7,20 +7,18 @@ import json
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import Settings, SourceSettings, secret
-
-if TYPE_CHECKING:
-    from habilis.sources.bound import NamedSource, OpenedSource
+from habilis.contract.names import RESERVED
+from habilis.sources.bound import ExternalTools, NamedSource, OpenedSource
+from habilis.sources.making import sources_of
 
 
 def tools(args: Namespace) -> int:
     """List the tools of all sources in use, or say of each whether it works. Returns the exit code."""
-    from habilis.cli.terminal.choices import load
-    from habilis.sources.making import sources_of
-
     if args.names:
         args.set = [*args.set, f"tools.use={json.dumps(args.names)}"]
     settings = load(args).settings
@@ -37,9 +35,6 @@ def tools(args: Namespace) -> int:
 
 async def _looked_at(sources: Sequence[NamedSource], settings: Settings) -> list[dict[str, Any]]:
     """Open all sources, as a task does, and close them again."""
-    from habilis.contract.names import RESERVED
-    from habilis.sources.bound import ExternalTools
-
     external = ExternalTools([replace(named, required=False) for named in sources])
     try:
         opened = await external.open(RESERVED, lambda event: None)

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from habilis.config import OFFLINE_NOTICE, Settings
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError
-
-if TYPE_CHECKING:
-    from habilis.core.types import Role, Standing
-    from habilis.judging import JudgeTrial
-    from habilis.prompts import Prompts
+from habilis.core.types import Role, Standing
+from habilis.judging import JudgeTrial, remembered, standing_of
+from habilis.prompts import Prompts
+from habilis.sandbox.processes.temporary import temporary
 
 NOT_YET = "when its word is needed first; --probe-judges asks now, up to 40 small requests to each model"
 
@@ -33,9 +30,8 @@ class ProbedJudge:
 def judges(settings: Settings, *, probe: bool) -> Iterator[ProbedJudge]:
     """A line for each judging role that is known, one for those that are not. `probe`: the planted cases are asked."""
     from habilis.models.providers import plays_offline
-    from habilis.prompts import Prompts
 
-    prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+    prompts = Prompts(settings.prompts_dir)
     open_trials: list[str] = []
     by_own_rules = False
     for trial in _trials():
@@ -70,7 +66,6 @@ def _trials() -> tuple[JudgeTrial[Any], ...]:
 def _remembered(
     trial: JudgeTrial[Any], role: Role, settings: Settings, prompts: Prompts
 ) -> tuple[Standing, float] | None:
-    from habilis.judging import remembered
     from habilis.models.providers import address
 
     model = settings.models.role(role)
@@ -88,13 +83,12 @@ def _probed(trial: JudgeTrial[Any], settings: Settings, prompts: Prompts) -> Pro
 
 
 async def _asked(trial: JudgeTrial[Any], settings: Settings, prompts: Prompts) -> Standing:
-    from habilis.judging import standing_of
     from habilis.models.chat import Models
     from habilis.models.tape import Tape
     from habilis.models.usage import Budget
 
-    with tempfile.TemporaryDirectory(prefix="habilis-doctor-") as folder:
-        tape = Tape(Path(folder) / "tape.jsonl")
+    with temporary("doctor") as folder:
+        tape = Tape(folder / "tape.jsonl")
         models = Models(settings.models, tape=tape, emit=lambda event: None, budget=Budget(None, None))
         try:
             return await standing_of(trial, models, prompts, anew=True)

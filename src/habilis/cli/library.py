@@ -8,27 +8,29 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.cli.callargs import paired, read_arguments, read_grants
-from habilis.cli.terminal.choices import check_file, load
+from habilis.cli.terminal.choices import check_file, library_meant
 from habilis.cli.terminal.granting import Walls, at_terminal
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import call_text, one_line, plain, report_line, seconds_of, size_text
+from habilis.contract.capabilities import Capabilities, Grant
+from habilis.contract.contract import MAX_SOURCE_BYTES, ContractError, read_contract
+from habilis.contract.runnable import Runnable
+from habilis.contract.taskfiles import gather, link_into
 from habilis.core.errors import UserError
 from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
+from habilis.library import Library
+from habilis.library.folder import UNDESCRIBED
+from habilis.library.tool import digest_of
 from habilis.runtime.calls import CallSpec
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.contract.capabilities import Capabilities, Grant
-    from habilis.contract.runnable import Runnable
-    from habilis.library import Library
+from habilis.runtime.grants import Grants
+from habilis.sandbox.processes.temporary import temporary
 
 WIDE = 100
 """Characters up to which an output is shown on one line."""
@@ -86,18 +88,17 @@ def call(args: Namespace) -> int:
 
     Raises `UserError` for bad usage, before anything runs.
     """
-    settings = load(args).settings
+    settings, library = library_meant(args)
     arguments = read_arguments(args.args)
     grants = read_grants(args.grant)
     timeout_s = seconds_of(args.timeout, "--timeout") if args.timeout is not None else None
     if timeout_s is not None and timeout_s <= 0:
         raise UserError(f"--timeout {args.timeout}: expected more than 0 seconds")
-    tools = choose(args.tools, Path(args.library) if args.library else Path(settings.runs_dir) / "library")
+    tools = choose(args.tools, library)
     calls = paired(tools, arguments)
     keep = _empty_folder(args.keep) if args.keep else None
     files = _files(args.file)
-    with tempfile.TemporaryDirectory(prefix="habilis-call-", ignore_cleanup_errors=True) as folder:
-        workspace = Path(folder)
+    with temporary("call") as workspace:
         ask = at_terminal() and not args.json
         walls = Walls(settings, grants, [Path(file.path) for file in files], ask=ask)
         for name in walls.unused([tool.needs for tool in tools]):
@@ -117,8 +118,6 @@ class Bench:
     """A host, a working folder and files for a few calls."""
 
     def __init__(self, walls: Walls, workspace: Path, files: Sequence[TaskFile], timeout_s: float | None) -> None:
-        from habilis.contract.taskfiles import link_into
-
         self._walls, self._host, self._workspace, self._timeout_s = walls, walls.host(_warn), workspace, timeout_s
         self._files = [Path(file.path) for file in files]
         self._broken: dict[Path, CallError | None] = {}
@@ -183,8 +182,6 @@ class Bench:
 
 def choose(words: Sequence[str], folder: Path) -> list[Chosen]:
     """The tools that `words` mean: files, or names in the library `folder`. Raises `UserError`."""
-    from habilis.library import Library
-
     library = Library(folder)
     return [_from_file(Path(word)) if _means_file(word) else _from_library(word, library) for word in words]
 
@@ -194,10 +191,6 @@ def _means_file(word: str) -> bool:
 
 
 def _from_file(path: Path) -> Chosen:
-    from habilis.contract.contract import MAX_SOURCE_BYTES, ContractError, read_contract
-    from habilis.contract.runnable import Runnable
-    from habilis.library.tool import digest_of
-
     path = path.expanduser()
     try:
         if not path.is_file():
@@ -223,9 +216,6 @@ def _from_file(path: Path) -> Chosen:
 
 
 def _from_library(name: str, library: Library) -> Chosen:
-    from habilis.library.folder import UNDESCRIBED
-    from habilis.runtime.grants import Grants
-
     if not library.path.is_dir():
         raise UserError(f"no library at {library.path}; name one with --library, or a tool's file")
     tool = library.get(name)
@@ -245,8 +235,6 @@ def _from_library(name: str, library: Library) -> Chosen:
 
 
 def _files(names: Sequence[str]) -> tuple[TaskFile, ...]:
-    from habilis.contract.taskfiles import gather
-
     for name in names:
         check_file(name)
     return gather("", names, Path.cwd())[0]

@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from habilis.cli import exchange
-from habilis.cli.terminal.wording import seconds_in
+from habilis.cli.terminal.wording import count_of, seconds_in
 from habilis.core.errors import UserError
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
-· 3 model unreachable · 4 budget used up · 130 interrupted"""
-
+· 3 model unreachable · 4 budget used up · 5 this machine failed · 130 interrupted"""
 CHAT_HELP = """A conversation: each line is a question, which may lean on those before it. On a terminal /help says what
 else can be typed, Ctrl-C interrupts a question and Ctrl-D ends. Standard input that is no terminal is read line by
 line; answers go to standard output, one a line where they have one line, the account to standard error."""
@@ -24,16 +23,13 @@ EVOLVE_HELP = """Works through a data set step by step: the tasks of a batch run
 the run's own library, which the next step starts from. EGL (evolutionary generality loss), the number of tools written
 for each tool call so far, should fall."""
 EVOLVE_EXIT_CODES = """exit codes: 0 every step was absorbed, whatever single tasks ended as · 1 a step failed
-· 2 usage or configuration · 3 model unreachable · 4 budget used up · 130 interrupted"""
+· 2 usage or configuration · 3 model unreachable · 4 budget used up · 5 this machine failed · 130 interrupted"""
 SCORERS = ("auto", "exact", "text", "numeric", "list", "set", "judge")
 MERGE_POLICIES, RUNNERS = ("best", "model", "naive"), ("local", "process")
 SCORE_HELP = """Compares each answer with the known one and writes scores.jsonl into the run. Rules decide where they
 can; the model of role eval judges where the benchmark wants a judge, and no ruling is paid for twice."""
-SCORE_EXIT_CODES = (
-    "exit codes: 0 scored · 2 usage or data that cannot be read · 3 no judge could be asked · 130 interrupted"
-)
-CALL_HELP = """One tool with several --args, several tools with one, or as many --args as tools: the calls run in order
-through one host, in one temporary working folder."""
+SCORE_EXIT_CODES = "exit codes: 0 scored · 2 usage or unreadable data · 3 no judge could be asked · 130 interrupted"
+CALL_HELP = "One tool with several --args, several with one, or one each: all run in order in one temporary folder."
 COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
 behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
@@ -206,19 +202,20 @@ def _add_evolve(commands: Any) -> None:
     )
     _dataset_options(evolve)
     evolve.add_argument("--run-name", metavar="N", help="name of the run (default: by the time)")
-    evolve.add_argument("--start", type=_count, default=0, metavar="K", help="leave out the first K rows")
-    evolve.add_argument("--batch-size", type=_count, metavar="B", help="tasks of one step (default 16)")
-    evolve.add_argument("--train-steps", type=_count, metavar="S", help="steps of the run (default: all rows)")
+    evolve.add_argument("--start", type=count_of, default=0, metavar="K", help="leave out the first K rows")
+    evolve.add_argument("--batch-size", type=count_of, metavar="B", help="tasks of one step (default 16)")
+    evolve.add_argument("--train-steps", type=count_of, metavar="S", help="steps of the run (default: all rows)")
     evolve.add_argument("--merge-policy", choices=MERGE_POLICIES, help="how tools that do the same are merged")
     limit = "seconds that one task may take (also 5m, 2h; default 90m)"
     evolve.add_argument("--timeout", dest="task_timeout_s", type=seconds_in("--timeout"), metavar="S", help=limit)
-    evolve.add_argument("--concurrency", type=_count, metavar="C", help="tasks that run side by side (default 8)")
+    evolve.add_argument("--concurrency", type=count_of, metavar="C", help="tasks that run side by side (default 8)")
     evolve.add_argument("--runner", choices=RUNNERS, help="local: one process for all tasks; process: one for each")
     _budget_options(evolve, "the run")
     evolve.add_argument("--stop-file", metavar="F", help="end after the current step once this file exists")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
     evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
     evolve.add_argument("--resume", action="store_true", help="continue the run of --run-name, or the newest stopped")
+    evolve.add_argument("--again", metavar="STATUS,…", help="with --resume: run tasks once more that ended so")
     evolve.add_argument("--trust", action="store_true", help=TRUST)
     evolve.add_argument("--plot", metavar="PNG", help="draw EGL, library size and accuracy (extra: plot)")
     _settings_options(evolve)
@@ -227,28 +224,33 @@ def _add_evolve(commands: Any) -> None:
 
 
 def _add_runs(commands: Any) -> None:
-    runs = commands.add_parser("runs", help="list, show, resume and clean runs")
+    runs = commands.add_parser("runs", help="list, show, resume, check and clean runs")
     verbs = runs.add_subparsers(dest="verb", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="runs, newest first")
     show = verbs.add_parser("show", help="what a run did")
     resume = verbs.add_parser("resume", help="continue an unfinished task, or answer its question")
+    check = verbs.add_parser("check", help="check whether a run is whole; 0 if it is, or was mended, 1 if not")
     clean = verbs.add_parser("clean", help="remove finished runs")
-    for verb in (listing, show, resume, clean):
+    for verb in (listing, show, resume, check, clean):
         _settings_options(verb)
         _folder_options(verb, library=verb is resume)
-    for verb in (listing, show, clean):
+    for verb in (listing, show, check, clean):
         verb.add_argument("--json", action="store_true", help="one JSON document")
-    listing.add_argument("--limit", type=_count, default=50, metavar="N", help="show the N newest (default 50)")
-    show.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest if left out")
+    listing.add_argument("--limit", type=count_of, default=50, metavar="N", help="show the N newest (default 50)")
+    for verb, default in ((show, "newest"), (check, "newest"), (resume, "newest unfinished")):
+        verb.add_argument(
+            "run", nargs="?", metavar="RUN", help=f"name, start of one, or folder; default: the {default}"
+        )
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
-    resume.add_argument("run", nargs="?", metavar="RUN", help="name, start of a name, or folder; the newest unfinished")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")
+    resume.add_argument("--again", metavar="STATUS,…", help="training: run tasks once more that ended so")
     _keeping_options(resume)
     resume.add_argument("--answer", metavar="TEXT", help="answer to the question that the task asks; - reads stdin")
     _output_options(resume)
+    check.add_argument("--repair", action="store_true", help="mend what can be mended; copies stay in damaged/")
     clean.add_argument("--older-than", metavar="AGE", help="remove runs older than this, for example 30d")
     clean.add_argument("--max-size", metavar="SIZE", help="remove the oldest until the rest fits, for example 2GB")
-    clean.add_argument("--keep", type=_count, metavar="N", help="keep the N newest; alone: remove all others")
+    clean.add_argument("--keep", type=count_of, metavar="N", help="keep the N newest; alone: remove all others")
     clean.add_argument("--dry-run", action="store_true", help="only say what would go")
     clean.add_argument("--force", action="store_true", help="also remove unfinished tasks (never running ones)")
     clean.add_argument("--yes", action="store_true", help="do not ask")
@@ -275,7 +277,7 @@ def _add_library(commands: Any) -> None:
 
     library = commands.add_parser("library", help="inspect, test, change and call the tools of a library")
     verbs = library.add_subparsers(dest="verb", metavar="VERB", required=True)
-    add_verbs(verbs, _settings_and_folders, _count)
+    add_verbs(verbs, _settings_and_folders, count_of)
     call = verbs.add_parser("call", help="run tools as an agent would", description=CALL_HELP, epilog=CALL_EXIT_CODES)
     call.add_argument("tools", nargs="+", metavar="NAME_OR_FILE", help="name of a tool in the library, or a .py file")
     call.add_argument(
@@ -381,7 +383,7 @@ def _keeping_options(parser: argparse.ArgumentParser) -> None:
 
 def _budget_options(parser: argparse.ArgumentParser, whose: str) -> None:
     tokens, seconds = f"tokens that {whose} may cost", f"seconds that {whose} may take (also 5m, 2h)"
-    parser.add_argument("--max-tokens", type=_count, metavar="N", help=tokens)
+    parser.add_argument("--max-tokens", type=count_of, metavar="N", help=tokens)
     parser.add_argument("--max-time", dest="max_time_s", type=seconds_in("--max-time"), metavar="S", help=seconds)
 
 
@@ -391,9 +393,3 @@ def _output_options(
     group = parser.add_argument_group("output")
     group.add_argument("--json", action="store_true", help=f"{document} on standard output")
     group.add_argument("--quiet", action="store_true", help=f"{alone} and nothing else")
-
-
-def _count(text: str) -> int:
-    if not re.fullmatch(r"\d{1,12}", text.replace("_", "")):
-        raise argparse.ArgumentTypeError(f"{text}: expected a number")
-    return int(text.replace("_", ""))

@@ -175,7 +175,8 @@ class CommandSession:
     def drive(self, start: Callable[[Any], Coroutine[Any, Any, TaskResult]]) -> int:
         """Run `start(team)` to its result, report that, and return the exit code."""
         try:
-            result = asyncio.run(guarded(start(self._team), self._ask_for_end))
+            work = start(self._team)
+            result = asyncio.run(guarded(work, self._ask_for_end, lambda: self._team.wind_down()))
         except asyncio.CancelledError:
             result = self._stopped()
         finally:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.cli.checking import runs_folder, tell_damage
 from habilis.cli.history import TaskHistory, read_history
 from habilis.cli.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
@@ -65,7 +65,9 @@ def show(args: Namespace) -> int:
         run = find_run(root, args.run)
     record = run.read_run()
     if run.training is not None and args.task_id is None:
-        return _show_training(run, record, as_json=args.json)
+        code = _show_training(run, record, as_json=args.json)
+        tell_damage(run)
+        return code
     histories = [read_history(task) for task in run.tasks() if args.task_id in (None, task.id)]
     if args.task_id and not histories:
         known = ", ".join(task.id for task in run.tasks()) or "none"
@@ -73,6 +75,7 @@ def show(args: Namespace) -> int:
     if args.json:
         document = {"run": record, "path": str(run.path), "tasks": [h.document() for h in histories]}
         print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
+        tell_damage(run)
         return 0
     print(plain(f"run      {run.path}"))
     print(plain(f"created  {record.get('created', '?')}, habilis {record.get('versions', {}).get('habilis', '?')}"))
@@ -81,6 +84,7 @@ def show(args: Namespace) -> int:
     for history in histories:
         print()
         _print_task(history)
+    tell_damage(run)
     return 0
 
 
@@ -145,13 +149,6 @@ def clean(args: Namespace) -> int:
         word = "would free" if args.dry_run else "freed"
         print(f"{word} {size_text(total)} in {len(go)} run{'' if len(go) == 1 else 's'}")
     return 0
-
-
-def runs_folder(args: Namespace) -> Path:
-    """The folder that `args` and the settings keep runs in."""
-    from habilis.cli.terminal.choices import load
-
-    return Path(load(args).settings.runs_dir)
 
 
 def _confirmed(go: list[tuple[RunDir, int]]) -> bool:

@@ -6,29 +6,36 @@ import asyncio
 import contextlib
 import json
 import sys
+from argparse import Namespace
 from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import plain, report_line
 from habilis.config import Loaded
 from habilis.core.errors import UserError
+from habilis.curation.ledger.reports import Row
+from habilis.evaluation import datasets
+from habilis.evaluation.scoring import (
+    ModelJudge,
+    Prediction,
+    Scored,
+    matched,
+    needs_judge,
+    open_judge,
+    predictions_of,
+    rows_of,
+    score_all,
+)
+from habilis.prompts import Prompts
 from habilis.rundir import RunDir, find_run
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.curation.ledger.reports import Row
-    from habilis.evaluation.scoring import ModelJudge, Prediction, Scored
 
 UNREACHABLE = 3
 
 
 def score(args: Namespace) -> int:
     """Score the run of `args` and print a table. Raises `UserError` for bad usage and for data that cannot be read."""
-    from habilis.cli.terminal.choices import load
-    from habilis.evaluation.scoring import matched, predictions_of
-
     loaded = load(args)
     run = find_run(Path(loaded.settings.runs_dir), args.run)
     predictions = predictions_of(run)
@@ -46,9 +53,6 @@ def score(args: Namespace) -> int:
 
 def _rows(args: Namespace, run: RunDir, loaded: Loaded) -> tuple[str, list[Row]]:
     """The data set and its rows: the one given, else the one that the run was made with, else the rows that it kept."""
-    from habilis.evaluation import datasets
-    from habilis.evaluation.scoring import rows_of
-
     recorded = run.read_run().get("dataset")
     own = recorded if isinstance(recorded, Mapping) and not args.dataset else {}  # another set has its own form
     own = own if run.is_ours(()) else {}  # nor may a run of somebody else say which file of ours is read
@@ -82,9 +86,6 @@ async def _scored(
     args: Namespace, loaded: Loaded, run: RunDir, pairs: Sequence[tuple[Prediction, Row | None]]
 ) -> tuple[list[Scored], str]:
     """The scores, and why no judge could be asked where that was so."""
-    from habilis.evaluation.scoring import needs_judge, score_all
-    from habilis.prompts import Prompts
-
     settings = loaded.settings
     wanted = args.judge and any(row and needs_judge(row, p.prediction, args.scorer) for p, row in pairs)
     async with _judge(loaded, wanted) as judge:
@@ -92,7 +93,7 @@ async def _scored(
             run.path,
             pairs,
             judge,
-            Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None),
+            Prompts(settings.prompts_dir),
             scorer=args.scorer,
             progress=_progress,
         )
@@ -103,8 +104,6 @@ async def _scored(
 
 @contextlib.asynccontextmanager
 async def _judge(loaded: Loaded, wanted: bool) -> AsyncIterator[ModelJudge | None]:
-    from habilis.evaluation.scoring import open_judge
-
     if not wanted:
         yield None
         return

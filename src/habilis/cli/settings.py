@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import plain
 from habilis.config import BASIC_DEFAULTS, ROLES, Loaded, all_keys
 from habilis.core.errors import UserError
 from habilis.rundir import atomic_write, masked
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 HEAD = """\
 # Settings of Habilis. Take the '#' away in front of what you want to change and hand the file over:
@@ -30,8 +29,6 @@ ROLES_NOTE = """
 
 def show(args: Namespace) -> int:
     """Print each value in force and where it came from; secrets are masked."""
-    from habilis.cli.terminal.choices import load
-
     loaded = load(args)
     rows = values(loaded)
     if args.json:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import sys
 import time
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.cli.checking import tell_damage
 from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.granting import at_terminal
 from habilis.cli.terminal.wording import age_text, one_line, plain
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, ThreadDir, list_threads
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def list_(args: Namespace) -> int:
@@ -39,6 +38,7 @@ def list_(args: Namespace) -> int:
 def show(args: Namespace) -> int:
     """Print one conversation: each question, its tool calls, its answer."""
     thread = _named(args, args.thread)
+    tell_damage(thread.run)
     records = _records(thread)
     if args.json:
         rows = [record.turn.model_dump(mode="json") for record in records]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from habilis.cli.plot import terminal_plot
 from habilis.cli.terminal.console import ConsoleSink
+from habilis.cli.terminal.streams import note_kept
 from habilis.cli.terminal.wording import one_line, plain, seconds_text
 from habilis.core import events as ev
 
@@ -25,17 +26,19 @@ EXIT_CODES = {
     "unreachable": 3,
     "misconfigured": 2,
     "budget": 4,
+    "environment_error": 5,
     "interrupted": 130,
 }
 WORDS = {
     "done": "done",
-    "train_steps": "done",
-    "egl_flat": "done",
+    "train_steps": "ended at its number of steps",
+    "egl_flat": "ended, for EGL is flat",
     "stop_file": "stopped by its stop file",
     "failed": "a step failed",
     "unreachable": "model unreachable",
     "misconfigured": "the model's settings are wrong",
     "budget": "budget used up",
+    "environment_error": "this machine failed",
     "interrupted": "interrupted",
 }
 
@@ -97,6 +100,7 @@ def _doing(event: ev.Event) -> str:
 def report(training: Training, *, as_json: bool, plot: bool = True, out: TextIO | None = None) -> int:
     """Hand the outcome over on standard output, and return the exit code."""
     out = out or sys.stdout
+    note_kept(training.run_dir)
     if as_json:
         print(json.dumps(training.model_dump(mode="json"), ensure_ascii=False, indent=2), file=out)
         return EXIT_CODES[training.stopped]

@@ -2,7 +2,8 @@
 
 A handler in Python runs only when the interpreter comes to it, and code in C that never returns keeps it from that.
 But the interpreter's own handler, in C, writes each signal's number into a pipe at once (`signal.set_wakeup_fd`). At
-its other end waits a small process, the `watcher`. What was recorded so far is on disk, as after any kill, and children
+its other end waits a small process, the `watcher`. A loop that lives, and waits for replies of models that are on their
+way, tells it so and gets ten seconds more. What was recorded so far is on disk, as after any kill, and children
 die with their parent.
 """
 

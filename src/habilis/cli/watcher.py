@@ -10,19 +10,24 @@ import time
 
 PATIENCE_S = 4.5
 """Seconds from being asked to being killed; with what a kill takes they stay below five."""
+WIND_DOWN_S = 10.0
+"""Seconds more for a command that has heard, and waits for replies of models (core/signals.py)."""
+WINDING_DOWN = 0
 ENDING = frozenset({signal.SIGTERM, signal.SIGHUP})
 TOLD = b"habilis: killed: it was asked to end, and was stuck\n"
 
 
 def watch(pipe: int, command: int) -> None:
     """Return when the command is gone, or was killed."""
-    until = None
+    until, waited = None, False
     while select.select([pipe], [], [], None if until is None else max(0.0, until - time.monotonic()))[0]:
         told = os.read(pipe, 64)
         if not told:
             return
         if until is None and not ENDING.isdisjoint(told):
             until = time.monotonic() + PATIENCE_S
+        if until is not None and not waited and WINDING_DOWN in told:
+            until, waited = until + WIND_DOWN_S, True
     os.write(2, TOLD)
     signal.pidfd_send_signal(command, signal.SIGKILL)
 

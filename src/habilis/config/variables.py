@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from habilis.core.errors import PlaceError
 from habilis.core.masker import MASKER
 
 
@@ -56,8 +57,14 @@ def data_dir() -> Path | None:
 
 
 def cache_dir() -> Path:
-    """Folder for what can be made again: environments, token tables, probe results."""
+    """Folder for what can be made again: environments, token tables, probe results.
+
+    Raises `PlaceError` for a user without a home who names no such folder.
+    """
     base = os.environ.get("HABILIS_CACHE_DIR")
     if base:
         return Path(base)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "habilis"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "habilis"
+    except RuntimeError:
+        raise PlaceError("this user has no home folder for a cache: set HOME or HABILIS_CACHE_DIR") from None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.contract.paths import RESULTS, write_result
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
+from habilis.core.place import raise_place
 from habilis.core.types import CallError, CallOutcome
 from habilis.models.bounds import whole_part
 from habilis.models.truncation import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
@@ -93,11 +94,9 @@ class Shortener:
 
     async def _extract(self, text: str, tool: str, question: str) -> str:
         """The summarise role's extract; empty when it cannot read that much, or fails: a cut always works."""
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         limit = self.models.token_limit("summarise") or ASSUMED_LIMIT
         prompt = self.prompts.render("extract", question=question, tool=tool, result=text)
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages = prompt.messages()
         if len(text) > 8 * limit or self.models.count("summarise", messages).tokens > limit:
             return ""
         try:
@@ -108,14 +107,16 @@ class Shortener:
 
 
 def keep_whole(workspace: Path, call_id: str, output: Any, text: str) -> tuple[str, bool]:
-    """Write a whole result into the workspace. Returns its workspace-relative name, and whether that worked.
+    """Write a whole result into the workspace. Returns its workspace-relative name, and whether that worked. Raises
+    `PlaceError`.
 
     The name follows from the call. Tools can write here: a link that one of them left is never followed.
     """
     name = f"{_file_stem(call_id)}.{'txt' if isinstance(output, str) else 'json'}"
     try:
         return write_result(workspace, name, text.encode("utf-8", "replace")), True
-    except OSError:
+    except OSError as error:
+        raise_place(error)
         return f"{RESULTS}/{name}", False
 
 

@@ -20,6 +20,7 @@ from habilis.contract.pictures import holds_image
 from habilis.core.errors import Interrupted
 from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.masker import MASKER
+from habilis.core.place import raise_place
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import Recording
@@ -276,13 +277,14 @@ class TaskContext:
         )
 
     def keep_record(self, call: Invocation) -> None:
-        """Record a judged call with its tool, so that every later version must pass it. A full disk costs the record,
-        not the task."""
+        """Record a judged call with its tool, so that every later version must pass it. Raises `PlaceError`; what else
+        is refused costs the record, not the task."""
         if call.verdict is None or self.library.get(call.tool) is None:
             return
         try:
             self.library.record(call, workspace=self.workspace, files=self._paths)
         except OSError as error:
+            raise_place(error, ours=True)
             self.emit(Notice(level="warning", text=f"The call of {call.tool} could not be recorded: {error}"))
 
     def record_of(self, call: Invocation) -> RecordedCall | None:

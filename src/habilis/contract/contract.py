@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import re
 import sys
-import warnings
 from collections.abc import Iterator
 from typing import Any, cast, get_args
 
@@ -135,9 +134,7 @@ def _parse(source: str) -> ast.Module:
     if len(source) > MAX_SOURCE_BYTES:
         raise ContractError("The module is longer than 1 MiB; a tool is one small module.")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # a tool's odd escapes are not our user's concern
-            return syntax_tree(source.removeprefix("\ufeff"))
+        return syntax_tree(source.removeprefix("\ufeff"))
     except SyntaxError as error:
         line = f"line {error.lineno}: " if error.lineno else ""
         text = f" ({error.text.strip()})" if error.text else ""

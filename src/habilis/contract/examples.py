@@ -17,7 +17,7 @@ from pydantic import Field
 
 from habilis.contract.literals import NotLiteral, json_plain, storable_fault
 from habilis.contract.records import with_text
-from habilis.core.parsing import expression_tree, syntax_tree
+from habilis.core.parsing import expression_tree, tree_of
 from habilis.core.types import Frozen
 
 MAX_EXAMPLE_BYTES = 1 << 20
@@ -88,11 +88,8 @@ def said_example(reply: str) -> Example | None:
 
 def with_example(source: str, example: Example) -> str:
     """`source` with `example` in the place of those that its meta data hold; as it is where there is no place."""
-    try:
-        body = syntax_tree(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return source
-    for node in body:
+    tree = tree_of(source)
+    for node in tree.body if tree is not None else ():
         targets = node.targets if isinstance(node, ast.Assign) else []
         targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
         if any(isinstance(target, ast.Name) and target.id == META for target in targets):

@@ -7,6 +7,8 @@ A name is never a path: what is looked up by name goes through
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from itertools import count
 
 from habilis.models.naming import short_hash
 
@@ -34,6 +36,11 @@ def safe_name(name: str) -> str:
 def with_suffix(name: str, number: int) -> str:
     """The `number`-th choice of file name for `name`: itself, then `_v02`, `_v03` …"""
     return name if number <= 1 else f"{name}_v{number:02d}"
+
+
+def free_name(name: str, is_taken: Callable[[str], bool]) -> str:
+    """The first choice of file name for `name` that is not taken."""
+    return next(choice for number in count(1) if not is_taken(choice := with_suffix(name, number)))
 
 
 def is_plain(name: str) -> bool:

@@ -13,10 +13,6 @@ class UserError(HabilisError):
     """A person must act: bad usage, configuration or input. Ends the command with exit code 2."""
 
 
-class SandboxUnavailable(UserError):
-    """Nothing strong enough to run generated code works on this machine."""
-
-
 class ReplayMismatch(UserError):
     """A replay asked the model something that the tape does not hold; names the first such request."""
 
@@ -46,6 +42,10 @@ class PlaceError(HabilisError):
 
     Ends the task with status `environment_error`, the command with exit code 5; its text says what to do.
     """
+
+
+class SandboxUnavailable(PlaceError):
+    """Nothing strong enough to run generated code works on this machine."""
 
 
 class WriterFailed(HabilisError):

@@ -58,9 +58,12 @@ class ModelRetry(Frozen):
 
 
 class Planned(Frozen):
+    """A plan was made. `offered` are the tools that its prompt showed."""
+
     kind: Literal["planned"] = "planned"
     attempt: int
     plan: Plan
+    offered: tuple[str, ...] = ()
 
 
 class ToolBuildStarted(Frozen):

@@ -9,6 +9,8 @@
 | `ExternalTool` | `call` | nothing: a failure is a value |
 | `ToolSource` | `open` | `UserError` |
 | `ToolSource` | `aclose` | nothing |
+| `Purse` | `reserve` | `BudgetReached`, `Interrupted` |
+| `Purse` | `limit`, `settle` | nothing |
 | `Sandbox` | `run` | `OSError` when the process cannot be started |
 
 Whatever is cancelled raises `CancelledError` besides. Four ports speak in the words of a room and stand with them:
@@ -85,6 +87,23 @@ class ToolSource(Protocol):
     async def open(self) -> Sequence[ExternalTool]: ...
 
     async def aclose(self) -> None: ...
+
+
+class Purse(Protocol):
+    """What a request passes on its way out. `TokenPurse`, and what stands for it in a task's own process."""
+
+    @property
+    def limit(self) -> int | None:
+        """Tokens in all, None for no limit: then nothing need be set aside."""
+        ...
+
+    async def reserve(self, tokens: int) -> None:
+        """Set aside what a request may come to at most. Raises `HabilisError` when nothing may be sent any more."""
+        ...
+
+    def settle(self, reserved: int, used: int) -> None:
+        """The request is over: it had `reserved` tokens set aside and took `used`."""
+        ...
 
 
 @dataclass(frozen=True)

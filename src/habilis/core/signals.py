@@ -8,9 +8,48 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from types import FrameType
+
+WIND_DOWN_S = 10.0
+"""Seconds that replies on their way may take to come in, once an end was asked for."""
+WINDING_DOWN = 0
+"""Stands among the numbers of signals that the watchdog is told, and is none: we have heard, and wait for replies."""
+
+
+class Ending:
+    """An end in two parts: `wind_down` sends nothing more and says what to wait for, if anything; then `end` ends all.
+
+    Whoever asks for it a second time waits no more.
+    """
+
+    def __init__(self, wind_down: Callable[[], Awaitable[None] | None], end: Callable[[], object]) -> None:
+        self._wind_down, self._end = wind_down, end
+        self._waiting: asyncio.Task[None] | None = None
+
+    def begin(self) -> None:
+        """Wait for what is on its way, ten seconds at most, then end. In the running loop."""
+        replies = None if self._waiting is not None else self._wind_down()
+        if replies is None:
+            self._end()
+            return
+        _tell_the_watchdog()
+        self._waiting = asyncio.ensure_future(self._wait(replies))
+
+    async def _wait(self, replies: Awaitable[None]) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(replies, WIND_DOWN_S)
+        self._end()
+
+
+def _tell_the_watchdog() -> None:
+    told = signal.set_wakeup_fd(-1)
+    if told >= 0:
+        signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+        with contextlib.suppress(OSError):
+            os.write(told, bytes([WINDING_DOWN]))
 
 
 @contextlib.contextmanager

@@ -146,7 +146,9 @@ class ToolSpec(Frozen):
 class ToolCard(Frozen):
     """What a tool is found by; a plan's prompt shows its name, description and parameter names.
 
-    `explained` are the parameters' descriptions, `answered` questions that the tool helped to answer.
+    `explained` are the parameters' descriptions, `answered` questions that the tool helped to answer. `types` are the
+    JSON types of the parameters, empty for those that may be left out; none at all where they are not known. `worth`,
+    0 to 1, is what its record says for it.
     """
 
     name: str
@@ -154,6 +156,8 @@ class ToolCard(Frozen):
     parameters: tuple[str, ...] = ()
     explained: tuple[str, ...] = ()
     answered: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
+    worth: float = 0.0
 
 
 class CallError(Frozen):

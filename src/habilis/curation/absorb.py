@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from habilis.config import Settings
 from habilis.core.errors import UserError
 from habilis.core.types import TaskResult
 from habilis.curation.curator import UNVERIFIED, Curator
@@ -13,10 +13,8 @@ from habilis.curation.ledger.journal import Journal
 from habilis.curation.ledger.reports import Finished, StepReport
 from habilis.library import Library
 from habilis.rundir import RunDir
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.runtime.host import ToolHost
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
 
 WAIT_S, VERIFY_S = 60.0, 20.0
 """Seconds to wait for another run that writes to the library, and to try the tools again: somebody has an answer and
@@ -74,7 +72,4 @@ def unverified(report: StepReport) -> list[str]:
 
 
 def _host(settings: Settings) -> ToolHost:
-    from habilis.runtime.host import ToolHost
-    from habilis.runtime.packages.environments import Environments
-
     return ToolHost(settings.sandbox, environments=Environments.of(settings.tools))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event
+from habilis.core.gathering import side_by_side
 from habilis.core.types import Usage
 from habilis.curation.ledger.journal import Journal
 from habilis.curation.ledger.reports import Finished, Point, StepReport
@@ -35,6 +36,7 @@ from habilis.synthesis.smith import Smith
 
 if TYPE_CHECKING:
     from habilis.config import Settings
+    from habilis.core.ports import Purse
     from habilis.curation.manual.tending import Tending
     from habilis.models.chat import Models
     from habilis.models.client import Factory
@@ -49,9 +51,9 @@ class Curator:
     """Curates the library at `library` for one run, whose journal and tapes lie in `folder`.
 
     `models` says whether a model may be asked at all: without one names decide what belongs together, and the merge
-    policy `model` works as `best` does. `clients` makes chat models in place of the configured ones, `told` hears
-    whom it waits for. A tool that cannot be tried again within `verify_s` seconds stays with its task. Raises
-    `UserError` for a library that cannot be published to.
+    policy `model` works as `best` does. `clients` makes chat models in place of the configured ones, which draw on
+    `purse`; `told` hears whom it waits for. A tool that cannot be tried again within `verify_s` seconds stays with its
+    task. Raises `UserError` for a library that cannot be published to.
     """
 
     def __init__(
@@ -68,14 +70,15 @@ class Curator:
         told: Callable[[str], None] | None = None,
         wait_s: float | None = None,
         verify_s: float | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self._generations, self._folder = Generations(library), folder
         self._settings, self._host, self._emit = settings, host, emit
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
         self._may_ask, self._clients, self._told, self._wait_s = models, clients, told, wait_s
-        self._verify_s = verify_s
+        self._verify_s, self._purse = verify_s, purse
         self._journal = journal or Journal(folder / "journal.jsonl")
-        self._prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+        self._prompts = Prompts(settings.prompts_dir)
 
     @staticmethod
     def by_hand(library: Path | str, settings: Settings | None = None, **more: Any) -> Tending:
@@ -195,18 +198,15 @@ class _Step:
 
     async def _tried(self, collected: Collected) -> dict[str, Any]:
         """Which new tools break the gate, with the reason, and which were not through with it in time."""
-        at_once = asyncio.Semaphore(AT_ONCE)
 
-        async def one(name: str) -> str | None:
+        async def one(_: int, name: str) -> str | None:
             try:
-                async with at_once, asyncio.timeout_at(self._deadline):
+                async with asyncio.timeout_at(self._deadline):
                     return await self._why_not(collected, name)
             except TimeoutError:
                 return None
 
-        async with asyncio.TaskGroup() as group:
-            tasks = {name: group.create_task(one(name)) for name in collected.new}
-        said = {name: task.result() for name, task in tasks.items()}
+        said = dict(zip(collected.new, await side_by_side(collected.new, one, AT_ONCE), strict=True))
         late = [name for name, reason in said.items() if reason is None]
         return {"quarantined": {name: reason for name, reason in said.items() if reason}, "late": late}
 
@@ -335,7 +335,7 @@ class _Step:
         from habilis.synthesis.writers import make_writer
 
         curator, models = self._curator, self._asked_models()
-        writer = make_writer(curator._settings.writer, models, self._staging)
+        writer = make_writer(curator._settings.writer, models)
         smith = Smith(
             curator._host,
             collected.view,
@@ -365,7 +365,7 @@ class _Step:
                 limits=curator._settings.limits,
                 tape=Tape(self._tape),
                 emit=curator._emit,
-                budget=Budget(None, None),
+                budget=Budget(None, None, run=curator._purse),
                 clients=curator._clients,
             )
         return self._models

@@ -11,11 +11,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 
 from habilis.demo import MODEL_NAME, citing, executing, following, judging, writing
-from habilis.demo.clustering import cluster
 from habilis.demo.faults import RUBBISH, Faults
 from habilis.demo.filling import asked_schema, filled
 from habilis.demo.questions.operations import recognise, request_for
-from habilis.demo.questions.prompts import Seen, read_prompt
+from habilis.demo.questions.prompts import Seen, entries, read_prompt
 from habilis.demo.understanding import Unclear, all_operations
 
 _CANDIDATE = re.compile(r"^- ([\w-]+)\(([^)]*)\): (.*)$", re.MULTILINE)
@@ -102,6 +101,19 @@ def _candidates(text: str) -> dict[str, str]:
     return found
 
 
+def clustered(seen: Seen) -> dict[str, Any]:
+    """Every tool of the prompt in one cluster, in its order: together those that it recognises as one operation, alone
+    all others."""
+    clusters: dict[str, list[str]] = {}
+    for tool in entries(seen.parts["tools"], "name"):
+        parameters = [part.split(":")[0].strip() for part in tool.get("parameters", "").split(",")]
+        names = [name for name in parameters if name and name != "none"]
+        operation = recognise(tool["name"], tool.get("description", ""), names, all_operations())
+        job = operation.key if operation else f"the job of {tool['name']} alone"
+        clusters.setdefault(job, []).append(tool["name"])
+    return {"clusters": [{"tools": list(dict.fromkeys(tools))} for tools in clusters.values()]}
+
+
 _DATA: Mapping[str, Callable[[Seen], Mapping[str, Any]]] = {
     "plan": plan,
     "review": judging.review,
@@ -109,7 +121,7 @@ _DATA: Mapping[str, Callable[[Seen], Mapping[str, Any]]] = {
     "fixed": judging.fixed,
     "answer": judging.answer,
     "judge": judging.ruling,
-    "cluster": cluster,
+    "cluster": clustered,
 }
 _TEXTS: Mapping[str, Callable[[Seen], str]] = {
     "build": writing.build,

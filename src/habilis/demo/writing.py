@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from habilis.core.parsing import syntax_tree
+from habilis.core.parsing import tree_of
 from habilis.demo import MODEL_NAME
 from habilis.demo.executing import SETUP
 from habilis.demo.questions.language import words
@@ -95,9 +95,8 @@ def aliases_to(operation: DemoOperation, fields: Fields, modules: Sequence[Modul
 
 def read_module(code: str) -> Module | None:
     """What a tool's source says of itself; None when it does not parse."""
-    try:
-        tree = syntax_tree(code)
-    except (SyntaxError, ValueError, MemoryError, RecursionError):
+    tree = tree_of(code)
+    if tree is None:
         return None
     meta: dict[str, Any] = {}
     fields: dict[str, tuple[str, ...]] = {}

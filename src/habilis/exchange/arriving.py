@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.contract.aliases import Alias
+from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.names import is_plain, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import HabilisError
@@ -42,8 +43,6 @@ def file_name(found: ImportCandidate) -> str:
     kept_before = found.manifest is not None and is_plain(found.name) and len(found.name) <= MAX_NAME
     if safe_name(found.name) == found.name or kept_before:
         return found.name
-    from habilis.contract.contract import ContractError, read_contract
-
     try:
         return safe_name(read_contract(found.source.decode("utf-8")).name)
     except (ContractError, UnicodeDecodeError):

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import logging
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.config import Settings
 from habilis.contract.taskfiles import link_into
 from habilis.core.types import CallError, CallOutcome, TaskFile
+from habilis.library import Library, Tool
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.grants import Grants
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.library import Library, Tool
-    from habilis.runtime.host import ToolHost
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
+from habilis.sandbox.processes.temporary import new_folder
+from habilis.sandbox.processes.walking import remove
 
 log = logging.getLogger(__name__)
 
@@ -38,8 +38,8 @@ class Caller:
         host: ToolHost | None = None,
     ) -> None:
         self.library, self._settings, self._names = library, settings, frozenset(names)
-        self._own = tempfile.TemporaryDirectory(prefix="habilis-calls-", ignore_cleanup_errors=True)
-        self._workspace = workspace.resolve() if workspace is not None else Path(self._own.name).resolve()
+        self._own = new_folder("calls")
+        self._workspace = workspace.resolve() if workspace is not None else self._own.resolve()
         self._files = [Path(file.path) for file in files]
         link_into(self._workspace, files)
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow, files=self._files)
@@ -96,12 +96,9 @@ class Caller:
     async def aclose(self) -> None:
         """End all that runs, and remove the working folder if it is one of our own."""
         await self._host.aclose()
-        self._own.cleanup()
+        remove(self._own)
 
 
 def _host(settings: Settings) -> ToolHost:
-    from habilis.runtime.host import ToolHost
-    from habilis.runtime.packages.environments import Environments
-
     environments = Environments.of(settings.tools)
     return ToolHost(settings.sandbox, environments=environments, upstream=settings.capabilities.proxy)

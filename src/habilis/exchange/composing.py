@@ -6,14 +6,14 @@ import ast
 import keyword
 import pprint
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from habilis.contract.aliases import required
 from habilis.core.parsing import syntax_tree
-from habilis.core.types import JsonSchema
+from habilis.core.types import Effects, JsonSchema
 from habilis.exchange import standalone
 from habilis.exchange.package import type_of
 
@@ -65,6 +65,30 @@ def program(file: str, without: Collection[str] = ()) -> str:
         apart = "\n\n\n" if isinstance(node, (ast.FunctionDef, ast.ClassDef)) else "\n"
         whole += apart + (ast.get_source_segment(text, node) or "")
     return whole.strip()
+
+
+def meta_of(
+    name: str, description: str, effects: Effects, url: str, secret: Mapping[str, str] | None
+) -> dict[str, Any]:
+    """The meta data of a tool that asks the service at `url`: it needs its host, and the variable with the `secret`."""
+    needs = {"network": [host_of(url)], **({"env": [secret["env"]]} if secret else {})}
+    said = {"name": name, "description": description, "dependencies": [], "effects": effects}
+    return {**said, "capabilities": needs}
+
+
+def module_of(about: str, imports: str, meta: Mapping[str, Any], parts: Sequence[str], call: str) -> str:
+    """The source of a tool. `parts` go before `run`, in which `call` is what the arguments `given` come to."""
+    run = (
+        "def run(input: InputModel) -> OutputModel:\n"
+        '    given = input.model_dump(mode="json", by_alias=True, exclude_unset=True)\n'
+        f"    return OutputModel(**{call})"
+    )
+    return "\n\n\n".join([repr(about), imports, f"__TOOL_META__ = {literal(meta)}", *parts, run]) + "\n"
+
+
+def asked_for(url: str, secret: Mapping[str, str] | None) -> str:
+    """What such a tool needs, in words."""
+    return f"asks for {host_of(url)}" + (f" and the variable {secret['env']}" if secret else "")
 
 
 def literal(value: Any) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from habilis.contract.records import RecordedCall, RecordStore
 from habilis.core.errors import UserError
+from habilis.core.gathering import side_by_side
 from habilis.core.masker import MASKER
 from habilis.exchange.parcels import FolderLayout, Parcel
 from habilis.exchange.proving import Prover
@@ -29,6 +30,7 @@ from habilis.prompts import Prompts
 from habilis.rundir import atomic_write
 from habilis.rundir.files import sync
 from habilis.runtime.grants import Grants
+from habilis.sandbox.processes.temporary import temporary
 from habilis.synthesis.replay import Replayer, distinct
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Exporter:
     def __init__(self, library: Library, settings: Settings, host: ToolHost, *, records: bool = True) -> None:
         self._library, self._settings, self._host, self._records = library, settings, host, records
         self._redaction = Redaction(settings.exchange)
-        prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+        prompts = Prompts(settings.prompts_dir)
         self._prompts = prompts
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
 
@@ -118,17 +120,13 @@ class Exporter:
         return PackageLayout(folder, name, self._settings)
 
     async def _parcels(self, tools: Sequence[Tool], layout: Layout) -> list[Parcel]:
-        at_once = asyncio.Semaphore(AT_ONCE)
-        with tempfile.TemporaryDirectory(prefix="habilis-export-", ignore_cleanup_errors=True) as scratch:
-            self._host.start_trials(Path(scratch))
+        with temporary("export") as scratch:
+            self._host.start_trials(scratch)
 
             async def one(number: int, tool: Tool) -> Parcel:
-                async with at_once:
-                    return await self._parcel(tool, layout, Path(scratch) / f"{number}")
+                return await self._parcel(tool, layout, scratch / f"{number}")
 
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(number, tool)) for number, tool in enumerate(tools)]
-        return [task.result() for task in tasks]
+            return await side_by_side(tools, one, AT_ONCE)
 
     async def _parcel(self, tool: Tool, layout: Layout, scratch: Path) -> Parcel:
         clean = Parcel(tool, tool.path.read_bytes(), self._manifest(tool))

@@ -9,15 +9,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-import tempfile
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.config import Settings
 from habilis.contract.aliases import Alias
-from habilis.contract.names import RESERVED, is_plain, with_suffix
+from habilis.contract.names import RESERVED, free_name, is_plain
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import UserError
+from habilis.core.gathering import side_by_side
 from habilis.exchange.arriving import (
     Tried,
     check_conserved,
@@ -40,12 +41,10 @@ from habilis.library.drafting import DraftLibrary
 from habilis.library.generations import Generations
 from habilis.prompts import Prompts
 from habilis.runtime.grants import Grants
+from habilis.runtime.host import ToolHost
+from habilis.sandbox.processes.temporary import temporary
 from habilis.synthesis.gate import Gate, Passed, Rejected, Wanted
 from habilis.synthesis.replay import Replayer
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.runtime.host import ToolHost
 
 AT_ONCE = 2
 """Tools that are tried side by side: one in the warm server for trials, one that gets ready; more would run cold."""
@@ -110,20 +109,17 @@ class Importer:
             return await tools_of(str(source))
         return await asyncio.to_thread(look_through, Path(source))
 
-    @contextlib.asynccontextmanager
-    async def _turn(self, dry_run: bool) -> AsyncIterator[None]:
+    def _turn(self, dry_run: bool) -> contextlib.AbstractAsyncContextManager[None]:
         if dry_run:
-            yield
-            return
-        async with self._generations.turn("an import", wait_s=self._wait_s, told=self._told):
-            yield
+            return contextlib.nullcontext()
+        return self._generations.turn("an import", wait_s=self._wait_s, told=self._told)
 
     @contextlib.asynccontextmanager
     async def _staging(self, dry_run: bool) -> AsyncIterator[Path]:
         """A folder to try tools in: beside the generations, where a killed import's is swept up by the next writer."""
         if dry_run:
-            with tempfile.TemporaryDirectory(prefix="habilis-import-", ignore_cleanup_errors=True) as folder:
-                yield Path(folder)
+            with temporary("import") as folder:
+                yield folder
             return
         staging = self._generations.folder / ".staging"
         shutil.rmtree(staging, ignore_errors=True)
@@ -143,7 +139,7 @@ class _Import:
         self._generations, self._host, self._grants = generations, host, grants
         self._staged = Library(staging / "library")
         self._staged.path.mkdir()
-        prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+        prompts = Prompts(settings.prompts_dir)
         view = LayeredLibrary(self._staged, Library(generations.library))
         replayer = Replayer(host, view, None, prompts, live=False)
         self._gate = Gate(host, view, replayer, grants)
@@ -182,15 +178,11 @@ class _Import:
                 wanted.setdefault(thing.digest, thing)
         if wanted:
             self._host.start_trials(self._staged.aside_root())
-        at_once = asyncio.Semaphore(AT_ONCE)
 
         async def one(number: int, found: ImportCandidate) -> Tried:
-            async with at_once:
-                return await self._try(found, self._scratch / f"{number}")
+            return await self._try(found, self._scratch / f"{number}")
 
-        async with asyncio.TaskGroup() as group:
-            tasks = {d: group.create_task(one(number, found)) for number, (d, found) in enumerate(wanted.items())}
-        return {digest: task.result() for digest, task in tasks.items()}
+        return dict(zip(wanted, await side_by_side(wanted.values(), one, AT_ONCE), strict=True))
 
     async def _try(self, found: ImportCandidate, scratch: Path) -> Tried:
         """The file through the gate, and then through its own recorded calls."""
@@ -250,10 +242,7 @@ class _Import:
         if tried.passed is None:
             reason = short(tried.reason)
             return ImportLine(source=found.label, ending="refused", reason=reason, problem=True)
-        own, number = file_name(found), 1
-        while self._known.is_taken(with_suffix(own, number)) or with_suffix(own, number) in RESERVED:
-            number += 1
-        name = with_suffix(own, number)
+        name = free_name(file_name(found), lambda choice: self._known.is_taken(choice) or choice in RESERVED)
         self._known.add(name, found.digest[:16])
         self._new[name] = tried
         ending: Ending = "imported" if found.name == name else "kept"

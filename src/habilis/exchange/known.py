@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 from habilis.contract.records import RecordedCall
 from habilis.library import Library, Manifest, Tool
 from habilis.library.generations import Generations
+from habilis.library.outofuse import SetAside, set_aside
 from habilis.library.tool import digest_of
 
 
@@ -40,13 +40,11 @@ class Holdings:
 
     def out_of_use(self, version: str) -> str | None:
         """Why a source is not wanted: this library took it out of use itself. None where it did not."""
-        for place in ("retired", "quarantine"):
-            for path in self._folder.glob(f"{place}/*.{version}.json"):
-                manifest = _manifest(path)
-                reason = manifest.reason if manifest is not None else None
-                word = "retired" if place == "retired" else "quarantined"
-                return f"this library has it already, {word}" + (f": {reason}" if reason else "")
-        return None
+        one = next((one for one in self._out_of_use if one.tool.version == version), None)
+        if one is None:
+            return None
+        word = "retired" if one.place == "retired" else "quarantined"
+        return f"this library has it already, {word}" + (f": {one.reason}" if one.reason else "")
 
     def add(self, name: str, version: str) -> None:
         """Take `name` for a source of this import."""
@@ -82,8 +80,11 @@ class Holdings:
     @cached_property
     def _archived(self) -> dict[str, Manifest]:
         """What is in the archive, by version."""
-        found = (_manifest(path) for path in sorted(self._folder.glob("archive/*.json")))
-        return {manifest.version: manifest for manifest in found if manifest is not None}
+        return {one.tool.version: one.tool.manifest for one in set_aside(self._folder, places=("archive",))}
+
+    @cached_property
+    def _out_of_use(self) -> list[SetAside]:
+        return set_aside(self._folder, places=("retired", "quarantine"))
 
     def _successor(self, version: str) -> str | None:
         """The tool in use that was made from `version`, by way of others or not."""
@@ -121,10 +122,3 @@ def content_of(call: RecordedCall) -> str:
     """A digest of what a call was and gave, whatever it is called and whichever tool's name it is filed under."""
     said = call.model_dump(exclude={"call_id", "tool", "traffic", "redacted"})
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
-
-
-def _manifest(path: Path) -> Manifest | None:
-    try:
-        return Manifest.model_validate_json(path.read_bytes())
-    except (OSError, ValueError):
-        return None

@@ -9,14 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+from habilis.config import Settings
+from habilis.exchange.parcels import Parcel
 from habilis.runtime.packages.environments import BASE_PACKAGES, Environments, base_versions
 from habilis.runtime.packages.policy import EnvironmentFailed
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.exchange.parcels import Parcel
 
 _PIN = re.compile(r"^([A-Za-z0-9][A-Za-z0-9._-]*)==(\S+?)(?:\s*;\s*(.*?))?\s*\\?$")
 

@@ -10,11 +10,10 @@ import asyncio
 import re
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 from habilis.contract.names import safe_name
 from habilis.core.errors import UserError
-from habilis.exchange.composing import host_of, input_model, literal, program
+from habilis.exchange.composing import asked_for, input_model, literal, meta_of, module_of, program
 from habilis.exchange.surveying import ImportCandidate, Unfit
 from habilis.sources.openapi.document import Document, read_document
 from habilis.sources.openapi.operations import Operation, operations
@@ -22,6 +21,7 @@ from habilis.sources.openapi.operations import Operation, operations
 DOCUMENT_S = 60.0
 MAX_SCHEMES = 100
 MEDIA = ("application/json", "application/x-www-form-urlencoded", "text/plain", "*/*", "")
+IMPORTS = "from typing import Any, Literal\n\nfrom pydantic import BaseModel, ConfigDict, Field"
 OUTPUT = """class OutputModel(BaseModel):
     status: int | None = None
     data: Any = None
@@ -55,19 +55,13 @@ def _tool(
         return Unfit(label, "it gives no content", True)
     name = safe_name(operation.name)
     secret = _secret(document, operation, schemes)
-    notes = f"asks for {host_of(operation.url)}" + (f" and the variable {secret['env']}" if secret else "")
-    return ImportCandidate(label, name, source_of(operation, name, secret).encode("utf-8"), notes=(notes,))
+    source = source_of(operation, name, secret).encode("utf-8")
+    return ImportCandidate(label, name, source, notes=(asked_for(operation.url, secret),))
 
 
 def source_of(operation: Operation, name: str, secret: Mapping[str, str] | None) -> str:
     """The source of the tool."""
-    meta: dict[str, Any] = {
-        "name": name,
-        "description": operation.description,
-        "dependencies": [],
-        "effects": operation.effects,
-        "capabilities": {"network": [host_of(operation.url)], **({"env": [secret["env"]]} if secret else {})},
-    }
+    meta = meta_of(name, operation.description, operation.effects, operation.url, secret)
     about = {
         "method": operation.method.upper(),
         "url": operation.url,
@@ -86,18 +80,13 @@ def source_of(operation: Operation, name: str, secret: Mapping[str, str] | None)
         ],
     }
     parts = [
-        repr(f"{operation.method.upper()} {operation.url}, as a tool. Made from an OpenAPI document."),
-        "from typing import Any, Literal\n\nfrom pydantic import BaseModel, ConfigDict, Field",
-        f"__TOOL_META__ = {literal(meta)}",
         f"OPERATION: Any = {literal(about)}",
         input_model(operation.schema),
         OUTPUT,
         _program(get=operation.method == "get"),
-        "def run(input: InputModel) -> OutputModel:\n"
-        '    given = input.model_dump(mode="json", by_alias=True, exclude_unset=True)\n'
-        "    return OutputModel(**result_of(OPERATION, given))",
     ]
-    return "\n\n\n".join(parts) + "\n"
+    title = f"{operation.method.upper()} {operation.url}, as a tool. Made from an OpenAPI document."
+    return module_of(title, IMPORTS, meta, parts, "result_of(OPERATION, given)")
 
 
 def _program(*, get: bool) -> str:

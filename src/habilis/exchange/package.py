@@ -13,8 +13,9 @@ import keyword
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from habilis.config import Settings
 from habilis.contract.aliases import required
 from habilis.contract.records import RecordStore
 from habilis.core.errors import UserError
@@ -25,9 +26,6 @@ from habilis.exchange.reports import ExportedTool
 from habilis.library import Tool
 from habilis.library.folder import dump
 from habilis.models.naming import provider_name
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
 
 _PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _TAKEN = frozenset({"Any", "LEFT_OUT", "LeftOut", "Literal", "TYPE_CHECKING", "annotations", "call", "import_module"})

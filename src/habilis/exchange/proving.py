@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from habilis.contract.records import RecordedCall, equal
+from habilis.core.gathering import side_by_side
 from habilis.library import Tool
 from habilis.runtime.grants import Grants
 from habilis.synthesis.replay import AT_ONCE, Replayer
@@ -33,25 +34,21 @@ class Prover:
 
     async def prove(self, tool: Tool, calls: Sequence[RecordedCall], scratch: Path) -> Proof:
         """Repeat those of `calls` that succeeded, each below `scratch`, which is gone afterwards."""
-        at_once = asyncio.Semaphore(AT_ONCE)
         grant = await self._grants.of(tool)
 
         async def one(number: int, call: RecordedCall) -> bool | None:
             if call.verdict != "success" or not call.replayable or _reaches_out(call):
                 return None
-            async with at_once:
-                place = scratch / f"{number}"
-                try:
-                    outcome = await self._replayer.run(tool.runnable, call, place, grant.timeout_s, grant)
-                finally:
-                    await asyncio.to_thread(shutil.rmtree, place, True)
+            place = scratch / f"{number}"
+            try:
+                outcome = await self._replayer.run(tool.runnable, call, place, grant.timeout_s, grant)
+            finally:
+                await asyncio.to_thread(shutil.rmtree, place, True)
             if outcome is None or (outcome.error is not None and outcome.error.kind in ("denied", "unavailable")):
                 return None
             return outcome.error is None and equal(call.output, outcome.output)
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(number, call)) for number, call in enumerate(calls)]
-        said = [task.result() for task in tasks]
+        said = await side_by_side(calls, one, AT_ONCE)
         return Proof(
             kept=tuple(call for call, same in zip(calls, said, strict=True) if same is not False),
             repeated=frozenset(call.call_id for call, same in zip(calls, said, strict=True) if same),

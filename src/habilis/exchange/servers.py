@@ -9,25 +9,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
-from habilis.config import AuthSettings, McpSettings, SourceSettings
+from habilis.config import AuthSettings, McpSettings, Settings, SourceSettings
 from habilis.contract.contract import MAX_SOURCE_BYTES
 from habilis.contract.names import safe_name
 from habilis.core.errors import UserError
 from habilis.core.types import ToolSpec
-from habilis.exchange.composing import host_of, input_model, literal, program
+from habilis.exchange.composing import asked_for, input_model, literal, meta_of, module_of, program
 from habilis.exchange.serving import META_DIGEST, META_SOURCE
 from habilis.exchange.surveying import ImportCandidate, Unfit
 from habilis.library.tool import digest_of
+from habilis.schemas.references import pointed
 from habilis.sources.foreign.presenting import presented
 from habilis.sources.mcp import McpSource
 from habilis.sources.mcp.source import McpTool
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
 
 PREFIX = "mcp:"
 MAX_DEPTH = 8
@@ -127,33 +125,21 @@ def _tool(spec: ToolSpec, url: str, secret: Mapping[str, str] | None, label: str
     name = safe_name(spec.name)
     plain = ToolSpec(name=spec.name, description=spec.description, parameters=_inlined(schema, schema))
     source = source_of(presented(plain, spec.name), name, url, secret)
-    notes = f"asks for {host_of(url)}" + (f" and the variable {secret['env']}" if secret else "")
-    return ImportCandidate(label, name, source.encode("utf-8"), notes=(notes,))
+    return ImportCandidate(label, name, source.encode("utf-8"), notes=(asked_for(url, secret),))
 
 
 def source_of(spec: ToolSpec, name: str, url: str, secret: Mapping[str, str] | None) -> str:
     """The source of the tool called `name`, which the server at `url` knows by its name in `spec`."""
-    meta: dict[str, Any] = {
-        "name": name,
-        "description": spec.description,
-        "dependencies": [],
-        "effects": "writes",
-        "capabilities": {"network": [host_of(url)], **({"env": [secret["env"]]} if secret else {})},
-    }
+    meta = meta_of(name, spec.description, "writes", url, secret)
     server = {"url": url, "tool": spec.name, "secret": dict(secret) if secret else None}
     parts = [
-        repr(f"The tool {spec.name} of the MCP server {url}."),
-        IMPORTS,
-        f"__TOOL_META__ = {literal(meta)}",
         f"SERVER: Any = {literal(server)}",
         input_model(spec.parameters, exact=True),
         OUTPUT,
         program("speaking.py"),
-        "def run(input: InputModel) -> OutputModel:\n"
-        '    given = input.model_dump(mode="json", by_alias=True, exclude_unset=True)\n'
-        "    return OutputModel(**result_of(SERVER, given))",
     ]
-    return "\n\n\n".join(parts) + "\n"
+    title = f"The tool {spec.name} of the MCP server {url}."
+    return module_of(title, IMPORTS, meta, parts, "result_of(SERVER, given)")
 
 
 def _inlined(node: Any, whole: Mapping[str, Any], seen: tuple[str, ...] = ()) -> Any:
@@ -166,9 +152,10 @@ def _inlined(node: Any, whole: Mapping[str, Any], seen: tuple[str, ...] = ()) ->
     if isinstance(reference, str):
         if reference in seen or len(seen) >= MAX_DEPTH or not reference.startswith("#/"):
             return {}
-        found: Any = whole
-        for part in reference[2:].split("/"):
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, dict) else None
+        try:
+            found = pointed(whole, reference)
+        except KeyError:
+            found = None
         beside = {key: value for key, value in node.items() if key != "$ref"}
         return _inlined({**(found if isinstance(found, dict) else {}), **beside}, whole, (*seen, reference))
     kept = {key: value for key, value in node.items() if key not in ("$defs", "definitions") or "type" not in node}

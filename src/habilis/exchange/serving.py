@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from habilis.contract.records import set_error
-from habilis.core.errors import HabilisError
+from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.signals import hearing
 from habilis.core.types import CallError, CallOutcome
 from habilis.exchange.stdio import Lines, Output, taken
@@ -148,8 +148,11 @@ class Service:
             return _failed(CallError(kind="unknown_tool", message=text))
         if missing := self._caller.missing(tool):
             return _failed(CallError(kind="denied", message="; ".join(missing)))
-        async with self._room:
-            outcome = await _whole(asyncio.create_task(self._caller.call(tool, params.arguments or {})))
+        try:
+            async with self._room:
+                outcome = await _whole(asyncio.create_task(self._caller.call(tool, params.arguments or {})))
+        except PlaceError as error:
+            return _failed(CallError(kind="unavailable", message=str(error)))
         return await self._result(tool, outcome)
 
     async def _result(self, tool: Tool, outcome: CallOutcome) -> types.CallToolResult:

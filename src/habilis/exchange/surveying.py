@@ -20,6 +20,7 @@ from habilis.core.errors import UserError
 from habilis.exchange.reports import MANIFEST, ExportManifest
 from habilis.library.places import generations_folder, is_published
 from habilis.library.tool import Manifest, digest_of
+from habilis.rundir.seals import unsealed
 
 MAX_ENTRIES, MAX_DEPTH = 50_000, 20
 MAX_RECORDS_BYTES = 64 << 20
@@ -192,7 +193,7 @@ class _Look:
     def _manifest(self, path: Path, digest: str, notes: list[str]) -> Manifest | None:
         """The manifest at `path` if it tells of the source with this digest."""
         try:
-            manifest = Manifest.model_validate_json(read_confined(path, [self._root], MAX_MANIFEST_BYTES))
+            manifest = Manifest.model_validate_json(unsealed(read_confined(path, [self._root], MAX_MANIFEST_BYTES)))
         except (FileRefused, ValueError, RecursionError):
             notes.append("its manifest cannot be read and does not count")
             return None

@@ -151,10 +151,8 @@ async def _probed(trial: JudgeTrial[Any], models: Models, prompts: Prompts, clie
 
 
 async def _asked(trial: JudgeTrial[Any], question: Question, tally: Tally, models: Models, prompts: Prompts) -> Tally:
-    from langchain_core.messages import HumanMessage, SystemMessage
-
     prompt = prompts.render(trial.prompt, **question.shown)
-    messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    messages = prompt.messages()
     try:
         label = f"probe of a judge ({trial.prompt})"
         reply = await models.structured(prompt.role, messages, trial.form, purpose="review", label=label)
@@ -195,6 +193,8 @@ def _read(path: Path) -> dict[str, Any] | None:
     try:
         row: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         Standing.model_validate(row["standing"])
+        if row.pop("digest", None) not in (None, digest(row)):  # earlier versions wrote none
+            return None
         return row if 0 <= time.time() - float(row["at"]) < VALID_S else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -203,6 +203,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 def _keep(path: Path, trial: JudgeTrial[Any], prompts: Prompts, client: Client, found: Standing) -> None:
     row = {"where": _where(client), "model": client.name, "asked": _asked_digest(trial, prompts), "at": time.time()}
     row["standing"] = found.model_dump(mode="json")
+    row["digest"] = digest(row)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, json.dumps(row, ensure_ascii=False) + "\n", durable=False)

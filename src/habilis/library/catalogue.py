@@ -20,6 +20,7 @@ from habilis.library.imaging import image
 from habilis.library.reading import without_collecting
 from habilis.library.retrieval import BM25Retriever
 from habilis.library.tool import Tool
+from habilis.library.worth import CARRIED
 from habilis.rundir import atomic_write
 from habilis.rundir.plain import plain_json, read_plain
 
@@ -28,8 +29,9 @@ FILE = ".catalogue.json"
 
 @dataclass(frozen=True)
 class Listed:
-    """One tool as the catalogue knows it. `counts` are its calls, those that were good and those that failed; `problem`
-    says why its file is no usable tool, and is empty for those that are."""
+    """One tool as the catalogue knows it. `counts` are its calls, those that were good and those that failed, the tasks
+    that ended well with it, and how often it was offered and never called; `problem` says why its file is no usable
+    tool, and is empty for those that are."""
 
     name: str
     card: ToolCard
@@ -39,7 +41,7 @@ class Listed:
     effects: Effects = "reads"
     how: str = ""
     pinned: bool = False
-    counts: tuple[int, int, int] = (0, 0, 0)
+    counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     model: str = ""
     requirements: tuple[str, ...] = ()
     problem: str = ""
@@ -112,7 +114,7 @@ class _Row:
     def packed(self) -> list[object]:
         """The row as a JSON list, in the order that `_unpacked` reads."""
         one, card = self.listed, self.listed.card
-        told = [card.description, card.parameters, card.explained, card.answered]
+        told = [card.description, card.parameters, card.explained, card.answered, card.types, card.worth]
         return [
             self.stamp,
             *told,
@@ -143,6 +145,8 @@ def _unpacked(
     parameters: list[str],
     explained: list[str],
     answered: list[str],
+    types: list[str],
+    worth: float,
     version: str,
     aliases: list[str],
     our_suffix: bool,
@@ -159,9 +163,11 @@ def _unpacked(
         parameters=tuple(parameters),
         explained=tuple(explained),
         answered=tuple(answered),
+        types=tuple(types),
+        worth=worth,
     )
-    calls, success, failure = counts
-    counted, packages = (calls, success, failure), tuple(requirements)
+    calls, success, failure, tasks, offered = counts
+    counted, packages = (calls, success, failure, tasks, offered), tuple(requirements)
     listed = Listed(name, card, version, tuple(aliases), our_suffix, effects, how, pinned, counted, model, packages)
     return _Row(tuple(stamp), listed)
 
@@ -172,7 +178,8 @@ def _made(library: Library, name: str, stamp: tuple[int, ...]) -> _Row:
         problem = tool.reason if isinstance(tool, Broken) else UNDESCRIBED
         return _Row(stamp, Listed(name, ToolCard(name=name, description=""), problem=problem))
     aliases = tuple(sorted(tool.manifest.aliases))
-    calls, success, failure = (tool.counters.get(kind, 0) for kind in ("calls", "success", "failure"))
+    kinds = ("calls", "success", "failure", *CARRIED)
+    calls, success, failure, tasks, offered = (tool.counters.get(kind, 0) for kind in kinds)
     origin = tool.origin
     listed = Listed(
         name,
@@ -183,7 +190,7 @@ def _made(library: Library, name: str, stamp: tuple[int, ...]) -> _Row:
         tool.effects,
         origin.how,
         tool.manifest.pinned,
-        (calls, success, failure),
+        (calls, success, failure, tasks, offered),
         origin.model,
         tool.requirements,
     )

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 from habilis.contract.records import RecordedCall, RecordStore, counted
 from habilis.library.catalogue import tool_files
-from habilis.library.folder import Library, dump
+from habilis.library.folder import Library, as_kept
+from habilis.library.outofuse import Place
 from habilis.library.tool import Manifest, Tool
+from habilis.library.worth import CARRIED
 from habilis.rundir import atomic_write
 
 MAX_QUESTIONS, MAX_QUESTION_CHARS = 8, 300
 """How many questions a tool is found by, and how much of each."""
-Place = Literal["archive", "retired", "quarantine"]
 _STATUS: dict[Place, Literal["merged", "retired", "quarantined"]] = {
     "archive": "merged",
     "retired": "retired",
@@ -51,26 +52,16 @@ class DraftLibrary:
 
     def put(self, source: bytes, manifest: Manifest) -> None:
         """Put a tool in, in the place of one of the same name."""
-        atomic_write(self.folder / f"{manifest.name}.json", dump(manifest), durable=False)
+        atomic_write(self.folder / f"{manifest.name}.json", as_kept(manifest), durable=False)
         atomic_write(self.folder / f"{manifest.name}.py", source, durable=False)
 
     def describe(self, manifest: Manifest) -> None:
         """Change what stands beside a tool's source."""
-        atomic_write(self.folder / f"{manifest.name}.json", dump(manifest), durable=False)
+        atomic_write(self.folder / f"{manifest.name}.json", as_kept(manifest), durable=False)
 
     def add_records(self, name: str, records: Iterable[RecordedCall]) -> bool:
         """Add to the records of `name` those that are not there yet, with their files; whether there were any."""
-        known = {call.call_id for call in self._store.read(name)}
-        new = [call.model_copy(update={"tool": name}) for call in records if call.call_id not in known]
-        if not new:
-            return False
-        path = self._store.path(name)
-        path.parent.mkdir(exist_ok=True)
-        before = path.read_bytes() if path.exists() else b""
-        if before and not before.endswith(b"\n"):
-            before += b"\n"
-        atomic_write(path, before + self._lines(new), durable=False)
-        return True
+        return self._add(self._store, name, (call.model_copy(update={"tool": name}) for call in records))
 
     def count(self, name: str) -> None:
         """Write into the manifest of `name` how the calls of its present version went, old names included."""
@@ -79,20 +70,30 @@ class DraftLibrary:
             return
         names = (name, *sorted(tool.manifest.aliases))
         calls = [call for known in names for call in self._store.read(known) if call.version == tool.version]
-        self.describe(tool.manifest.model_copy(update={"counters": counted(calls), "before": None}))
+        carried = {kind: tool.counters[kind] for kind in CARRIED if kind in tool.counters}
+        self._recount(tool, counted(calls) | carried)
+
+    def offered(self, name: str, times: int) -> None:
+        """Note that plans were shown tool `name`, as long as nobody has called it."""
+        tool = self.get(name)
+        if tool is not None and not tool.counters.get("calls"):
+            self._recount(tool, tool.counters | {"offered": tool.counters.get("offered", 0) + times})
 
     def answered(self, name: str, questions: Sequence[str]) -> bool:
-        """Note questions that tool `name` helped to answer, the newest last, long ones cut; whether any was new."""
+        """Note questions of tasks that ended well with tool `name`, the newest last, long ones cut; whether any was
+        new."""
         tool = self.get(name)
         if tool is None:
             return False
         known = tool.manifest.answered
         more = [question[:MAX_QUESTION_CHARS] for question in questions]
         kept = tuple(dict.fromkeys([*known, *more]))[-MAX_QUESTIONS:]
-        if kept == known:
-            return False
-        self.describe(tool.manifest.model_copy(update={"answered": kept, "before": None}))
-        return True
+        counters = tool.counters | {"tasks": tool.counters.get("tasks", 0) + len(questions)}
+        self.describe(tool.manifest.model_copy(update={"answered": kept, "counters": counters, "before": None}))
+        return kept != known
+
+    def _recount(self, tool: Tool, counters: dict[str, int]) -> None:
+        self.describe(tool.manifest.model_copy(update={"counters": counters, "before": None}))
 
     def take_out(self, name: str, place: Place, reason: str) -> None:
         """Take a tool out of use. A retired or quarantined one takes its records along; those of its old names are
@@ -118,7 +119,7 @@ class DraftLibrary:
         told = manifest.model_copy(update={"status": _STATUS[place], "reason": reason, "before": None})
         stem = f"{manifest.name}.{manifest.version}"
         atomic_write(folder / f"{stem}.py", source, durable=False)
-        atomic_write(folder / f"{stem}.json", dump(told), durable=False)
+        atomic_write(folder / f"{stem}.json", as_kept(told), durable=False)
         self.unite(place, stem, records)
 
     def bring_back(self, manifest: Manifest) -> list[RecordedCall]:
@@ -143,14 +144,18 @@ class DraftLibrary:
 
     def unite(self, place: Place, stem: str, records: Iterable[RecordedCall]) -> None:
         """Add recorded calls to those that lie in `place` under `stem`, each call id once."""
-        path = self.folder / place / f"{stem}.jsonl"
-        known = {call.call_id for call in RecordStore(path.parent).read(stem)}
+        self._add(RecordStore(self.folder / place), stem, records)
+
+    def _add(self, store: RecordStore, stem: str, records: Iterable[RecordedCall]) -> bool:
+        known = {call.call_id for call in store.read(stem)}
         new = [call for call in records if call.call_id not in known]
         if new:
+            path = store.path(stem)
             path.parent.mkdir(exist_ok=True)
             before = path.read_bytes() if path.exists() else b""
             before += b"" if before.endswith(b"\n") or not before else b"\n"
             atomic_write(path, before + self._lines(new), durable=False)
+        return bool(new)
 
     def drop_records(self, name: str) -> None:
         """Take the records of a name away that were filed under another."""

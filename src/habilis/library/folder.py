@@ -13,7 +13,6 @@ half way leaves the old one or the new one. Reading starts no process and remove
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 import logging
@@ -29,13 +28,17 @@ from habilis.contract.names import is_plain
 from habilis.contract.records import RecordedCall, RecordStore, recorded
 from habilis.contract.runnable import Describer, Description, Runnable
 from habilis.core.errors import UserError
+from habilis.core.gathering import side_by_side
+from habilis.core.masker import MASKER
 from habilis.core.types import CallError, Invocation, ToolCard
+from habilis.library.outofuse import set_aside
 from habilis.library.places import aside_folder, aside_root, reserved_name, settle, writer_lock
-from habilis.library.reading import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Reader, first_line
+from habilis.library.reading import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Reader
 from habilis.library.retrieval import BM25Retriever
 from habilis.library.tool import Manifest, Origin, Tool
 from habilis.rundir import atomic_write
 from habilis.rundir.plain import read_plain
+from habilis.rundir.seals import sealed
 
 log = logging.getLogger(__name__)
 
@@ -110,18 +113,7 @@ class Library:
 
     def retired(self) -> list[tuple[Tool, list[RecordedCall]]]:
         """Tools that were taken out of use, by name, each with its recorded calls."""
-        folder = self.path / "retired"
-        store = RecordStore(folder)
-        found = []
-        for path in sorted(folder.glob("*.json")) if folder.is_dir() else ():
-            try:
-                manifest = Manifest.model_validate_json(read_plain(path))
-            except (OSError, ValueError) as error:
-                log.warning("%s is passed over: %s", path, first_line(error))
-                continue
-            tool = Tool(name=manifest.name, path=path.with_suffix(".py"), manifest=manifest)
-            found.append((tool, store.read(path.stem)))
-        return found
+        return [(one.tool, one.records()) for one in set_aside(self.path, places=("retired",))]
 
     def records(self, name: str, version: str | None = None) -> list[RecordedCall]:
         """The recorded calls of tool `name`, oldest first; those of one version only if it is given."""
@@ -168,7 +160,7 @@ class Library:
             if self._is_taken(name):
                 raise FileExistsError(f"tool {name} is already in the library")
             # The manifest first: without a source it means nothing, so the tool appears whole with one rename.
-            atomic_write(self._manifest_path(name), dump(manifest))
+            atomic_write(self._manifest_path(name), as_kept(manifest))
             atomic_write(self.path / f"{name}.py", source)
         return self._must_get(name)
 
@@ -181,7 +173,7 @@ class Library:
             manifest = Manifest.of(source, description, contract, name=name, origin=origin or Origin(), after=old)
             self._keep_in_archive(old, f"replaced by {manifest.version}")
             # Written before the source, and holding the old description too: at every moment one of both fits.
-            atomic_write(self._manifest_path(name), dump(manifest))
+            atomic_write(self._manifest_path(name), as_kept(manifest))
             atomic_write(old.path, source)
             return self._must_get(name)
 
@@ -221,17 +213,11 @@ class Library:
         What cannot be described stays among `broken`, with the reason; all of these are logged. A library that cannot
         be written is used all the same; its tools are asked again next time.
         """
-        at_once = asyncio.Semaphore(4)
-
-        async def one(file: str) -> Tool | None:
-            async with at_once:
-                return await self._describe(file, describer)
-
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(b.file)) for b in self.broken() if b.reason == UNDESCRIBED]
+        files = [broken.file for broken in self.broken() if broken.reason == UNDESCRIBED]
+        found = await side_by_side(files, lambda _, file: self._describe(file, describer), 4)
         for broken in self.broken():
             log.warning("%s in library %s is passed over: %s", broken.file, self.path, broken.reason)
-        return [tool for task in tasks if (tool := task.result()) is not None]
+        return [tool for tool in found if tool is not None]
 
     async def _describe(self, file: str, describer: Describer) -> Tool | None:
         name, path = file.removesuffix(".py"), self.path / file
@@ -248,7 +234,7 @@ class Library:
         manifest = Manifest.of(source, description, contract, name=name, origin=Origin(how="adopted"))
         try:
             with writer_lock(self.path):
-                atomic_write(self._manifest_path(name), dump(manifest))
+                atomic_write(self._manifest_path(name), as_kept(manifest))
         except OSError as error:
             log.warning("library %s: what %s says of itself cannot be kept: %s", self.path, file, error.strerror)
             self._reader.know(file, stamp, Tool(name=name, path=path, manifest=manifest))
@@ -276,7 +262,7 @@ class Library:
         if call.verdict:
             counters[call.verdict] = counters.get(call.verdict, 0) + 1
         manifest = tool.manifest.model_copy(update={"counters": counters, "before": None})
-        atomic_write(self._manifest_path(call.tool), dump(manifest), durable=False)
+        atomic_write(self._manifest_path(call.tool), as_kept(manifest), durable=False)
 
     def _keep_in_archive(self, tool: Tool, reason: str) -> Path:
         folder = self.path / "archive"
@@ -284,7 +270,7 @@ class Library:
         kept = folder / f"{tool.name}.{tool.version}.py"
         manifest = tool.manifest.model_copy(update={"reason": reason, "before": None})
         atomic_write(kept, tool.path.read_bytes())
-        atomic_write(kept.with_suffix(".json"), dump(manifest))
+        atomic_write(kept.with_suffix(".json"), as_kept(manifest))
         return kept
 
     def _must_get(self, name: str) -> Tool:
@@ -294,6 +280,11 @@ class Library:
         return tool
 
 
+def as_kept(manifest: Manifest) -> bytes:
+    """A manifest as a library keeps it: without secrets, with its checksum."""
+    return sealed(MASKER.document(dump(manifest).encode("utf-8", "surrogatepass")))
+
+
 def dump(manifest: Manifest) -> str:
-    """A manifest as it is written."""
+    """A manifest as it is handed on."""
     return json.dumps(manifest.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n"

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import HabilisError, UserError
+from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT
 from habilis.library.catalogue import Catalogue
 from habilis.library.imaging import image
@@ -39,6 +40,7 @@ from habilis.rundir import atomic_write, list_runs
 from habilis.rundir.files import remove_tree, sync
 from habilis.rundir.locks import alone, take
 from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
+from habilis.rundir.seals import sealed, unsealed
 
 REPORT = "report.json"
 _DRAFT, _GONE = ".draft", ".gone-"
@@ -83,7 +85,7 @@ class Generations:
     def report(self, number: int) -> dict[str, Any] | None:
         """How a generation came about; None where nothing tells."""
         try:
-            found = plain_json(read_plain(self.path(number) / REPORT))
+            found = plain_json(unsealed(read_plain(self.path(number) / REPORT)))
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
@@ -165,12 +167,14 @@ class Generations:
         while True:
             number += 1
             whole = {**report, "format": FORMAT, "generation": number, "parent": parent or None}
-            atomic_write(draft / REPORT, _written(whole))
+            atomic_write(draft / REPORT, sealed(MASKER.document(_written(whole).encode("utf-8", "surrogatepass"))))
             if not self.path(number).exists() or digest(self.path(number)) == digest(draft):
                 break
         if not self.path(number).exists():
             catalogue.save(known)
             sync(draft)
+            if not os.path.lexists(self.library):  # a kill between both: whoever opens the library makes the link
+                atomic_write(self.folder / CONVERTING, f"{self.folder.name}/{number:04d}")
             draft.rename(self.path(number))
             sync(self.folder)
         self._point_to(number, parent if plain else None)
@@ -236,9 +240,8 @@ class Generations:
             self.library.rename(self.path(old))
             settle(self.library)
             return
-        aside = self.folder / ".link"
-        aside.unlink(missing_ok=True)
-        _link(aside, self.library, target)
+        point_to(self.library, number)
+        (self.folder / CONVERTING).unlink(missing_ok=True)
 
     # --- the lock
 
@@ -273,6 +276,14 @@ class Generations:
                 yield
             finally:
                 self._lock = None
+
+
+def point_to(library: Path, number: int) -> None:
+    """Have the link `library` lead to generation `number`, by one rename. Raises OSError."""
+    folder = generations_folder(library)
+    aside = folder / ".link"
+    aside.unlink(missing_ok=True)
+    _link(aside, library, f"{folder.name}/{number:04d}")
 
 
 def generation_of(library: Path) -> int:

@@ -7,14 +7,16 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from habilis.contract.records import RecordedCall, RecordStore
-from habilis.library.drafting import Place
 from habilis.library.tool import Manifest, Tool
 from habilis.rundir.plain import read_plain
+from habilis.rundir.seals import unsealed
 
 log = logging.getLogger(__name__)
 
+Place = Literal["archive", "retired", "quarantine"]
 PLACES: tuple[Place, ...] = ("retired", "quarantine", "archive")
 """In the order in which a tool is looked for."""
 
@@ -51,7 +53,7 @@ def set_aside(folder: Path, name: str | None = None, places: Sequence[Place] = P
                 continue
             path = folder / place / f"{stem}.py"
             try:
-                manifest = Manifest.model_validate_json(read_plain(path.with_suffix(".json")))
+                manifest = Manifest.model_validate_json(unsealed(read_plain(path.with_suffix(".json"))))
             except (OSError, ValueError) as error:
                 log.warning("%s is passed over: %s", path.with_suffix(".json"), str(error).splitlines()[0])
                 continue

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from habilis.contract.names import RESERVED, safe_name, with_suffix
+from habilis.core.errors import UserError
 from habilis.rundir.files import sync
 from habilis.rundir.locks import alone, take_path
 from habilis.rundir.plain import own_folder, read_plain
@@ -128,9 +129,9 @@ def followed(library: Path) -> Path:
 
 
 def settle(library: Path) -> None:
-    """Take the last step of a conversion from a plain folder, where a kill cut it short. Does nothing else.
+    """Take the last step of a first publication, where a kill cut it short. Does nothing else.
 
-    Raises OSError when the link cannot be made: the library must not pass for an empty one.
+    Raises OSError when the link cannot be made, `UserError` when it is gone: it must not pass for an empty library.
     """
     library = followed(library)
     if os.path.lexists(library):
@@ -139,11 +140,31 @@ def settle(library: Path) -> None:
     try:
         target = read_plain(note, 4_096).decode("utf-8", "replace").strip()
     except OSError:
+        _check_not_lost(library)
         return
     folder, _, number = target.partition("/")  # a note of somebody else may name any place
     if folder != note.parent.name or not _NUMBER.fullmatch(number) or not (library.parent / target).is_dir():
+        _check_not_lost(library)
         return
     with contextlib.suppress(FileExistsError):
         library.symlink_to(target)
     sync(library.parent)
     note.unlink(missing_ok=True)
+
+
+def _check_not_lost(library: Path) -> None:
+    """Raises `UserError` where a library's generations are there and nothing leads to them: no new one begins there."""
+    folder = generations_folder(library)
+    lost = not is_generation(library) and any(is_generation(path) and path.is_dir() for path in _entries(folder))
+    if lost:
+        raise UserError(
+            f"the library {library} is gone, and its generations are there: 'habilis library doctor --library "
+            f"{library} --repair' puts the link back; to begin an empty library, move {folder} away"
+        )
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError:
+        return []

@@ -18,6 +18,7 @@ from habilis.contract.names import is_plain
 from habilis.library.remembered import Remembered, Stamp
 from habilis.library.tool import Manifest, Tool, digest_of
 from habilis.rundir.plain import open_plain
+from habilis.rundir.seals import unsealed
 
 INDEX, KEPT_FROM = ".index", 200
 """Folder of what is kept to be quick, and how many tools it takes for keeping to pay."""
@@ -139,7 +140,7 @@ class Reader:
             raw = _whole(f"{self._root}/{name}.json")
         except FileNotFoundError:
             return None
-        manifest = Manifest.model_validate_json(raw)
+        manifest = Manifest.model_validate_json(unsealed(raw))
         if manifest.digest == digest:
             return manifest
         before = manifest.before

@@ -16,6 +16,7 @@ from habilis.contract.contract import Contract
 from habilis.contract.examples import Example
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.types import FORMAT, Effects, Frozen, JsonSchema, ToolCard, ToolSpec
+from habilis.library.worth import worth
 from habilis.models.naming import provider_name
 from habilis.rundir.plain import read_plain
 
@@ -169,7 +170,8 @@ class Tool(Frozen):
 
     @property
     def counters(self) -> dict[str, int]:
-        """Recorded calls of this version: `calls`, `success`, `failure`, `input_error`."""
+        """Recorded calls of this version (`calls`, `success`, `failure`, `input_error`), `tasks` that ended well with
+        it, and how often a plan was shown it before anybody called it (`offered`)."""
         return self.manifest.counters
 
     @property
@@ -184,15 +186,8 @@ class Tool(Frozen):
 
     @property
     def card(self) -> ToolCard:
-        parameters = self.input_schema.get("properties")
-        fields = parameters if isinstance(parameters, dict) else {}
-        texts = (field.get("description") for field in fields.values() if isinstance(field, dict))
-        return ToolCard(
-            name=self.name,
-            description=self.description,
-            parameters=tuple(fields),
-            explained=tuple(text for text in texts if isinstance(text, str)),
-            answered=self.manifest.answered,
+        return card_of(
+            self.name, self.description, self.input_schema, answered=self.manifest.answered, worth=worth(self.counters)
         )
 
     @property
@@ -203,6 +198,27 @@ class Tool(Frozen):
     def source(self) -> str:
         """The source as it lies on disk. Raises OSError."""
         return read_plain(self.path).decode("utf-8")
+
+
+def card_of(
+    name: str, description: str, schema: JsonSchema, *, answered: tuple[str, ...] = (), worth: float = 0.0
+) -> ToolCard:
+    """The card of a tool whose arguments have this schema."""
+    properties, required = schema.get("properties"), schema.get("required")
+    fields = properties if isinstance(properties, dict) else {}
+    needed = required if isinstance(required, list) else []
+    said = [field if isinstance(field, dict) else {} for field in fields.values()]
+    texts = (field.get("description") for field in said)
+    kinds = (field.get("type", "any") if key in needed else "" for key, field in zip(fields, said, strict=True))
+    return ToolCard(
+        name=name,
+        description=description,
+        parameters=tuple(fields),
+        explained=tuple(text for text in texts if isinstance(text, str)),
+        answered=answered,
+        types=tuple(kind if isinstance(kind, str) else "any" for kind in kinds),
+        worth=worth,
+    )
 
 
 def digest_of(source: bytes) -> str:

@@ -17,7 +17,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -153,9 +152,7 @@ def _python_literal(text: str) -> Any:
 def parsed_expression(text: str) -> ast.expr:
     """`text` as one Python expression, which is not evaluated. Raises `ValueError` that says where it breaks off."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # escapes that Python does not know stay as they are
-            return expression_tree(text)
+        return expression_tree(text)
     except SyntaxError as error:
         raise ValueError(f"{error.msg} at line {error.lineno} column {error.offset}") from None
     except (MemoryError, RecursionError):

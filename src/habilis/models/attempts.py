@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event, ModelRetry, Notice
 from habilis.core.masker import MASKER
+from habilis.core.place import scarcity
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
 from habilis.models.client import Client
@@ -88,11 +89,16 @@ class Attempts:
         retries = client.settings.max_retries or 0
         for attempt in range(1, retries + 2):
             failure = None
-            limit, ends = self._time_for(client, bound)
             try:
-                async with asyncio.timeout(limit):
-                    reply = _looked_at(normalised(await _heard(client, exchange)))
+                async with self.budget.drawing(lambda: _most(slot.request, exchange, bound)) as draw:
+                    limit, ends = self._time_for(client, bound)
+                    async with asyncio.timeout(limit):
+                        reply = _looked_at(normalised(await _heard(client, exchange)))
+                    used = usage_of(reply, lambda: _bytes(slot.request))
+                    draw.used = used.total_tokens
             except expected() as error:
+                if (place := scarcity(error)) is not None:
+                    raise place from error
                 spent.add(role, Usage(model_calls=1))
                 failure = sort_out(error)
                 if isinstance(error, TimeoutError) and ends == "budget":
@@ -103,7 +109,7 @@ class Attempts:
                 spent.add(role, Usage(model_calls=1))
                 raise
             if failure is None:
-                spent.add(role, usage_of(reply, lambda: _bytes(slot.request)))
+                spent.add(role, used)
                 return reply, exchange.wire.max_tokens
             self.budget.check(self.usage() + spent.total)
             if exchange.wire.max_tokens and failure.status in (400, 422) and _NO_ROOM.search(failure.text):
@@ -179,6 +185,13 @@ def _too_slow(bound: Bound) -> AIMessage:
     from langchain_core.messages import AIMessage
 
     return AIMessage("", response_metadata={"finish_reason": "time", CUT_AT: bound.seconds, CUT_BY: bound.seconds_by})
+
+
+def _most(request: ModelRequest, exchange: Exchange, bound: Bound) -> int:
+    """Tokens that a request may come to with its reply: what is sent by its size, and the bound of the reply."""
+    from habilis.models.replies import BYTES_PER_TOKEN
+
+    return round(_bytes(request) / BYTES_PER_TOKEN) + (exchange.wire.max_tokens or bound.tokens)
 
 
 def _bytes(request: ModelRequest) -> int:

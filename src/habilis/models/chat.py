@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import BaseModel
 
 from habilis.config import LimitsSettings, ModelsSettings, RoleSettings
-from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, ReplyTooSlow
+from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, PlaceError, ReplyTooSlow
 from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, Notice
 from habilis.core.masker import MASKER
 from habilis.core.types import Purpose, Role, ToolSpec, Usage
@@ -77,6 +77,7 @@ class Models:
         self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder, quirks=quirks)
         self._attempts = Attempts(budget, emit, sleep, quirks, usage=lambda: self.usage, count=self.count)
         self._ledger = Ledger()
+        budget.own.spent = self.usage.total_tokens
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
         """The form in which a role last gave a structured answer, live or replayed."""
@@ -123,6 +124,7 @@ class Models:
     def charge(self, usage: Usage) -> None:
         """Add what models have cost that a tool asked, an agent say; the budget counts it under `tools`."""
         self._ledger.add(AGENTS, usage)
+        self.budget.own.spent += usage.total_tokens
 
     def count(self, role: Role, messages: Sequence[BaseMessage], tools: Sequence[ToolSpec] = ()) -> TokenCount:
         """Tokens of a request: messages, arguments of tool calls, tool schemas."""
@@ -266,6 +268,7 @@ class Models:
         spent = Ledger()
         error: str | None = "interrupted"
         try:
+            self.tape.reserve()
             reply = await self._attempts.reply(slot, client, exchange, self.bound(request), spent)
             kept = MASKER.value(reply_part(reply))  # a server, or its model, may repeat the key
             self.tape.record_reply(slot, kept, spent.total, model=client.name, mode=exchange.mode)
@@ -278,7 +281,7 @@ class Models:
             error = str(unreachable)
             self.tape.record_refusal(slot, error, spent.total, model=client.name, mode=exchange.mode, final=True)
             raise
-        except (BudgetReached, OSError) as reached:  # OSError: the tape could not be written
+        except (BudgetReached, PlaceError, OSError) as reached:  # OSError: the tape could not be written
             error = str(reached)
             raise
         finally:

@@ -190,14 +190,3 @@ def roll_back(messages: Sequence[BaseMessage], keep: Collection[str] = ()) -> tu
         return list(messages), 0
     stays = [m for m in tail if not isinstance(m, AIMessage | ToolMessage)]
     return [*messages[:last], *stays], int(any(isinstance(m, ToolMessage) for m in tail))
-
-
-def rounds_of(messages: Sequence[BaseMessage]) -> list[list[BaseMessage]]:
-    """`messages` in the groups that must be kept or dropped whole: a reply with its results, else one by one."""
-    groups: list[list[BaseMessage]] = []
-    for message in messages:
-        if isinstance(message, ToolMessage) and groups and isinstance(groups[-1][0], AIMessage):
-            groups[-1].append(message)
-        else:
-            groups.append([message])
-    return groups

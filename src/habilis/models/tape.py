@@ -33,8 +33,12 @@ from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usage
 from habilis.models.wire import Cleaned, Plain, contrast
+from habilis.rundir.ahead import RoomAhead
 from habilis.rundir.plain import lines_of, open_plain, plain_json
+from habilis.rundir.seals import sealed, unsealed
 
+LONGEST_REPLY = 1 << 20
+"""Bytes that a reply and its request are sure to take on the tape before they are paid for: more than almost any."""
 AGENTS = "tools"
 """Under which name the cost of tools that ask models stands beside those of the roles."""
 Key = tuple[str, str]  # role and request digest
@@ -110,6 +114,7 @@ class Tape:
         self._answers: dict[str, str] = {}
         self._notes: dict[str, str] = {}
         self._paid: dict[str, Usage] = {}
+        self._ahead = RoomAhead(LONGEST_REPLY)
         self._whole_bytes: int | None = self._load()
         for entry in () if replay_only else self._entries:
             self._paid[entry.role] = self._paid.get(entry.role, Usage()) + entry.usage
@@ -151,6 +156,15 @@ class Tape:
     ) -> None:
         """Write down that the service will not answer this. A `final` refusal is asked again after a resume."""
         self._record(slot, model, mode, usage, error=error, final=final)
+
+    def reserve(self) -> None:
+        """Have the disk keep room for a reply before it is paid for. Raises OSError where there is none."""
+        if self.replay_only:
+            return
+        with self._lock:
+            if self._file is None:
+                self._file = self._open()
+            self._ahead.keep(self._file, self.path)
 
     def release(self, slot: Slot) -> None:
         """Give a claimed place back if nothing was recorded there: the call was broken off."""
@@ -230,6 +244,7 @@ class Tape:
         self._syncer = ThreadPoolExecutor(1, "tape")
         with self._lock:
             if self._file is not None:
+                self._ahead.free(self._file)
                 os.close(self._file)
                 self._file = None
 
@@ -280,17 +295,15 @@ class Tape:
             return
         if self._file is None:
             self._file = self._open()
-        text = "".join(
-            json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines
-        )
+        texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines)
         before = os.fstat(self._file).st_size
-        view = memoryview(MASKER.document(text.encode("utf-8", "surrogatepass")))
+        view = memoryview(b"".join(sealed(MASKER.document(text.encode("utf-8", "surrogatepass"))) for text in texts))
         try:
             while view:
                 view = view[os.write(self._file, view) :]
-        except OSError:
+        except OSError as error:
             os.ftruncate(self._file, before)  # half a line would be glued to the next one
-            raise
+            raise OSError(error.errno, error.strerror, str(self.path)) from None
         if not self._sync_due:
             self._sync_due = True
             self._syncer.submit(self._sync)
@@ -325,10 +338,12 @@ class Tape:
                 if not raw.endswith(b"\n"):
                     break  # torn: the last one
                 try:
-                    self._take_in(plain_json(raw.decode("utf-8", "surrogatepass")))
+                    self._take_in(plain_json(unsealed(raw).decode("utf-8", "surrogatepass")))
                 except (ValueError, KeyError, TypeError, AttributeError) as error:
                     what = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-                    raise UserError(f"{self.path} is damaged at line {number}: {what}") from None
+                    raise UserError(
+                        f"{self.path} is damaged at line {number}: {what}; 'habilis runs check --repair' sets it aside"
+                    ) from None
                 whole += len(raw)
         return whole
 
@@ -356,7 +371,7 @@ class Tape:
     def _difference(self, request: ModelRequest, digests: tuple[str, ...]) -> str:
         """In one line: which request is not on the tape, and the first of its messages that differs."""
         where = f"replay: model call {self._asked} ({request.role}, {request.told}) was not recorded"
-        rest = [entry for index, entry in enumerate(self._entries) if index not in self._taken]
+        rest = (entry for index, entry in enumerate(self._entries) if index not in self._taken)
         same = [entry for entry in rest if entry.role == request.role]
         near = next((e for e in same if e.purpose == request.told), same[0] if same else None)
         if near is None:
@@ -372,10 +387,7 @@ class Tape:
 
 def _entry(line: Plain) -> Entry:
     return Entry(
-        role=line["role"],
-        key=line["key"],
-        n=line["n"],
-        purpose=line["purpose"],
+        **{name: line[name] for name in ("role", "key", "n", "purpose")},
         mode=line.get("mode", ""),
         messages=tuple(line["messages"]),
         model=line.get("model", ""),

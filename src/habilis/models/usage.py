@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 
 from habilis.core.errors import BudgetReached
+from habilis.core.ports import Purse
 from habilis.core.types import Usage
+from habilis.models.purse import TokenPurse
 
 
 class Ledger:
@@ -27,10 +31,18 @@ class Ledger:
         return sum(self._roles.values(), Usage())
 
 
+@dataclass
+class Draw:
+    """What a request that was let out has used so far, in tokens."""
+
+    used: int = 0
+
+
 class Budget:
     """The tokens, seconds and model calls that a task may take; None is no limit.
 
-    `clock` counts seconds; `spent_s` went before.
+    `clock` counts seconds; `spent_s` went before. `run` is the purse of all tasks of a run, which its requests draw on
+    besides.
     """
 
     def __init__(
@@ -41,8 +53,11 @@ class Budget:
         max_calls: int | None = None,
         clock: Callable[[], float] = time.monotonic,
         spent_s: float = 0.0,
+        run: Purse | None = None,
     ) -> None:
         self.max_tokens = max_tokens
+        self.own = TokenPurse(max_tokens)
+        self._purses: tuple[Purse, ...] = (self.own,) if run is None else (self.own, run)
         self.max_time_s = max_time_s
         self.max_calls = max_calls
         self._clock = clock
@@ -61,6 +76,22 @@ class Budget:
         if self.max_calls is not None and made >= self.max_calls:
             raise BudgetReached(f"call budget reached: {made} of {self.max_calls} model calls made (limits.max_calls)")
 
+    @asynccontextmanager
+    async def drawing(self, most: Callable[[], int]) -> AsyncIterator[Draw]:
+        """Let one request out once there is room for the tokens that it may come to at `most`; what was used of them
+        is settled at the end. Raises `BudgetReached`, or `Interrupted` where it is the run that has come to its end."""
+        draw, reserved = Draw(), 0
+        async with AsyncExitStack() as drawn:
+            for purse in self._purses:
+                reserved = most() if purse.limit is not None and not reserved else reserved
+                await purse.reserve(reserved)
+                drawn.callback(_settle, purse, reserved, draw)
+            yield draw
+
     def remaining_s(self) -> float | None:
         """Seconds left, None without a limit; may be negative."""
         return None if self.max_time_s is None else self.max_time_s - (self._clock() - self._start)
+
+
+def _settle(purse: Purse, reserved: int, draw: Draw) -> None:
+    purse.settle(reserved, draw.used)

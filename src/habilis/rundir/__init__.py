@@ -14,13 +14,15 @@ runs/<name>/tasks/<id>/absorbed.jsonl    how far its tools have come on their wa
 a conversation is a run in `runs/threads/<name>/` whose tasks are its turns (`rundir.threads`),
 
 and for a training run (`rundir.training`) in `runs/<name>/`: rows.jsonl, predictions.jsonl, scores.jsonl,
-metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/
+metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/, and
+earlier/<id>.<n>/ of tasks that were begun anew. What was damaged is kept in damaged/ of each run.
 """
 
 from habilis.config import masked
 from habilis.rundir.files import JsonlSink, append_line, atomic_write, read_jsonl
 from habilis.rundir.keeping import (
     Cleaning,
+    begin_anew,
     cleanable,
     find_run,
     finish_removals,
@@ -47,6 +49,7 @@ __all__ = [
     "TrainingDir",
     "append_line",
     "atomic_write",
+    "begin_anew",
     "check_plain_file",
     "check_plain_folder",
     "check_run_name",

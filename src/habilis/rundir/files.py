@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
+from habilis.core.place import scarcity
 from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
+from habilis.rundir.seals import sealed, unsealed
 
 if TYPE_CHECKING:
     from habilis.core.events import Event
@@ -47,7 +49,7 @@ class JsonlSink:
             row = {"at": round(time.time(), 3), **event.model_dump()}
             text = json.dumps(row, ensure_ascii=False, default=str) + "\n"
             # 'backslashreplace' turns a lone surrogate into the JSON escape that stands for it
-            self._append(MASKER.document(text.encode("utf-8", "backslashreplace")))
+            self._append(sealed(MASKER.document(text.encode("utf-8", "backslashreplace"))))
         except (OSError, ValueError, TypeError) as error:
             if not self._warned:
                 log.warning("events are no longer recorded in %s: %s", self._path, one_line(error))
@@ -77,9 +79,15 @@ def read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
     with contextlib.suppress(FileNotFoundError):
         for line in lines_of(path):
             with contextlib.suppress(ValueError):
-                row = plain_json(line.decode("utf-8", "replace"))
-                if isinstance(row, dict):
-                    yield row
+                yield row_of(line)
+
+
+def row_of(line: bytes) -> dict[str, Any]:
+    """What one line of a log says. Raises ValueError for what is no JSON object, or does not fit its seal."""
+    row = plain_json(unsealed(line).decode("utf-8", "replace"))
+    if not isinstance(row, dict):
+        raise ValueError("it is no JSON object")
+    return row
 
 
 def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None:
@@ -97,8 +105,10 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
             if durable:
                 os.fsync(out.fileno())
         aside.replace(path)
-    except BaseException:
+    except BaseException as error:
         aside.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
     if durable:
         sync(path.parent)
@@ -163,16 +173,16 @@ def remove_tree(path: Path) -> None:
 
 def write_json(path: Path, data: Mapping[str, Any], *, durable: bool = True) -> None:
     text = json.dumps(data, ensure_ascii=False, indent=1, default=str)
-    atomic_write(path, text.encode("utf-8", "backslashreplace") + b"\n", durable=durable)
+    atomic_write(path, sealed(MASKER.document(text.encode("utf-8", "backslashreplace") + b"\n")), durable=durable)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
     try:
-        data = plain_json(read_plain(path, MAX_RECORD_BYTES).decode("utf-8"))
+        data = plain_json(unsealed(read_plain(path, MAX_RECORD_BYTES)).decode("utf-8"))
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read: {one_line(error)}") from None
+        raise scarcity(error) or UserError(f"{path} cannot be read: {one_line(error)}") from None
     if not isinstance(data, dict):
         raise UserError(f"{path} is broken: expected an object")
     if isinstance(data.get("format"), int) and data["format"] > FORMAT:

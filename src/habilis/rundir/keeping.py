@@ -10,6 +10,8 @@ from pathlib import Path
 from habilis.core.errors import UserError
 from habilis.rundir.files import remove_tree
 from habilis.rundir.layout import REMOVING, UNFINISHED, RunDir, TaskDir
+from habilis.rundir.names import safe_id
+from habilis.rundir.training import TrainingDir
 
 NEVER_BEGAN_S = 3600.0
 """Age from which a run without any task is taken for one that was killed at its start, in seconds."""
@@ -38,8 +40,21 @@ def find_run(root: Path, name: str) -> RunDir:
     if starts:
         raise UserError(f"{name} could be any of {len(starts)} runs: {', '.join(r.name for r in starts[:3])} …")
     near = difflib.get_close_matches(name, [run.name for run in runs], 1, 0.5)
+    if name and ((root / name / "tasks").is_dir() or TrainingDir(root / name).exists()):
+        lost = root / name / "run.yaml"
+        raise UserError(f"{lost} is gone: bring it back from a copy; answers and tools still lie in {root / name}")
     hint = f"did you mean {near[0]}?" if near else "see 'habilis runs list'"
     raise UserError(f"no run named {name} in {root}; {hint}")
+
+
+def begin_anew(run: RunDir, task_id: str) -> None:
+    """Move the folder of a task of `run` into `earlier/`, so that it begins from nothing. Raises OSError."""
+    folder, number = run.path / "tasks" / safe_id(task_id), 1
+    while (kept := run.path / "earlier" / f"{folder.name}.{number}").exists():
+        number += 1
+    if folder.is_dir():
+        kept.parent.mkdir(exist_ok=True)
+        folder.rename(kept)
 
 
 def newest_unfinished(root: Path) -> TaskDir | None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.config import masked
 from habilis.core.errors import UserError
+from habilis.core.place import scarcity
 from habilis.rundir import marks, owning
 from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, read_jsonl, remove_tree, write_json
 from habilis.rundir.locks import held, is_held
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     from habilis.core.types import Decision, Task, TaskResult
 
 UNFINISHED = frozenset({"created", "running", "waiting", "stopped"})
-_STATE_OF = {"waiting": "waiting", "interrupted": "stopped", "answered": "finished", "gave_up": "finished"}
+_STATE_OF = {"waiting": "waiting", "answered": "finished", "gave_up": "finished"} | dict.fromkeys(
+    ("interrupted", "environment_error"), "stopped"
+)
 REMOVING = ".removing-"
 
 
@@ -98,7 +101,14 @@ class RunDir:
 
     def tasks(self) -> list[TaskDir]:
         """The tasks that are there, by id; makes nothing."""
-        folder = self.path / "tasks"
+        return self._folders("tasks")
+
+    def earlier(self) -> list[TaskDir]:
+        """What is kept of tasks that were begun anew; what they cost counts."""
+        return self._folders("earlier")
+
+    def _folders(self, name: str) -> list[TaskDir]:
+        folder = self.path / name
         if folder.is_symlink() or not folder.is_dir():
             return []
         return [TaskDir(p) for p in sorted(folder.iterdir()) if p.is_dir() and not p.is_symlink()]
@@ -134,7 +144,7 @@ class RunDir:
             raw = read_plain(self._file, MAX_RUN_BYTES)
             record = plain_yaml(raw.decode("utf-8"), known=marks.mark_in(raw) is not None)
         except (OSError, ValueError) as error:
-            raise UserError(f"{self._file} cannot be read: {one_line(error)}") from None
+            raise scarcity(error) or UserError(f"{self._file} cannot be read: {one_line(error)}") from None
         if not isinstance(record, dict) or not isinstance(record.get("format"), int):
             raise UserError(f"{self._file} is not a run's record (no format)")
         if record["format"] > FORMAT:
@@ -327,6 +337,10 @@ class TaskDir:
     def save_result(self, result: TaskResult) -> None:
         """Write the outcome, then the state that follows from its status."""
         write_json(self.result, result.model_dump(mode="json"))
+        self.save_state_of(result)
+
+    def save_state_of(self, result: TaskResult) -> None:
+        """Write the state that follows from the outcome."""
         self.set_state(_STATE_OF.get(result.status, "failed"), status=result.status)
 
     def load_result(self) -> TaskResult | None:

@@ -57,9 +57,18 @@ def _refusal(run: RunDir) -> str:
     would = f", and it would set {', '.join(names[:5])}{' …' if len(names) > 5 else ''}" if names else ""
     none = f" (your mark cannot be told: {why})" if (why := marks.why_none()) else ""
     return (
-        f"{run.path} was not made by you, or was changed since{none}{would}; look at it with 'habilis runs show', "
+        f"{run.path} was not made by you, or was changed since ({_unmarked(run)}){none}{would}; look at it with "
+        "'habilis runs show', "
         "then use --trust to continue it as your own"
     )
+
+
+def _unmarked(run: RunDir) -> str:
+    """The first file of the run that bears no mark of ours."""
+    mark = run.mark()
+    if mark is None:
+        return "run.yaml"
+    return next((f"tasks/{task.id}/task.json" for task in run.tasks() if not task.is_ours(mark)), "run.yaml")
 
 
 def save_marked(run: RunDir, path: Path, record: dict[str, Any], *, durable: bool = True) -> None:

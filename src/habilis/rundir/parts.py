@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
+from habilis.core.place import place_error
 from habilis.rundir.files import one_line
 from habilis.rundir.names import GENERATIONS, LIBRARY
 from habilis.rundir.plain import check_plain_file, check_plain_folder
@@ -86,14 +87,16 @@ def versions() -> dict[str, str]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder of a run, if it is not there. Raises `UserError`."""
+    """Make a folder of a run, if it is not there. Raises `UserError`, `PlaceError`."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise unwritable(path, error) from None
 
 
-def unwritable(path: Path, error: OSError) -> UserError:
-    """What a person is told of a folder that cannot be made."""
+def unwritable(path: Path, error: OSError) -> UserError | PlaceError:
+    """What a person is told of a folder that cannot be made: by another choice, or by mending this machine."""
+    if (place := place_error(error)) is not None:
+        return place
     reason = "a file of that name is in the way" if isinstance(error, FileExistsError) else error.strerror
     return UserError(f"cannot write the folder {path}: {reason}; choose another with --output or --run-dir")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from habilis.core.errors import UserError
+from habilis.core.place import scarcity
 
 MAX_LINE_BYTES = 64 << 20
 """Longer than any line that Habilis writes."""
@@ -121,6 +122,6 @@ def _check(path: Path, fits: Any) -> None:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror}") from None
+        raise scarcity(error) or UserError(f"{path} cannot be read: {error.strerror}") from None
     if not fits(mode):
         raise UserError(f"{path} is no {'file' if fits is stat.S_ISREG else 'folder'} of Habilis: {NOT_PLAIN}")

@@ -40,7 +40,8 @@ class ThreadDir:
     @classmethod
     def of(cls, run: RunDir) -> ThreadDir | None:
         """The conversation that `run` is; None when it is none."""
-        return cls(run.path) if (run.path / RECORD).is_file() else None
+        there = (run.path / RECORD).is_file() or run.path.absolute().parent.name == THREADS
+        return cls(run.path) if there else None
 
     @property
     def name(self) -> str:
@@ -48,7 +49,7 @@ class ThreadDir:
 
     def exists(self) -> bool:
         """Whether it has begun."""
-        return (self.path / RECORD).is_file()
+        return (self.path / RECORD).is_file() or (self.path / "run.yaml").is_file()
 
     def begin(self, *, trust: bool = False) -> None:
         """Make it, if it is not there. One that is must have been made here, or be taken over (`trust`).
@@ -56,23 +57,26 @@ class ThreadDir:
         Raises `UserError` for any other, for a folder that holds something else, and for a later format.
         """
         if self.exists():
-            self.record()
             self.run.accept(trust=trust)
             return
         RunDir.at(self.path, trust=trust)
-        now = datetime.now().astimezone().isoformat(timespec="seconds")
-        write_json(self.path / RECORD, {"format": FORMAT, "name": self.name, "created": now})
+        self.write_record()
+
+    def write_record(self) -> None:
+        """Write `thread.json`, which holds nothing that the folder's name and `run.yaml` do not. Raises OSError."""
+        began = datetime.fromtimestamp(self.run.created).astimezone().isoformat(timespec="seconds")
+        write_json(self.path / RECORD, {"format": FORMAT, "name": self.name, "created": began})
 
     def record(self) -> dict[str, Any]:
         """What `thread.json` says. Raises `UserError` when there is none, or one of a later format."""
         found = read_json(self.path / RECORD)
-        if found is None:
+        if found is None and not self.exists():
             raise UserError(f"there is no thread {self.name} in {self.path.parent.parent}; see 'habilis threads list'")
-        return found
+        return found or {}
 
     def turns(self) -> list[TaskDir]:
         """Its turns in their order; a folder that a kill left before its question was written is none."""
-        return [task for task in self.run.tasks() if task.id.isdigit() and task.task.is_file()]
+        return [task for task in self.run.tasks() if task.id.isdigit() and (task.task.is_file() or task.tape.exists())]
 
     def next_id(self) -> str:
         """The name of the turn to come."""

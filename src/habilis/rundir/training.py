@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import UserError
+from habilis.core.masker import MASKER
 from habilis.rundir.files import FORMAT, append_line, atomic_write, read_json, read_jsonl, write_json
 from habilis.rundir.locks import held, is_held
 from habilis.rundir.plain import read_plain
+from habilis.rundir.seals import sealed
 
 
 class TrainingDir:
@@ -27,7 +30,8 @@ class TrainingDir:
 
     def exists(self) -> bool:
         """Whether a training run was begun here."""
-        return self.state.is_file()
+        begun = (self.state, self.events, self.journal, self.predictions, self.metrics)
+        return any(os.path.lexists(path) for path in begun)  # one of them may be lost
 
     def builds(self, step: int) -> Path:
         """Folder of the builds that the tasks of `step` share."""
@@ -64,6 +68,12 @@ class TrainingDir:
     def locked(self) -> bool:
         """Whether some process works on the run now."""
         return is_held(self.path / ".lock")
+
+
+def journal_line(step: int, point: str, payload: Mapping[str, Any]) -> bytes:
+    """A point of a step as a line of the journal, secrets masked."""
+    line = json.dumps({"step": step, "point": point, "payload": payload}, ensure_ascii=True, separators=(",", ":"))
+    return sealed(MASKER.document(f"{line}\n".encode("ascii")))
 
 
 class KeyedRows:
@@ -116,7 +126,8 @@ class KeyedRows:
 
 
 def _line(row: Mapping[str, Any]) -> bytes:
-    return (json.dumps(row, ensure_ascii=False, default=str) + "\n").encode("utf-8", "backslashreplace")
+    text = json.dumps(row, ensure_ascii=False, default=str) + "\n"
+    return sealed(MASKER.document(text.encode("utf-8", "backslashreplace")))
 
 
 def _ends_whole(path: Path) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from habilis.config import tell_granted
 from habilis.contract.capabilities import NO_PROGRAMS, Grant
 from habilis.core.masker import MASKER, Masker
+from habilis.core.place import raise_place
 from habilis.core.ports import SandboxJob
 from habilis.core.types import CallError, CallOutcome, Traffic
 from habilis.runtime.calls import CallSpec
@@ -146,7 +147,8 @@ def _wider(job: SandboxJob, grant: Grant, values: Mapping[str, str]) -> SandboxJ
     return replace(job, env={**job.env, **values}, read_only=read_only, limits=limits)
 
 
-def _no_door(steps: Sequence[str], level: str, error: Exception, refused: tuple[str, ...]) -> Outcomes:
+def _no_door(steps: Sequence[str], level: str, error: ValueError | OSError, refused: tuple[str, ...]) -> Outcomes:
+    raise_place(error, ours=True)
     refusal = CallError(kind="unavailable", message=f"not started: no way to granted hosts: {error}")
     return {steps[0]: CallOutcome(error=refusal, level=level, refused=refused)}
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Literal
 from habilis.config import CapabilitiesSettings, environment
 from habilis.contract.capabilities import NO_PROGRAMS, NOT_SET, UNKNOWN_HOST, Capabilities, Grant, Need, inside
 from habilis.contract.constructs import constructs
+from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.hosts import ANY, HostGrant, HostGrants
 from habilis.contract.inference import refused_in
 from habilis.core.errors import Interrupted, UserError
 from habilis.core.events import Event, GrantDecided
-from habilis.core.parsing import syntax_tree
+from habilis.core.parsing import tree_of
 from habilis.core.types import CallOutcome, GrantRequest
 
 if TYPE_CHECKING:
@@ -147,8 +148,6 @@ class Grants:
         return self._inspected[tool.version]
 
     def _inspect(self, tool: Tool) -> tuple[Capabilities, tuple[str, ...]]:
-        from habilis.contract.contract import ContractError, read_contract
-
         needs = tool.manifest.capabilities
         if needs.timeout_s is None and tool.timeout_s is not None:
             needs = needs.model_copy(update={"timeout_s": tool.timeout_s})
@@ -302,8 +301,5 @@ def _faults_of(path: Path, version: str, needs: Capabilities) -> tuple[str, ...]
 
 
 def _faults(source: str, needs: Capabilities) -> tuple[str, ...]:
-    try:
-        tree = syntax_tree(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()  # what does not parse does not run
-    return tuple(str(found) for found in constructs(tree, needs))
+    tree = tree_of(source)  # what does not parse does not run
+    return tuple(str(found) for found in constructs(tree, needs)) if tree is not None else ()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import importlib.util
 import json
 import logging
 import math
+import os
+import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,12 +22,13 @@ from pydantic import ValidationError
 from habilis.config import SandboxSettings
 from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Description, Runnable
-from habilis.core.errors import SandboxUnavailable
+from habilis.core.errors import PlaceError
 from habilis.core.masker import MASKER
+from habilis.core.place import place_error, place_told, raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome
 from habilis.runtime.calls import CallSpec
-from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, Outcomes, under_grant
+from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, Outcomes, told, under_grant
 from habilis.runtime.loading import may_be_loaded_early, repeatable
 from habilis.runtime.packages.environments import Environment, EnvironmentFailed, Environments
 from habilis.sandbox.backends.probing import choose
@@ -33,16 +37,31 @@ from habilis.sandbox.forkserver.pool import Servers
 from habilis.sandbox.forkserver.room import Room
 from habilis.sandbox.forkserver.warm import LOST, ServerGone
 from habilis.sandbox.inside import program
-from habilis.sandbox.outcomes import outcomes_of
+from habilis.sandbox.outcomes import NotStarted, outcomes_of
 from habilis.sandbox.ownership.custody import Custody
 from habilis.sandbox.ownership.workspace import Survey, changed
 from habilis.sandbox.processes.interpreter import FIXED_VARIABLES, FLAGS, compiled
 from habilis.sandbox.processes.process import uncancelled
+from habilis.sandbox.processes.temporary import clear, temporary
+from habilis.sandbox.processes.watching import free_space
 from habilis.sandbox.syscalls import seccomp
 
 logger = logging.getLogger(__name__)
 _GUEST = program("guest")
 _MIB = 1 << 20
+_SPARE_BYTES = 1 << 20
+"""Less than that is a full disk."""
+_TRIAL = """
+from pydantic import BaseModel
+class InputModel(BaseModel):
+    pass
+class OutputModel(BaseModel):
+    error: str | None = None
+def run(input: InputModel) -> OutputModel:
+    open("mark", "w").close()
+    return OutputModel()
+"""
+"""A tool that does what any tool does."""
 
 
 Steps = tuple[str, ...]
@@ -60,7 +79,12 @@ class _Ready:
 
 
 class ToolHost:
-    """Runs tools. One per run of the program; safe for any number of concurrent calls."""
+    """Runs tools. One per run of the program; safe for any number of concurrent calls.
+
+    What fails is sorted: what the tool, its arguments or its limits come to is a value, as is what this one call was
+    given and cannot be had. Where no tool at all could be run, it is the place that fails: each method that runs or
+    prepares tools raises `PlaceError` then.
+    """
 
     def __init__(
         self,
@@ -87,9 +111,11 @@ class ToolHost:
         self._announced: dict[Path, tuple[Path, ...]] = {}
         self._starting: set[asyncio.Task[None]] = set()
         self._room: Room | None = None
+        self._cold = False
 
     async def level(self) -> str:
         """The sandbox level that holds tools here. Raises `SandboxUnavailable` when it is required and none works."""
+        clear()  # what a killed process left in temporary folders
         return (await self._chosen()).level
 
     async def prepare(self, requirements: Sequence[str]) -> CallError | None:
@@ -103,10 +129,8 @@ class ToolHost:
 
     async def describe(self, tool: Runnable, *, grant: Grant | None = None) -> Description | CallError:
         """Load `tool` and read its schemas, in a workspace of its own that is thrown away."""
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="habilis-describe-") as folder:
-            description, _ = await self.try_out(CallSpec(tool, None, Path(folder), grant=grant))
+        with place_told(), temporary("describe") as folder:
+            description, _ = await self.try_out(CallSpec(tool, None, folder, grant=grant))
         return description
 
     async def call(self, spec: CallSpec) -> CallOutcome:
@@ -169,7 +193,7 @@ class ToolHost:
             if isinstance(found, Environment):
                 job = self._job(found, b"", workspace, self._announced[workspace], self._limits(None))
                 (await self._warm()).begin(job, found.paths)
-        except SandboxUnavailable:  # whoever calls a tool is told so
+        except PlaceError:  # whoever calls a tool is told so
             return
 
     async def _warm(self) -> Servers:
@@ -193,10 +217,47 @@ class ToolHost:
     async def _outcomes(self, spec: CallSpec, steps: Steps) -> Outcomes:
         """The outcome of each step. Steps behind a failed one are missing."""
         spec = replace(spec, workspace=placed(spec.workspace))
+        with place_told():
+            try:
+                return await self._placed(spec, steps)
+            except NotStarted as error:
+                return await self._again(spec, steps, error)
+
+    async def _placed(self, spec: CallSpec, steps: Steps) -> Outcomes:
         if self._room is None or spec.files or spec.workspace in self._announced or spec.wider:
             return await self._run(spec, steps)
         async with self._room.instead_of(spec.workspace) as place:
             return await self._run(replace(spec, workspace=place), steps)
+
+    async def _again(self, spec: CallSpec, steps: Steps, error: NotStarted) -> Outcomes:
+        """What becomes of a call that did not start: made again where a damaged cache was to blame; raised where no
+        call at all can be started here; else a failure of this call alone."""
+        compiled.cache_clear()  # they are looked at again, and made anew
+        await self._environments.mended(spec.tool.requirements)
+        if (problem := await self.trial()) is not None:
+            raise PlaceError(f"{problem}; 'habilis doctor' tries what a tool needs") from error
+        self._cold = True  # a warm server may lack what an interpreter of its own has
+        try:
+            return await self._placed(spec, steps)
+        except NotStarted as still:
+            error = still
+        lacks = CallOutcome(error=CallError(kind="unavailable", message=str(error)), level=await self.level())
+        return {steps[0]: MASKER.outcome(told(lacks, spec.grant) if spec.grant else lacks)}
+
+    async def trial(self) -> str | None:
+        """Why not even the plainest tool can be run here, in an interpreter of its own; None where it can."""
+        sandbox = await self._chosen()
+        found = await self._environments.ready(())
+        with place_told(), tempfile.TemporaryDirectory(prefix="habilis-trial-") as folder:
+            spec = CallSpec(Runnable("trial", Path("trial.py")), {}, workspace=Path(folder))
+            request = _request(spec, ("call",), _TRIAL, found, level=sandbox.level)
+            job = self._job(found, _dumped(request), spec.workspace, (), self._limits(None))
+            try:
+                ended = await sandbox.run(job)
+                outcome = outcomes_of(ended, job, ("call",), (), shared=False, level=sandbox.level)["call"]
+            except (OSError, NotStarted) as error:
+                return f"no tool can be run: {error}"
+        return f"no tool can be run: {outcome.error.message}" if outcome.error is not None else None
 
     async def _run(self, spec: CallSpec, steps: Steps) -> Outcomes:
         sandbox = await self._chosen()
@@ -207,6 +268,7 @@ class ToolHost:
             source = importlib.util.decode_source(spec.tool.module.read_bytes())
             request = _request(spec, steps, source, found, level=sandbox.level)
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
+            raise_place(error)
             text = f"the tool's module cannot be read: {getattr(error, 'strerror', None) or error}"
             return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
         limits = self._limits(spec.timeout_s, spec.grant.timeout_s if spec.grant else None)
@@ -242,16 +304,20 @@ class ToolHost:
                     after = await uncancelled(self._custody.leave(use))
             made = changed(before.files, after.files)
         except OSError as error:
-            text = f"the sandbox could not be started: {error.strerror or error}"
-            return {ready.steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=level)}
-        return outcomes_of(ended, job, ready.steps, made, shared=use.most > 1, level=level)
+            raise_place(error)
+            raise NotStarted(f"the sandbox did not start: {error.strerror or error}") from error
+        outcomes = outcomes_of(ended, job, ready.steps, made, shared=use.most > 1, level=level)
+        if any(_no_space(outcome) for outcome in outcomes.values()) and free_space(job.workspace) < _SPARE_BYTES:
+            full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(job.workspace))
+            raise place_error(full) or full
+        return outcomes
 
     async def _ended(self, ready: _Ready, job: SandboxJob, before: Survey) -> SandboxExit:
         """How the call ended: done by a warm server where there is one, else by an interpreter of its own.
 
         A call whose server was killed under it is made again when that can do no harm.
         """
-        if job.workspace in self._announced:
+        if job.workspace in self._announced and not self._cold:
             server = await (await self._warm()).server(job, ready.found.paths)
             if server is not None:
                 await server.adopt(before.owners)
@@ -278,6 +344,11 @@ class ToolHost:
             processes=given.processes,
             disk_bytes=4 * given.file_mb * _MIB,
         )
+
+
+def _no_space(outcome: CallOutcome) -> bool:
+    """Whether a tool failed since a disk was full, as it says: its own, of which it has so much, or the host's."""
+    return outcome.error is not None and f"[Errno {errno.ENOSPC}]" in outcome.error.message
 
 
 def placed(folder: Path) -> Path:

@@ -23,11 +23,15 @@ _MESSAGE, _NAME = 8_000, 4_096
 """Characters of a reported failure: more than the guest ever says, so that only a forged one is cut."""
 
 
+class NotStarted(Exception):
+    """Of a call nothing ran, not a line of its tool: the place may be to blame, or what this call was given."""
+
+
 def outcomes_of(
     ended: SandboxExit, job: SandboxJob, steps: Sequence[str], made: tuple[str, ...], *, shared: bool, level: str
 ) -> dict[str, CallOutcome]:
     """The outcome of each step that was reached. `shared`: other calls worked in the same workspace meanwhile, so a
-    changed file counts as made only when the tool itself says that it wrote it."""
+    changed file counts as made only when the tool itself says that it wrote it. Raises `NotStarted`."""
     scrub = Scrubber(job.workspace)
     printed = scrub.text(ended.printed)
     started, frames = frames_of(ended.reply or b"")
@@ -96,7 +100,10 @@ def visible(path: str, job: SandboxJob) -> bool:
 
 
 def ending(ended: SandboxExit, job: SandboxJob, started: bool, printed: str) -> CallError:
-    """Why there is no reply: the host stopped the tool, a limit or a signal did, or it left by itself."""
+    """Why there is no reply: the host stopped the tool, a limit or a signal did, or it left by itself.
+
+    Raises `NotStarted`.
+    """
     limits = job.limits
     stopped = {
         "time": ("timeout", f"stopped after {limits.wall_s:g} s, its time limit"),
@@ -111,7 +118,7 @@ def ending(ended: SandboxExit, job: SandboxJob, started: bool, printed: str) -> 
         return CallError.model_validate({"kind": kind, "message": text})
     said = f"; it printed: {printed[-_PRINTED_HINT:].strip()}" if printed.strip() else ""
     if not started:
-        return CallError(kind="unavailable", message=f"the sandbox did not start (code {ended.returncode}){said}")
+        raise NotStarted(f"the sandbox did not start (code {ended.returncode}){said}")
     if ended.returncode > 128:
         return CallError(kind="crashed", message=f"{killed_by(ended.returncode - 128, job)}{said}")
     return CallError(kind="crashed", message=f"its process ended without a result (exit code {ended.returncode}){said}")

@@ -16,6 +16,7 @@ from habilis.core.events import Event, Notice
 from habilis.core.masker import MASKER
 from habilis.core.ports import ExternalTool, ToolSource
 from habilis.core.types import CallOutcome, Effects, ToolCard, ToolSpec
+from habilis.library.tool import card_of
 from habilis.models.naming import provider_name, unique_names
 from habilis.sources.foreign.presenting import presented
 
@@ -80,15 +81,7 @@ class BoundTool:
     @property
     def card(self) -> ToolCard:
         """What a plan shows of it, and what it is found by."""
-        fields = self.spec.parameters.get("properties")
-        fields = fields if isinstance(fields, dict) else {}
-        texts = (schema.get("description") for schema in fields.values() if isinstance(schema, dict))
-        return ToolCard(
-            name=self.spec.name,
-            description=self.spec.description,
-            parameters=tuple(fields),
-            explained=tuple(text for text in texts if isinstance(text, str)),
-        )
+        return card_of(self.spec.name, self.spec.description, self.spec.parameters)
 
     async def call(self, arguments: Mapping[str, Any], workspace: Path) -> CallOutcome:
         """Run it with arguments that fit its schema. A failure is a value."""

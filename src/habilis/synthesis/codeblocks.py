@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import json
 import re
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
@@ -167,9 +166,7 @@ def _last_module(texts: Iterable[str]) -> str | None:
 def _parsed(text: str) -> tuple[ast.Module | None, int]:
     """The tree of `text`; where it does not parse, the line from which on it does not."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return syntax_tree(text.removeprefix("\ufeff")), 0
+        return syntax_tree(text.removeprefix("\ufeff")), 0
     except SyntaxError as error:
         return None, error.lineno or 0
     except (ValueError, RecursionError, MemoryError):

@@ -6,7 +6,6 @@ hosts were recorded gets the same answers from the record, and reaches nobody.
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error, with_text
+from habilis.core.gathering import side_by_side
 from habilis.core.types import CallError, CallOutcome
 from habilis.judging import Case, JudgeTrial, at_once, word_of
-from habilis.judging.planted_calls import MENDED_CALLS, MENDED_TOOL
+from habilis.judging.planted_cases import MENDED_CALLS, MENDED_TOOL
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress import cassette
 from habilis.synthesis.scratch import moved_names, named_back, scratch_name
@@ -145,20 +145,15 @@ class Replayer:
         """
         verdicts = ("success", "failure")
         counted, times = distinct([record for record in records if record.verdict in verdicts])
-        gate = asyncio.Semaphore(AT_ONCE)
         good = {_call_key(record): record for record in counted if record.verdict == "success"}
 
         async def one(number: int, record: RecordedCall) -> _Result:
-            async with gate:
-                trial = _Trial(self, (candidate, grant), (old, old_grant), scratch / f"{number}", timeout_s)
-                if record.verdict == "success":
-                    return await trial.of_success(record)
-                return await trial.of_failure(record, good.get(_call_key(record)))
+            trial = _Trial(self, (candidate, grant), (old, old_grant), scratch / f"{number}", timeout_s)
+            if record.verdict == "success":
+                return await trial.of_success(record)
+            return await trial.of_failure(record, good.get(_call_key(record)))
 
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(number, record)) for number, record in enumerate(counted)]
-        results = [task.result() for task in tasks]
-        results = await self._judged(candidate.name, results)
+        results = await self._judged(candidate.name, await side_by_side(counted, one, AT_ONCE))
         return _report(len(records), results, times)
 
     async def run(

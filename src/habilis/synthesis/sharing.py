@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habilis.core.place import raise_place
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.library import Tool
 from habilis.library.retrieval.terms import stem, terms
@@ -98,12 +99,13 @@ class BuildFolder:
     async def turn(self, request: ToolRequest) -> AsyncIterator[Turn]:
         """Wait until no other task builds what `request` asks for; then the request is this task's to build.
 
-        An entry without a tool means nothing once its lock is free: its builder failed or died. A disk that refuses
-        costs the sharing, never the build.
+        An entry without a tool means nothing once its lock is free: its builder failed or died. What else is refused
+        costs the sharing, never the build; raises `PlaceError` before anything is paid.
         """
         try:
             near, own = await self._entered(request)
         except OSError as error:
+            raise_place(error)
             log.warning("builds are not shared by task %s: %s", self._task, error.strerror or error)
             yield Turn()
             return

@@ -12,14 +12,13 @@ import json
 import keyword
 import sys
 import textwrap
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.examples import META
 from habilis.core.errors import WriterFailed
-from habilis.core.parsing import syntax_tree
+from habilis.core.parsing import tree_of
 from habilis.core.types import JsonSchema, ToolRequest
 
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict", "array": "list"}
@@ -52,12 +51,8 @@ def as_asked(source: str, request: ToolRequest, files: Sequence[Mapping[str, Any
 
 def completed(source: str, request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> str:
     """`source` with those parts of its head that it lacks; as it is, if it lacks none or is no module with a `run`."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            body = syntax_tree(source).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return source
+    tree = tree_of(source)
+    body = tree.body if tree is not None else []
     bound = _bound(body)
     if "run" not in bound:
         return source
@@ -76,11 +71,8 @@ def with_imports(source: str) -> str:
 
     `json.load(file)` in a module that binds no `json` anywhere can only fail, and can only mean one thing.
     """
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = syntax_tree(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = tree_of(source)
+    if tree is None:
         return source
     named = _named(tree)
     unbound = _used(tree) - named if "*" not in named else set()
@@ -133,13 +125,11 @@ def undeclared(source: str) -> str:
 
     With a dependency named nothing can be said: packages bring others, under names of their own.
     """
+    tree = tree_of(source)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = syntax_tree(source)
-            if read_contract(source).requirements:
-                return ""
-    except (SyntaxError, ValueError, RecursionError, MemoryError, ContractError):
+        if tree is None or read_contract(source).requirements:
+            return ""
+    except ContractError:
         return ""
     guarded = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.Try) for inner in ast.walk(node)}
     for node in ast.walk(tree):

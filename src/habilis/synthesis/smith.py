@@ -31,6 +31,7 @@ from habilis.core.events import (
     ToolGivenUp,
     ToolRejected,
 )
+from habilis.core.place import raise_place
 from habilis.core.types import Frozen, ToolRequest
 from habilis.library import LayeredLibrary, Origin, Tool
 from habilis.prompts import Prompts, Rendered
@@ -130,7 +131,7 @@ class Smith:
         """Build the tool that `request` asks for. `files` are the task's as prompts show them (`taskfiles.view`).
 
         The very same request is built once: asked again, here or after a resume, it gives the tool that there is.
-        Raises `ModelUnreachable` and `BudgetReached`; everything else is a `BuildFailure`.
+        Raises `ModelUnreachable`, `BudgetReached` and `PlaceError`; everything else is a `BuildFailure`.
         """
         key = _request_key(request)
         existing = self._library.private.find_request(key)
@@ -176,6 +177,7 @@ class Smith:
                 self._gate, self._library.private, offer, request, key=key, task=self._task_id, ground=ground
             )
         except (Rejected, OSError) as refused:
+            raise_place(refused, ours=True)
             self._emit(Notice(text=f"{offer.tool} of task {offer.task} was not taken over: {refused}"))
             return None
         self._emit(ToolAdopted(tool=tool.name, version=tool.version, origin_task=offer.task, origin_tool=offer.tool))
@@ -224,6 +226,7 @@ class Smith:
                     made.passed.source, made.passed.description, made.passed.contract, name=name, origin=origin
                 )
         except OSError as error:
+            raise_place(error, ours=True)
             reason = f"a file could not be written: {error.strerror or error}"
             self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
             return BuildFailure(name=request.name, reason=reason)
@@ -242,7 +245,7 @@ class Smith:
     async def enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
         """Make a better version of `tool` that mends `failures` and repeats every recorded call it ever passed.
 
-        A public tool's better version becomes a private fork. Raises `ModelUnreachable` and `BudgetReached`.
+        A public tool's better version becomes a private fork. Raises `ModelUnreachable`, `BudgetReached`, `PlaceError`.
         """
         async with self._mending.setdefault(tool.name, asyncio.Lock()):
             current = self._library.get(tool.name) or tool
@@ -252,6 +255,7 @@ class Smith:
             try:
                 return await self._enhance(current, failures)
             except OSError as error:
+                raise_place(error, ours=True)
                 reason = f"a file could not be written: {error.strerror or error}"
                 self._emit(ToolGivenUp(tool=tool.name, purpose="enhance", reason=reason))
                 return EnhanceFailure(reason=reason)

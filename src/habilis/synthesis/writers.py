@@ -7,7 +7,6 @@ import contextlib
 import os
 import shutil
 import signal
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +15,11 @@ from typing import TYPE_CHECKING
 from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
+from habilis.core.place import raise_place
 from habilis.core.types import Usage
 from habilis.models.bounds import cut_of
+from habilis.sandbox.processes.attached import attached
+from habilis.sandbox.processes.temporary import temporary
 from habilis.synthesis.codeblocks import ends_a_block
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ class ModelWriter:
 class CommandWriter:
     """Writes code with any program: the prompt on its standard input, code in a ```python block on its output.
 
-    The program runs in an empty folder of its own (below `scratch`) with the user's environment, as the user would
+    The program runs in an empty folder of its own with the user's environment, as the user would
     start it. It is killed with all that it started after `timeout_s` seconds, and when the task is cancelled.
     """
 
@@ -65,19 +67,15 @@ class CommandWriter:
         *,
         timeout_s: float = 1200.0,
         name: str = "command",
-        scratch: Path | None = None,
     ) -> None:
         self.name = name
-        self._scratch = scratch
         self._command = tuple(command)
         self._timeout_s = timeout_s
 
     async def write(self, system: str, user: str) -> str:
-        with tempfile.TemporaryDirectory(
-            prefix="habilis-writer-", dir=self._scratch, ignore_cleanup_errors=True
-        ) as folder:
+        with temporary("writer") as folder:
             prompt = f"{system}\n\n{user}\n".encode("utf-8", "replace")
-            ended = await _run(self._command, prompt, Path(folder), environment(), self._timeout_s)
+            ended = await _run(self._command, prompt, folder, environment(), self._timeout_s)
         said = MASKER.text(ended.stderr.decode("utf-8", "replace")).strip()[-_TAIL_CHARS:]
         if ended.timed_out:
             raise WriterFailed(f"{self.name} did not end within {self._timeout_s:g} seconds.")
@@ -92,9 +90,9 @@ class CommandWriter:
 class CodexWriter(CommandWriter):
     """Writes code with the Codex CLI (`codex exec`, prompt on stdin), in its own sandbox, which stays in force."""
 
-    def __init__(self, program: str, *, timeout_s: float = 1200.0, scratch: Path | None = None) -> None:
+    def __init__(self, program: str, *, timeout_s: float = 1200.0) -> None:
         command = (program, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--color", "never", "-")
-        super().__init__(command, timeout_s=timeout_s, name="codex", scratch=scratch)
+        super().__init__(command, timeout_s=timeout_s, name="codex")
 
 
 class TapedWriter:
@@ -123,8 +121,8 @@ class TapedWriter:
         return reply
 
 
-def make_writer(settings: WriterSettings, models: Models, scratch: Path | None = None) -> CodeWriter:
-    """The writer that settings ask for; external ones work below `scratch` and have their replies taped.
+def make_writer(settings: WriterSettings, models: Models) -> CodeWriter:
+    """The writer that settings ask for; external ones have their replies taped.
 
     Raises `UserError` when its program is not there.
     """
@@ -138,9 +136,9 @@ def make_writer(settings: WriterSettings, models: Models, scratch: Path | None =
         key = "writer.kind is codex, but" if settings.kind == "codex" else "writer.command:"
         raise UserError(f"{key} there is no program {command[0]} on the PATH")
     if settings.kind == "codex":
-        writer: CommandWriter = CodexWriter(program, scratch=scratch)
+        writer: CommandWriter = CodexWriter(program)
     else:
-        writer = CommandWriter((program, *command[1:]), scratch=scratch)
+        writer = CommandWriter((program, *command[1:]))
     return TapedWriter(writer, models.tape)
 
 
@@ -188,9 +186,10 @@ async def _run(
     loop = asyncio.get_running_loop()
     try:
         transport, talk = await loop.subprocess_exec(
-            _Conversation, *command, cwd=folder, env=dict(env), start_new_session=True
+            _Conversation, *attached(command), cwd=folder, env=dict(env), start_new_session=True
         )
     except OSError as error:
+        raise_place(error)
         raise WriterFailed(f"{Path(command[0]).name} cannot be started: {error.strerror}.") from None
     stdin = transport.get_pipe_transport(0)
     assert isinstance(stdin, asyncio.WriteTransport)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import socket
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage
@@ -14,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage
 from habilis.testing import messages_api
 from habilis.testing.completions import as_call, chunks_of, completion_of, read_messages, stopped, with_fault
 from habilis.testing.faults import STATUS, Faults, Schedule, SeenRequest, when
+from habilis.testing.service import QuietHandler, QuietServer
 
 Answerer = Callable[[list[BaseMessage], list[dict[str, Any]], dict[str, Any] | None], AIMessage]
 """From messages, tools (OpenAI function schemas) and response format to the reply."""
@@ -109,22 +108,13 @@ def _offline(messages: list[BaseMessage], tools: list[dict[str, Any]], form: dic
     return reply(messages, tools, form)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
+class _Server(QuietServer):
     scripted: ScriptedServer
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that left is no error of the server's."""
 
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
+class _Handler(QuietHandler):
     wbufsize = -1
     server: _Server
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Silent: `requests` is the log."""
 
     def do_GET(self) -> None:
         scripted = self.server.scripted
@@ -166,9 +156,9 @@ class _Handler(BaseHTTPRequestHandler):
         kind = fault.kind if fault else None
         if kind == "hang":
             scripted.closing.wait()
-            return self._drop()
+            return self.drop()
         if kind == "drop":
-            return self._drop()
+            return self.drop()
         if kind == "overloaded_stream" and not seen.body.get("stream"):
             return self._refuse(seen, 529, "Overloaded")
         if fault and (fault.status or kind in STATUS):
@@ -214,10 +204,6 @@ class _Handler(BaseHTTPRequestHandler):
     def _anthropic(self) -> bool:
         return self.path.endswith("/messages")
 
-    def _drop(self) -> None:
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
-
     def _send(
         self,
         status: int,
@@ -236,7 +222,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data[: len(data) // 2] if cut else data)
         self.wfile.flush()
         if cut:
-            self._drop()
+            self.drop()
 
     def _stream(self, seen: SeenRequest, completion: dict[str, Any], speaking_s: float, *, cut: bool) -> None:
         self.send_response(200)
@@ -256,7 +242,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.flush()
         if cut:
-            return self._drop()
+            return self.drop()
         self.wfile.write(b"0\r\n\r\n")
         return self.wfile.flush()
 

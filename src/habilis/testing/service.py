@@ -66,21 +66,36 @@ class ScriptedService:
         self._http.server_close()
 
 
-class _Server(ThreadingHTTPServer):
+class QuietServer(ThreadingHTTPServer):
+    """Answers on loopback, each request in a thread of its own."""
+
     daemon_threads = True
-    service: ScriptedService
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that left is no error of the service's."""
+        """A client that left is no error of the server's."""
 
 
-class _Handler(BaseHTTPRequestHandler):
+class QuietHandler(BaseHTTPRequestHandler):
+    """Keeps no log: what was asked is kept by whoever answers."""
+
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
-    server: _Server
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Silent: `calls` is the log."""
+        """Silent."""
+
+    def drop(self) -> None:
+        """Close the connection, whatever was sent."""
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+
+class _Server(QuietServer):
+    service: ScriptedService
+
+
+class _Handler(QuietHandler):
+    server: _Server
 
     def _any(self) -> None:
         parts = urlsplit(self.path)
@@ -97,7 +112,7 @@ class _Handler(BaseHTTPRequestHandler):
         if said.fault == "hang":
             self.server.service.closing.wait()
         if said.fault in ("hang", "drop"):
-            return self._drop()
+            return self.drop()
         raw = isinstance(said.body, bytes)
         body = said.body if raw else b"" if said.body is None else json.dumps(said.body).encode()
         self.send_response(said.status)
@@ -109,9 +124,5 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(body[: len(body) // 2] if said.fault == "cut" else body)
         if said.fault == "cut":
-            self._drop()
+            self.drop()
         return None
-
-    def _drop(self) -> None:
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)

@@ -207,12 +207,10 @@ class Strategies:
 
     async def _probe(self) -> bool:
         """Whether a question that wants one call of the one tool gets it."""
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         from habilis.tool_calling.textcalls import read_text
 
         prompt = self._prompts.render("probe")
-        messages: list[BaseMessage] = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages = prompt.messages()
         reply = await self._models.chat(
             ROLE, messages, tools=[_PROBE_TOOL], purpose="step", label="probe of function calls"
         )

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from habilis.contract import taskfiles
 from habilis.core.errors import UserError
@@ -20,14 +18,25 @@ from habilis.training.budget import RunBudget
 from habilis.training.runners import BatchRunner, Job
 
 Stop = Literal[
-    "done", "train_steps", "egl_flat", "stop_file", "budget", "interrupted", "unreachable", "misconfigured", "failed"
+    "done",
+    "train_steps",
+    "egl_flat",
+    "stop_file",
+    "budget",
+    "interrupted",
+    "unreachable",
+    "misconfigured",
+    "environment_error",
+    "failed",
 ]
 """Why a training run ended, or was broken off (from `budget` on)."""
 FINAL = frozenset({"answered", "gave_up", "timed_out", "crashed", "budget", "waiting"})
 """Statuses of tasks that are over; others go on after a resume."""
-_REFUSALS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-DISK = (*(os.strerror(code) for code in _REFUSALS), "disk I/O error", "database or disk is full")
-"""What a disk says that takes no more, SQLite's words included: the fate of the run, not the failure of a task."""
+OPEN = frozenset({"interrupted", "environment_error"})
+"""Statuses that say nothing of their task: they are not written down as its end."""
+OUTER: dict[str, Stop] = {"unreachable": "unreachable", "environment_error": "environment_error", "crashed": "failed"}
+"""Ends that come from outside a task, and what they make of the run that sees one again and again."""
+IN_A_ROW = 3
 Watch = Callable[[str, Event], None]
 """Hears the events of a task, by its id."""
 
@@ -57,6 +66,8 @@ class Batch:
         self._trusted = run.mark() is None  # whoever begins a batch has looked at the run; here no key can be kept
         self.stopped: Stop | None = None
         self.reason = ""
+        self._alike: list[Finished] = []
+        self._ended: set[str] = set()
 
     def stop(self, why: Stop, reason: str) -> None:
         """Start no further task; those that run finish their step and can be resumed."""
@@ -90,7 +101,7 @@ class Batch:
             raise _first(several) from None
         if ends and all(end.status == "unreachable" for end in ends.values()):
             self.stop("unreachable", next(iter(ends.values())).error or "the model cannot be reached")
-        if self.stopped in ("unreachable", "misconfigured") or not all(
+        if self.stopped in ("misconfigured", *OUTER.values()) or not all(
             self._is_over(row) or _over(ends.get(row.id)) for row in rows
         ):
             self.stop("interrupted", "a task was stopped")
@@ -99,13 +110,15 @@ class Batch:
 
     async def _one(self, step: int, row: Row) -> Finished:
         end = await self._runner.run(self._job(step, row), lambda event: self._hear(row.id, event))
-        if end.status == "crashed" and any(text in (end.error or "") for text in DISK):
-            raise OSError(errno.ENOSPC, f"task {row.id}: {end.error}")
         if end.status == "misconfigured":  # no other task will fare better
             self.stop("misconfigured", end.error or "the model's settings are wrong")
+        if end.status == "environment_error":
+            self.stop("environment_error", f"{end.error}; then continue with --resume")
+        self._ended.add(row.id)
+        self._heed_outer(end)
         usage = usage_of(end)
         prediction = end.result.final_answer if end.result is not None and end.status == "answered" else ""
-        if end.status != "interrupted":
+        if end.status not in OPEN:
             self._predictions.put(
                 {
                     "task_id": row.id,
@@ -116,6 +129,7 @@ class Batch:
                     "seconds": end.seconds,
                     "usage": usage.model_dump(),
                     **({"error": end.error} if end.error else {}),
+                    **({"open": True} if end in self._alike and self.stopped in OUTER.values() else {}),
                 }
             )
         self._emit(
@@ -136,6 +150,20 @@ class Batch:
         self._heed_budget()
         self._watch(task_id, event)
 
+    def _heed_outer(self, end: Finished) -> None:
+        """Stop the run at the third task in a row that ends for one reason from outside; their rows stay open."""
+        if end.status == "interrupted":
+            return
+        last = self._alike[-1] if self._alike else end
+        same = end.status == last.status and (end.status != "crashed" or _words(end) == _words(last))
+        self._alike = [*(self._alike if same else ()), end] if end.status in OUTER else []
+        if len(self._alike) >= IN_A_ROW and self.stopped is None:
+            for one in self._alike[:-1]:
+                if (known := self._predictions.get(one.task_id)) is not None:
+                    self._predictions.put({**known, "open": True})
+            words = "crashed" if end.status == "crashed" else end.status.replace("_", " ")
+            self.stop(OUTER[end.status], f"{len(self._alike)} tasks in a row ended the same way ({words}): {end.error}")
+
     def _heed_budget(self) -> None:
         reason = self._budget.reached()
         if reason is not None:
@@ -153,8 +181,11 @@ class Batch:
         )
 
     def _is_over(self, row: Row) -> bool:
-        known = self._predictions.get(row.id)
-        return known is not None and known.get("status") in FINAL
+        return is_over(self._predictions.get(row.id))
+
+    def untried(self, rows: Sequence[Row]) -> list[Row]:
+        """Those of the rows that are left and that no task of this session has come to an end with."""
+        return [row for row in self.left(rows) if row.id not in self._ended]
 
     def _known(self, row: Row) -> Finished:
         """How a row ended in an earlier session."""
@@ -175,6 +206,11 @@ class Batch:
         )
 
 
+def is_over(prediction: Mapping[str, Any] | None) -> bool:
+    """Whether a row has its end: one that was reopened, or ended for want of a model or of room, is to be run."""
+    return prediction is not None and prediction.get("status") in FINAL and not prediction.get("open")
+
+
 def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """The first real error in a group of them."""
     error: BaseException = group
@@ -183,9 +219,14 @@ def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
     return error
 
 
+def _words(end: Finished) -> str:
+    """What a task said at its end, without its name."""
+    return (end.error or "").replace(safe_id(end.task_id), "").replace(end.task_id, "")
+
+
 def _over(end: Finished | None) -> bool:
     """Whether a task that ended in this session needs no further one. A single unreachable model is its own fate."""
-    return end is not None and end.status != "interrupted"
+    return end is not None and end.status not in OPEN
 
 
 def task_of(row: Row, base: Path | None, run: Path) -> Task:

@@ -6,11 +6,16 @@ import time
 from collections.abc import Callable
 
 from habilis.config import EvolutionSettings
+from habilis.core.errors import Interrupted
 from habilis.core.events import Event
+from habilis.models.purse import TokenPurse
 
 
 class RunBudget:
-    """Counts model calls as they end. `spent_tokens` and `spent_s` were used before a resume."""
+    """Counts model calls as they end. `spent_tokens` and `spent_s` were used before a resume.
+
+    On `purse` draw all tasks and the curator. Where it is used up, tasks are interrupted: a resume goes on with them.
+    """
 
     def __init__(
         self,
@@ -23,11 +28,18 @@ class RunBudget:
         self._max_tokens, self._max_time_s = settings.max_tokens, settings.max_time_s
         self._clock, self._start = clock, clock() - spent_s
         self.tokens = spent_tokens
+        name = "token budget of the run"
+        self.purse = TokenPurse(settings.max_tokens, spent_tokens, name=name, error=Interrupted)
 
     @property
     def seconds(self) -> float:
         """Seconds that the run has taken, earlier sessions included."""
         return self._clock() - self._start
+
+    @property
+    def left_s(self) -> float | None:
+        """Seconds that are left, None without a limit; may be negative."""
+        return None if self._max_time_s is None else self._max_time_s - self.seconds
 
     def heed(self, event: Event) -> None:
         """Add what `event` cost; what was answered from a tape cost nothing now."""
@@ -36,8 +48,12 @@ class RunBudget:
 
     def reached(self) -> str | None:
         """Which limit is reached, in words; None while there is room."""
-        if self._max_tokens is not None and self.tokens >= self._max_tokens:
-            return f"token budget of the run reached: {self.tokens:,} of {self._max_tokens:,} tokens used"
-        if self._max_time_s is not None and self.seconds >= self._max_time_s:
-            return f"time budget of the run reached: {self._max_time_s:g} s are over"
-        return None
+        used = max(self.tokens, self.purse.spent)
+        if self._max_tokens is not None and used >= self._max_tokens:
+            return f"token budget of the run reached: {used:,} of {self._max_tokens:,} tokens used"
+        return self.time_reached if self.left_s is not None and self.left_s <= 0 else None
+
+    @property
+    def time_reached(self) -> str:
+        """In words that its time is over."""
+        return f"time budget of the run reached: {self._max_time_s:g} s are over"

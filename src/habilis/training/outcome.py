@@ -13,7 +13,7 @@ from habilis.core.types import FORMAT, Frozen
 from habilis.curation.ledger.metrics import StepMetrics
 from habilis.models.tape import Tape
 from habilis.rundir import KeyedRows, TrainingDir
-from habilis.training.batch import Stop
+from habilis.training.batch import Stop, is_over
 from habilis.training.budget import RunBudget
 
 log = logging.getLogger(__name__)
@@ -22,6 +22,7 @@ _STATES: dict[Stop, str] = {
     "interrupted": "stopped",
     "unreachable": "stopped",
     "misconfigured": "stopped",
+    "environment_error": "stopped",
     "failed": "failed",
 }
 
@@ -54,16 +55,18 @@ def read_training(run_dir: Path) -> Training:
     training = TrainingDir(run_dir)
     state = training.state_record()
     predictions = KeyedRows(training.predictions, "task_id").rows()
-    rows = len(training.load_rows())
+    ids = {str(row.get("id")) for row in training.load_rows()}
+    over = [row for row in predictions if is_over(row) and (not ids or row["task_id"] in ids)]
+    left = max(len(ids) - len(over), 0)
     steps = tuple(StepMetrics.model_validate(row) for row in KeyedRows(training.metrics, "step").rows())
     return Training(
         run_dir=str(run_dir.resolve()),
-        stopped=state.get("stopped") or "interrupted",
+        stopped="interrupted" if left and state.get("stopped") == "done" else state.get("stopped") or "interrupted",
         reason=state.get("reason") or "",
         steps=tuple(sorted(steps, key=lambda row: row.step)),
-        statuses=dict(sorted(Counter(str(row.get("status")) for row in predictions).items())),
-        tasks=rows,
-        left=rows - len(predictions),
+        statuses=dict(sorted(Counter(str(row.get("status")) for row in over).items())),
+        tasks=max(len(ids), len(over)),
+        left=left,
         tokens=int(state.get("tokens") or 0),
         seconds=round(float(state.get("seconds") or 0.0), 3),
     )

@@ -12,6 +12,7 @@ from habilis.agents.wiring import Clients
 from habilis.config import Settings
 from habilis.context.task import Events
 from habilis.core.events import Event, Notice
+from habilis.core.ports import Purse
 from habilis.core.types import Frozen
 from habilis.curation.curator import Curator
 from habilis.curation.ledger.journal import Journal
@@ -41,7 +42,7 @@ Absorbing = Callable[[TrainingDir], StepAbsorber]
 class Shelf:
     """The run's library `training.library`, curated step by step by its own curator, with a host of its own.
 
-    `frozen`: the library stays as it is.
+    `frozen`: the library stays as it is. Its models draw on `purse`, that of the run.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Shelf:
         clients: Clients | None = None,
         emit: Callable[[Event], None] = lambda event: None,
         journal: Journal | None = None,
+        purse: Purse | None = None,
     ) -> None:
         self._training, self._frozen = training, frozen
         self._journal = journal or Journal(training.journal)
@@ -66,6 +68,7 @@ class Shelf:
             clients=clients,
             emit=emit,
             told=lambda text: emit(Notice(text=text)),
+            purse=purse,
         )
 
     async def absorb(self, step: int, finished: Sequence[Finished]) -> Absorbed:

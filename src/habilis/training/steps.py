@@ -11,7 +11,7 @@ from habilis.core.events import Event, StepEnded, StepStarted
 from habilis.curation.ledger.metrics import StepMetrics, is_flat, step_metrics
 from habilis.curation.ledger.reports import Finished, Row
 from habilis.rundir import KeyedRows, TrainingDir
-from habilis.training.batch import Batch, Stop
+from habilis.training.batch import OUTER, Batch, Stop
 from habilis.training.budget import RunBudget
 from habilis.training.shelf import StepAbsorber
 
@@ -40,15 +40,43 @@ class Steps:
     async def run(self, rows: Sequence[Row]) -> tuple[Stop, str]:
         """Why the steps came to an end, and in words. Raises what a step that fails raises."""
         size = self._settings.batch_size
-        for number, at in enumerate(range(0, len(rows), size), 1):
+        batches = dict(enumerate((rows[at : at + size] for at in range(0, len(rows), size)), 1))
+        ruled: tuple[Stop, str] | None = None
+        for number, batch in batches.items():
             if self._metrics.get(number) is not None:
                 continue
-            if (why := self._why_stop(number)) is not None:
-                return why
-            if not await self._step(number, rows[at : at + size]):
+            if (ruled := self._why_stop(number)) is not None:
+                break
+            if not await self._step(number, batch):
                 return self._batch.stopped or "interrupted", self._batch.reason
             self._predictions.arrange(row.id for row in rows)
-        return "done", ""
+        if ruled is not None and ruled[0] not in ("train_steps", "egl_flat"):
+            return ruled
+        absorbed = [row for number, batch in batches.items() if self._metrics.get(number) for row in batch]
+        why = await self._further(absorbed, len(batches))
+        return ruled if ruled is not None and why[0] == "done" else why
+
+    async def _further(self, rows: Sequence[Row], steps: int) -> tuple[Stop, str]:
+        """Rows of absorbed steps that are open still, or again, in further steps: what was absorbed stays as it is."""
+        last = max([steps, *(row.step for row in self._rows())])
+        while True:
+            number = last + 1
+            begun = [row for row in rows if (self._predictions.get(row.id) or {}).get("step") == number]
+            more = [row for row in self._batch.untried(rows) if row not in begun]
+            batch = [*begun, *more][: self._settings.batch_size]
+            if not batch:
+                break
+            if (why := self._why_stop(0)) is not None:
+                return why
+            if not await self._step(number, batch):
+                return self._batch.stopped or "interrupted", self._batch.reason
+            self._predictions.arrange(row.id for row in rows)
+            last = number
+        if not (left := self._batch.left(rows)):
+            return "done", ""
+        known = self._predictions.get(left[0].id) or {}
+        status, error = str(known.get("status") or "interrupted"), known.get("error") or "continue with --resume"
+        return OUTER.get(status, "interrupted"), f"{len(left)} open, first {left[0].id} ({status}): {error}"
 
     async def _step(self, number: int, rows: Sequence[Row]) -> bool:
         """Run the tasks, absorb what they made, write the figures. False when the tasks were broken off."""
@@ -62,7 +90,7 @@ class Steps:
         row = step_metrics(
             number,
             finished,
-            self._rows()[-1] if self._rows() else None,
+            max((row for row in self._rows() if row.step < number), key=lambda row: row.step, default=None),
             generation=absorbed.generation,
             library_size=absorbed.tools,
             verdicts=await self._verdicts(rows, finished),
@@ -74,7 +102,7 @@ class Steps:
         return True
 
     def _why_stop(self, number: int) -> tuple[Stop, str] | None:
-        """The rule that keeps step `number` from being begun, if one does."""
+        """The rule that keeps step `number` from being begun, if one does; 0 is one that no count of steps ends."""
         settings, batch = self._settings, self._batch
         if batch.stopped is not None:
             return batch.stopped, batch.reason
@@ -84,7 +112,7 @@ class Steps:
             return "stop_file", f"{settings.stop_file} is there"
         if settings.train_steps is not None and number > settings.train_steps:
             return "train_steps", f"{settings.train_steps} steps are done"
-        if settings.egl_flat_steps is not None and is_flat(self._rows(), settings.egl_flat_steps):
+        if number and settings.egl_flat_steps is not None and is_flat(self._rows(), settings.egl_flat_steps):
             return "egl_flat", f"EGL was flat over {settings.egl_flat_steps} steps"
         return None
 

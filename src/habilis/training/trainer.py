@@ -12,22 +12,35 @@ import contextlib
 import gc
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.agents.wiring import Clients
+from habilis.checking import mend_run
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
-from habilis.core.errors import BudgetReached, HabilisError, ModelMisconfigured, ModelUnreachable, UserError
+from habilis.core.errors import (
+    BudgetReached,
+    HabilisError,
+    Interrupted,
+    ModelMisconfigured,
+    ModelUnreachable,
+    UserError,
+)
 from habilis.core.events import Event, Notice
+from habilis.core.place import place_failure
+from habilis.core.signals import WIND_DOWN_S
 from habilis.curation.ledger.reports import Row
+from habilis.models.purse import TokenPurse
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
+from habilis.runtime.preflight import try_places
 from habilis.training.batch import Batch, Stop, Watch, task_of
 from habilis.training.budget import RunBudget
 from habilis.training.outcome import Training, read_training, tokens_paid, write_outcome
+from habilis.training.reopening import reopen
 from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
 from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, fork
 from habilis.training.steps import Scorer, Steps
@@ -65,6 +78,7 @@ class Evolution:
         self._watch: Watch = watch or (lambda task_id, event: None)
         self._scorer, self._runner, self._absorbing = scorer, runner, absorbing
         self._batch: Batch | None = None
+        self._purse: TokenPurse | None = None
         self._interrupted = False
 
     async def run(
@@ -79,7 +93,8 @@ class Evolution:
         """Train on `rows` from the `start`-th (counted from 0) in a new run called `name`.
 
         `base` is the data set's folder; `about` (JSON-plain) goes into `run.yaml`. Raises `UserError` for what a person
-        must mend first: no rows, an id twice, a missing file, a name that is taken, no sandbox, no model.
+        must mend first: no rows, an id twice, a missing file, a name that is taken, no model; `PlaceError` where this
+        machine fails before the run has begun.
         """
         rows = tuple(rows)[start:]
         _check(rows, start)
@@ -103,8 +118,10 @@ class Evolution:
             training.set_state("running", seconds=0.0, tokens=0)
             return await self._work(run, rows, base)
 
-    async def resume(self, run_dir: Path, *, trust: bool = False) -> Training:
+    async def resume(self, run_dir: Path, *, trust: bool = False, again: Collection[str] = ()) -> Training:
         """Go on with a run where it stopped. Its rows, batch size and whether tools are made stay as they were.
+
+        What is damaged is mended first, and told. Rows that ended with a status of `again` are run anew.
 
         Raises `UserError` when another process works on it, and for a run that this user did not make, unless `trust`
         takes it over as theirs.
@@ -115,10 +132,12 @@ class Evolution:
             raise UserError(f"{run_dir} holds no training run; continue a single task with 'habilis run --resume'")
         run.accept(trust=trust, tasks=())
         with training.lock():
+            for damage in mend_run(run):
+                Events(self._sinks)(Notice(level="warning", text=str(damage)))
             fixed = run.read_run().get("training") or {}
-            if "rows" in fixed and fixed["rows"] != marks.digest_of_file(training.rows):
-                raise UserError(f"{training.rows} has changed since the run began; restore it, or start another run")
             rows = tuple(Row.model_validate(row) for row in training.load_rows())
+            if again:
+                reopen(run, again)
             self.settings = _with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
             await self._preflight()
@@ -134,18 +153,30 @@ class Evolution:
         if self._batch is not None:
             self._batch.stop("interrupted", "interrupted; continue with --resume")
 
+    def wind_down(self) -> Awaitable[None] | None:
+        """Ask for an end and send models nothing more. What to wait for: replies on their way, which are paid for;
+        None when there is none."""
+        self.interrupt()
+        if self._purse is None:
+            return None
+        self._purse.close("interrupted; continue with --resume")
+        return None if self._purse.is_idle else self._purse.idle()
+
     # --- inside
 
     async def _preflight(self) -> str:
-        """The sandbox level. Raises `UserError` for what would end every task alike."""
+        """The sandbox level. Raises `UserError` and `PlaceError` for what would end every task alike."""
         from habilis.models.client import Clients as Known
 
         Known(self.settings.models, lambda text: None, self._clients).check("basic")
+        try_places(Path(self.settings.runs_dir), tasks=self.settings.evolution.concurrency)
         host = ToolHost(self.settings.sandbox)
         here = self._runner is None and self.settings.evolution.runner == "local"
         loading = [asyncio.create_task(asyncio.to_thread(_load))] if here else []
         try:
-            return await host.level()
+            level = await host.level()
+            await host.prepare(())
+            return level
         finally:
             await asyncio.gather(*loading)
             await host.aclose()
@@ -157,28 +188,32 @@ class Evolution:
         sink = JsonlSink(training.events)
         emit = Events([sink, *self._sinks])
         budget = self._budget(run, training)
+        self._purse = budget.purse
         training.set_state("running", seconds=budget.seconds, tokens=budget.tokens)
         stopped: Stop = "interrupted"
         reason = "stopped at once; continue with --resume"
         try:
-            stopped, reason = await self._steps(run, training, rows, base, budget, emit)
+            async with self._in_time(budget):
+                stopped, reason = await self._steps(run, training, rows, base, budget, emit)
         except BudgetReached as reached:
             stopped, reason = "budget", str(reached)
         except ModelMisconfigured as error:
             stopped, reason = "misconfigured", str(error)
+        except Interrupted as asked:  # the curator was
+            stopped = "interrupted" if budget.reached() is None else "budget"
+            reason = budget.reached() or str(asked)
         except ModelUnreachable as error:
             stopped, reason = "unreachable", str(error)
-        except (HabilisError, OSError) as error:
-            stopped, reason = "failed", " ".join(str(error).split())
-            log.debug("a step failed", exc_info=error)
         except Exception as error:  # the run's record must say that a step failed, whatever failed in it
-            stopped, reason = "failed", f"{type(error).__name__}: {' '.join(str(error).split())}"
+            stopped, reason = _failed(error)
             log.debug("a step failed", exc_info=error)
         finally:
-            self._batch, self._interrupted = None, False
+            self._batch, self._purse, self._interrupted = None, None, False
             write_outcome(training, stopped, reason, budget)
             sink.close()
-        return read_training(run.path)
+        found = read_training(run.path)  # as it ended, whether or not that could be written
+        told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "seconds": round(budget.seconds, 3)}
+        return found.model_copy(update=told)
 
     async def _steps(
         self,
@@ -198,7 +233,7 @@ class Evolution:
         settings = self.settings.evolution
         self._batch = Batch(
             run,
-            self._runner or self._make_runner(),
+            self._runner or self._make_runner(budget.purse),
             predictions,
             budget,
             concurrency=settings.concurrency,
@@ -216,6 +251,33 @@ class Evolution:
             return await steps.run(rows)
 
     @contextlib.asynccontextmanager
+    async def _in_time(self, budget: RunBudget) -> AsyncIterator[None]:
+        """When the run's time is over, tasks end as soon as replies on their way are in; what does not is cut off.
+
+        Raises `BudgetReached` then.
+        """
+        if (left_s := budget.left_s) is None:
+            yield
+            return
+
+        def over() -> None:
+            budget.purse.close(budget.time_reached)
+            if self._batch is not None:
+                self._batch.stop("budget", budget.time_reached)
+
+        ending = asyncio.get_running_loop().call_later(left_s, over)
+        limit = asyncio.timeout(max(0.0, left_s) + WIND_DOWN_S)
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if limit.expired():
+                raise BudgetReached(budget.time_reached) from None
+            raise
+        finally:
+            ending.cancel()
+
+    @contextlib.asynccontextmanager
     async def _absorber(self, training: TrainingDir, budget: RunBudget, emit: Events) -> AsyncIterator[StepAbsorber]:
         """Who takes the steps' tools into the run's library, which is forked first where the run starts from one."""
 
@@ -231,27 +293,37 @@ class Evolution:
                 yield self._absorbing(training)
             else:
                 frozen = not self.settings.tools.synthesis
-                yield Shelf(training, self.settings, host, frozen=frozen, clients=self._clients, emit=heard)
+                yield Shelf(
+                    training, self.settings, host, frozen=frozen, clients=self._clients, emit=heard, purse=budget.purse
+                )
         finally:
             await host.aclose()
 
-    def _make_runner(self) -> BatchRunner:
+    def _make_runner(self, purse: TokenPurse) -> BatchRunner:
         if self.settings.evolution.runner == "process":
             if self._clients is not None:
                 raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
-            return ProcessRunner(self.settings)
-        return LocalRunner(self.settings, clients=self._clients)
+            return ProcessRunner(self.settings, purse=purse)
+        return LocalRunner(self.settings, clients=self._clients, purse=purse)
 
     def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""
         before = training.state_record()
-        tapes = [*(task.tape for task in run.tasks()), *(training.path / "curator").glob("*.jsonl")]
+        tapes = [*(task.tape for task in (*run.tasks(), *run.earlier())), *(training.path / "curator").glob("*.jsonl")]
         paid = sum(map(tokens_paid, tapes))
         return RunBudget(
             self.settings.evolution,
             spent_tokens=max(int(before.get("tokens") or 0), paid),
             spent_s=float(before.get("seconds") or 0.0),
         )
+
+
+def _failed(error: Exception) -> tuple[Stop, str]:
+    """Why a run is broken off by `error`."""
+    if (place := place_failure(error)) is not None:
+        return "environment_error", f"{place}; then continue with --resume"
+    named = "" if isinstance(error, HabilisError | OSError) else f"{type(error).__name__}: "
+    return "failed", named + " ".join(str(error).split())
 
 
 def _load() -> None:

@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from habilis.contract.records import RecordStore
 from habilis.core.errors import HabilisError
-from habilis.curation.manual.account import HandReport
+from habilis.curation.manual.change import HandReport
 from habilis.library import Library
 from habilis.library.generations import digest
 from habilis.library.outofuse import PLACES, set_aside

@@ -9,8 +9,8 @@ import pytest
 from habilis import Curator
 from habilis.core.errors import UserError
 from habilis.core.types import CallError
-from habilis.curation.manual.account import ChangeRefused
 from habilis.curation.manual.browsing import shown
+from habilis.curation.manual.change import ChangeRefused
 from habilis.library import Library
 from habilis.library.generations import digest
 from habilis.library.outofuse import set_aside

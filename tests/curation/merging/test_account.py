@@ -120,10 +120,11 @@ async def test_a_change_by_hand_whose_draft_holds_more_than_its_account_publishe
     stage = await begun(tmp_path)
     before = digest(stage.library.resolve())
 
-    def work(change: Change) -> None:
-        change.pin("add_numbers", True)
+    def work(change: Change, name: str) -> None:
+        change.pin(name, True)
         draft(change.folder, "stray")
 
+    tending = Tending(stage.library, host=stage.host)  # type: ignore[arg-type]
     with pytest.raises(NotConserved, match="stray"):
-        await Tending(stage.library, host=stage.host)._change("pin add_numbers", work)  # type: ignore[arg-type]
+        await tending._each("pin", ["add_numbers"], work, "", False)
     assert (stage.generations.current(), digest(stage.library.resolve())) == (1, before)

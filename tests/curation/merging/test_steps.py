@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskResult, ToolRequest
 from habilis.library import Library, Manifest, Origin, Tool
+from habilis.rundir.seals import unsealed
 
-from ...toolshop import Shop
+from ...toolshop import Shop, put
 from .conftest import Stage, adding, clusters, endings, module
 
 
@@ -158,7 +162,7 @@ async def test_a_tool_that_breaks_the_gate_when_it_is_tried_again_is_quarantined
     assert endings(report) == {"t1:add_numbers": "quarantined", "t1:good": "kept"}
     assert stage.names() == ["good"]
     (kept,) = (stage.library / "quarantine").glob("*.json")
-    manifest = Manifest.model_validate_json(kept.read_bytes())
+    manifest = Manifest.model_validate_json(unsealed(kept.read_bytes()))
     assert manifest.status == "quarantined"
     assert "it fell over" in str(manifest.reason)
     assert kept.with_suffix(".py").is_file()
@@ -329,4 +333,20 @@ async def test_a_tool_is_found_by_the_questions_that_it_helped_to_answer(stage: 
         result = TaskResult(task_id=task.task_id, status=task.status, question=question, invocations=(call,))
         await stage.curator(models=False).step(number, [task.model_copy(update={"result": result})])
     assert stage.manifest("add_numbers").answered == ("How much is it together?",)
+    assert stage.manifest("add_numbers").counters["tasks"] == 2
     assert [card.name for card in Library(stage.library).index().search("together", 1)] == ["add_numbers"]
+
+
+async def test_offers_that_nobody_took_are_counted_until_somebody_calls(stage: Stage) -> None:
+    await put(Library(stage.library), adding(), "add_numbers", stage.host)
+    text = module("say_word", "    return OutputModel(word=input.text)", "text: str", "word: str | None")
+    made = await stage.task("t1", {"say_word": text}, {"say_word": [{"text": "x"}]})
+    calling = await stage.task("t2", {}, {"add_numbers": [{"a": 2, "b": 3}]})
+    for task in (made, calling):
+        row = json.dumps({"kind": "planned", "offered": ["add_numbers", "gone"]})
+        (Path(task.folder) / "events.jsonl").write_text(f"{row}\n", encoding="utf-8")
+    await stage.curator(models=False).step(1, [made])
+    assert stage.manifest("add_numbers").counters["offered"] == 1
+    await stage.curator(models=False).step(2, [calling])
+    counters = stage.manifest("add_numbers").counters
+    assert (counters["calls"], counters["offered"]) == (1, 1)

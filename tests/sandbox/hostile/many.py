@@ -17,6 +17,7 @@ from hostile.table import ATTACKS
 from habilis.config import SandboxSettings
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make
+from habilis.sandbox.processes.temporary import new_folder
 
 SEED = 20_250
 FIRST = 40
@@ -59,6 +60,7 @@ async def many(count: int, level: str, folder: Path, module_of: Callable[[str], 
     """Make `count` attempts; what was found wrong, what is left, and KiB in use after the first and after all."""
     attempts = drawn(count)
     scene = Scene(folder, module_of(attempts[0][0].source), kept=True)
+    new_folder("before").rmdir()  # the folder of this process is made once
     before = state()
     hosts = [ToolHost(SandboxSettings(), sandbox=make(level)) for _ in ("warm", "cold")]
     hosts[0].start(scene.workspace, scene.files)

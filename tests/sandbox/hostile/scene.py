@@ -152,7 +152,7 @@ class Scene:
     def left_behind(self) -> list[str]:
         """What is left of a kept scene once its host has been closed."""
         strays, self.kept = self._strays(), False
-        found = [f"left in the temporary folder: {path.name}" for path in self.temporary.iterdir()]
+        found = [f"left in the temporary folder: {name}" for name in self._leftovers()]
         return found + strays + self._workspace_harms()
 
     def close(self) -> None:
@@ -176,12 +176,18 @@ class Scene:
         if (text := self.shared.read_text() if self.shared.exists() else None) != SECRET:
             found.append(f"shared memory holds {text!r}")
         found += [
-            f"left in the temporary folder: {path.name}"
-            for path in self.temporary.iterdir()
-            if not (self.kept and path.name.startswith("habilis-"))
+            f"left in the temporary folder: {name}"
+            for name in self._leftovers()
+            if not (self.kept and name.startswith("habilis-"))
         ]
         found += self.witnesses.harms()
         return found + self._strays() + self._workspace_harms() + told_harms(outcome)
+
+    def _leftovers(self) -> list[str]:
+        """What lies in the temporary folder, this process's own and empty one left out."""
+        below = [(path, [one.name for one in path.iterdir()]) for path in self.temporary.iterdir() if path.is_dir()]
+        own = {path for path, names in below if path.name.startswith("habilis-") and names == [".lock"]}
+        return [path.name for path in self.temporary.iterdir() if path not in own]
 
     def _strays(self) -> list[str]:
         if not self.kept and not KEPT_VICTIMS:

@@ -11,6 +11,7 @@ from habilis.agents.grounding.known import Known, folded, scripts
 from habilis.agents.grounding.other_scripts import latin, same_in_another_language, skeleton
 from habilis.agents.grounding.vocabulary import is_word
 from habilis.agents.grounding.wording import bare_nouns, language, ordinary
+from habilis.library.retrieval.terms import shared_beginning
 from habilis.values.moments import MONTHS, WEEKDAYS
 
 CASED = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN"))
@@ -244,11 +245,7 @@ def _has_no_spaces(word: str) -> bool:
 
 def _inflected(one: str, other: str) -> bool:
     """Whether two words are forms of one: the same but for a short ending, as Москве and Москва."""
-    shared = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        shared += 1
+    shared = shared_beginning(one, other)
     if one.isascii() and other.isascii():
         return shared >= 4 and len(one) - shared <= 2 and len(other) - shared == 0
     return shared >= 3 and len(one) - shared <= 3 and len(other) - shared <= 2 and shared * 2 > len(one)
@@ -256,7 +253,7 @@ def _inflected(one: str, other: str) -> bool:
 
 def _alike(one: str, other: str) -> bool:
     """Whether two words in Latin letters begin alike, for the most part: ilich and ilic."""
-    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    shared = shared_beginning(one, other)
     return shared >= 3 and shared * 5 >= max(len(one), len(other)) * 3
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 LOOKING = ("list", "show", "search", "history", "diff", "stats", "doctor")
 PROVING = ("check", "test", "dedupe")

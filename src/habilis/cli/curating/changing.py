@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from habilis.cli.curating.showing import as_json, lines, meant
+from habilis.cli.curating.showing import as_json, lines
+from habilis.cli.terminal.choices import library_meant
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import one_line, report_line
+from habilis.config import Settings
 from habilis.core.errors import UserError
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.config import Settings
-    from habilis.curation.manual.account import HandReport
-    from habilis.curation.manual.tending import Tending
+from habilis.curation.manual.change import ChangeRefused, HandReport
+from habilis.curation.manual.tending import Tending
+from habilis.rundir import find_run
 
 
 def change(args: Namespace) -> int:
     """Make the change that `args.verb` says. 1 when its gate refuses."""
-    from habilis.curation.manual.account import ChangeRefused
-    from habilis.curation.manual.tending import Tending
-
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     tending = Tending(path, settings, told=_say)
     try:
         report = run_to_end(_asked(args, tending, settings))
@@ -46,9 +42,7 @@ def change(args: Namespace) -> int:
 
 def prune(args: Namespace) -> int:
     """Pack old generations."""
-    from habilis.curation.manual.tending import Tending
-
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     tending = Tending(path, settings, told=_say)
     gone = run_to_end(tending.prune(args.keep, runs=Path(settings.runs_dir), dry_run=args.dry_run))
     if args.json:
@@ -79,8 +73,6 @@ def _asked(args: Namespace, tending: Tending, settings: Settings) -> Coroutine[A
 
 def source_of(said: str, runs: Path) -> Path:
     """The file that `said` means: itself, or RUN:TOOL or RUN:TASK:TOOL. Raises `UserError`."""
-    from habilis.rundir import find_run
-
     path = Path(said).expanduser()
     if path.exists() or ":" not in said or said.endswith(".py"):
         return path

@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import sys
 import time
+from argparse import Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.curating.showing import as_json, lines, meant, plainly
+from habilis.cli.curating.showing import as_json, lines, plainly
+from habilis.cli.terminal.choices import library_meant
 from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import age_text, call_text, one_line, plain, report_line, size_text
+from habilis.contract.aliases import kinds, required
+from habilis.curation.manual import browsing, health
+from habilis.curation.manual import history as told
+from habilis.curation.manual.browsing import Ancestor, Shown, ToolRow
+from habilis.curation.manual.history import Event, difference
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.curation.manual.browsing import Shown, ToolRow
-    from habilis.curation.manual.history import Event
-    from habilis.curation.manual.lineage import Ancestor
+    from habilis.checking import Damage
 
 AT_A_TERMINAL = 50
 """Tools that `list` shows there unless it is told otherwise."""
@@ -24,9 +28,7 @@ AT_A_TERMINAL = 50
 
 def list_(args: Namespace) -> int:
     """Print the tools of the library."""
-    from habilis.curation.manual import browsing
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     library = browsing.opened(path)
     if args.names:
         from habilis.library.catalogue import tool_files
@@ -58,9 +60,7 @@ def _cells(row: ToolRow) -> tuple[str, ...]:
 
 def show(args: Namespace) -> int:
     """Print one tool."""
-    from habilis.curation.manual import browsing
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     shown = browsing.shown(browsing.opened(path), args.tool)
     if args.json:
         as_json(shown.model_dump(mode="json"))
@@ -117,8 +117,6 @@ def _call_facts(shown: Shown) -> list[tuple[str, str]]:
 
 
 def _schema(schema: dict[str, Any]) -> str:
-    from habilis.contract.aliases import kinds, required
-
     must, fields = required(schema), schema.get("properties") or {}
     rows = []
     for name, kind in kinds(schema).items():
@@ -156,9 +154,7 @@ def _print_code(code: str) -> None:
 
 def search(args: Namespace) -> int:
     """Print the tools nearest to a query. That none fits is an answer too."""
-    from habilis.curation.manual import browsing
-
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     vectors = settings.retrieval.vectors
     found = browsing.search(
         browsing.opened(path), args.query, args.k, why=args.why, unused=args.unused, vectors=vectors
@@ -185,9 +181,7 @@ def search(args: Namespace) -> int:
 
 def history(args: Namespace) -> int:
     """Print the generations, or what became of one tool."""
-    from habilis.curation.manual import history as told
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     limit = args.limit or None
     found = told.history_of(path, args.tool, limit) if args.tool else told.history(path, limit)
     if args.json:
@@ -220,9 +214,7 @@ def _ago(event: Event) -> str:
 
 def diff(args: Namespace) -> int:
     """Print what differs between two generations."""
-    from habilis.curation.manual.history import difference
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = difference(path, args.before, args.after, code=args.code)
     if args.json:
         as_json(plainly(found))
@@ -241,9 +233,7 @@ def diff(args: Namespace) -> int:
 
 def stats(args: Namespace) -> int:
     """Print the library in figures."""
-    from habilis.curation.manual import browsing, health
-
-    _, path = meant(args)
+    _, path = library_meant(args)
     found = health.stats(path, browsing.opened(path))
     if args.json:
         as_json(found.model_dump(mode="json"))
@@ -255,6 +245,8 @@ def stats(args: Namespace) -> int:
         ("tools", f"{found.tools:,}, {found.broken:,} broken, {found.pinned:,} pinned, {found.old_names:,} old names"),
         ("out of use", out),
         ("calls", f"{calls}; {found.never_called:,} tools never called"),
+        ("worth", ", ".join(f"{name} {value:.2f}" for name, value in found.most_worth)),
+        ("passed over", ", ".join(f"{name} offered {times:,} times" for name, times in found.passed_over)),
         ("effects", _pairs(found.by_effects)),
         ("made", _pairs(found.by_origin)),
         ("by model", _pairs(found.by_model)),
@@ -263,7 +255,7 @@ def stats(args: Namespace) -> int:
         ("worst", ", ".join(f"{name} {bad:,} of {count:,} failed" for name, bad, count in found.worst)),
         ("room", f"{size_text(found.bytes)}; {found.generations:,} generations {size_text(found.generations_bytes)}"),
     ]
-    lines([f"{label:<10} {text}" for label, text in rows if text])
+    lines([f"{label:<11} {text}" for label, text in rows if text])
     return 0
 
 
@@ -275,16 +267,28 @@ def _pairs(counts: dict[str, int]) -> str:
 
 def doctor(args: Namespace) -> int:
     """Say what is wrong with the library. 1 where anything is broken."""
-    from habilis.curation.manual import browsing, health
-
-    _, path = meant(args)
+    _, path = library_meant(args)
+    damages = _damages(path, repair=args.repair)
     found = health.doctor(path, browsing.opened(path))
-    code = 1 if any(one.level == "error" for one in found) else 0
+    left = any(one.outcome != "mended" for one in damages)
+    code = 1 if left or any(one.level == "error" for one in found) else 0
     if args.json:
-        as_json({"library": str(path), "findings": plainly(found)})
+        as_json({"library": str(path), "damages": list(map(str, damages)), "findings": plainly(found)})
         return code
+    lines([f"{'mended' if one.outcome == 'mended' else 'damaged':<8} {one}" for one in damages])
+    if any(one.outcome == "mendable" for one in damages):
+        print(report_line(f"{'':<8} habilis library doctor --library {path} --repair"))
     for one in found:
         print(report_line(f"{one.level:<8} {one.where}: {one_line(one.what, 500)}"))
         print(report_line(f"{'':<8} {one.do}"))
-    print("the library is whole" if not found else f"{len(found)} finding{'s' * (len(found) != 1)}")
+    many = len(found) + len(damages)
+    print("the library is whole" if not many else f"{many} finding{'s' * (many != 1)}")
     return code
+
+
+def _damages(path: Path, *, repair: bool) -> list[Damage]:
+    """What is damaged of the library at `path`: its link, and files that may lie elsewhere whole."""
+    from habilis.checking import check_library
+
+    tasks = sorted(path.parent.glob("*/tasks/*/tools")) + sorted(path.parent.glob("tasks/*/tools"))
+    return check_library(path, repair=repair, sources=tasks)

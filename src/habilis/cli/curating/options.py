@@ -71,7 +71,10 @@ def _add_looking(verb: Callable[..., Any], count: Callable[[str], int]) -> None:
     diff.add_argument("after", nargs="?", type=count, metavar="G2", help="another one (default: the one in force)")
     diff.add_argument("--code", action="store_true", help="also show the lines of code that changed")
     verb("stats", "the library in figures")
-    verb("doctor", "check whether the library is whole, and say how to fix it")
+    doctor = verb("doctor", "check whether the library is whole, and say how to fix it")
+    doctor.add_argument(
+        "--repair", action="store_true", help="put back what lies elsewhere whole: link, sources, files"
+    )
 
 
 def _add_proving(verb: Callable[..., Any], count: Callable[[str], int]) -> None:

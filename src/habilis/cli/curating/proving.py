@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import contextlib
+from argparse import Namespace
 from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-from habilis.cli.curating.showing import Progress, as_json, lines, meant, plainly
+from habilis.cli.curating.showing import Progress, as_json, lines, plainly
+from habilis.cli.terminal.choices import library_meant
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import one_line, report_line
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.curation.manual.proving import Checked, Tested
-    from habilis.library import Library
+from habilis.core.errors import UserError
+from habilis.curation.manual import browsing, proving
+from habilis.curation.manual.change import unknown
+from habilis.curation.manual.duplicates import duplicates
+from habilis.curation.manual.proving import Checked, Tested
+from habilis.library import Library
+from habilis.library.catalogue import Catalogue, tool_files
 
 One = TypeVar("One", "Checked", "Tested")
 _VERDICTS = {"same": "same", "differ": "differ", "unclear": "unclear", "untried": "not tried"}
@@ -24,8 +27,6 @@ _VERDICTS = {"same": "same", "differ": "differ", "unclear": "unclear", "untried"
 
 def check(args: Namespace) -> int:
     """Check tools. 1 when one is no sound tool."""
-    from habilis.curation.manual import proving
-
     found = _each(args, "checked", partial(proving.check, load=not args.no_load))
     bad = sum(not one.ok for one in found)
     if not args.json:
@@ -41,8 +42,6 @@ def check(args: Namespace) -> int:
 
 def test(args: Namespace) -> int:
     """Repeat recorded calls. 1 when one gives something else than it gave."""
-    from habilis.curation.manual import proving
-
     found = _each(args, "tested", proving.repeat)
     if not args.json:
         rows = [
@@ -65,9 +64,7 @@ def test(args: Namespace) -> int:
 
 def _each(args: Namespace, done: str, work: Callable[..., Coroutine[Any, Any, list[One]]]) -> list[One]:
     """What `work` finds of each tool that is meant, told as JSON where that is wanted; `done` says what was done."""
-    from habilis.curation.manual import browsing
-
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     library = browsing.opened(path)
     names = _names(library, args.tools)
     progress = Progress(len(names), done)
@@ -83,10 +80,7 @@ def _each(args: Namespace, done: str, work: Callable[..., Coroutine[Any, Any, li
 
 def dedupe(args: Namespace) -> int:
     """Propose tools that may do the same."""
-    from habilis.curation.manual import browsing
-    from habilis.curation.manual.duplicates import duplicates
-
-    settings, path = meant(args)
+    settings, path = library_meant(args)
     library = browsing.opened(path)
     progress = Progress(args.limit, "pairs tried:")
     try:
@@ -122,10 +116,6 @@ def dedupe(args: Namespace) -> int:
 
 def _names(library: Library, said: list[str]) -> list[str]:
     """The tools that are meant: all of them where none is named. Raises `UserError` for one that is not there."""
-    from habilis.core.errors import UserError
-    from habilis.curation.manual.change import unknown
-    from habilis.library.catalogue import Catalogue, tool_files
-
     files = tool_files(library.path)
     for name in said:
         if name not in files:

@@ -6,22 +6,9 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.wording import report_line
-
-if TYPE_CHECKING:
-    from argparse import Namespace
-
-    from habilis.config import Settings
-
-
-def meant(args: Namespace) -> tuple[Settings, Path]:
-    """The settings and the library that `args` mean."""
-    settings = load(args).settings
-    return settings, Path(args.library) if args.library else Path(settings.runs_dir) / "library"
 
 
 def as_json(document: Any) -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from habilis.config import REMOVED, EvolutionSettings, LimitsSettings, Loaded, Override, load_with_origins
+from habilis.config import REMOVED, EvolutionSettings, LimitsSettings, Loaded, Override, Settings, load_with_origins
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, masked
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 
 def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
@@ -30,6 +28,12 @@ def load(args: Namespace, chosen: dict[str, Any] | None = None) -> Loaded:
         if Path(name).is_dir():
             raise UserError(f"settings file {name} is a folder; give a YAML file")
     return load_with_origins([Path(name) for name in args.config], overrides)
+
+
+def library_meant(args: Namespace) -> tuple[Settings, Path]:
+    """The settings in force, and the library that `args` mean: the one of single tasks unless it is named."""
+    settings = load(args).settings
+    return settings, Path(args.library) if args.library else Path(settings.runs_dir) / "library"
 
 
 def check_file(name: str) -> None:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.cli.terminal.asking import TerminalAsker
 from habilis.cli.terminal.wording import one_line, plain
 from habilis.config import Settings
+from habilis.contract.capabilities import Capabilities, Grant
 from habilis.core.types import GrantRequest
-
-if TYPE_CHECKING:
-    from habilis.contract.capabilities import Capabilities, Grant
-    from habilis.runtime.grants import Grants
-    from habilis.runtime.host import ToolHost
+from habilis.runtime.grants import Grants
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
 
 YES, NO = {"y", "yes"}, {"n", "no"}
 
@@ -54,8 +53,6 @@ class Walls:
 
     def __init__(self, settings: Settings, by_hand: Mapping[str, Any], files: Sequence[Path], *, ask: bool) -> None:
         """`by_hand` is what `callargs.read_grants` read. Raises `UserError` for what settings name and is none."""
-        from habilis.runtime.grants import Grants
-
         self._settings, self._by_hand = settings, by_hand
         self.grants: Grants = Grants(
             _with(settings, by_hand),
@@ -66,9 +63,6 @@ class Walls:
 
     def host(self, warn: Any) -> ToolHost:
         """A host as a task has one."""
-        from habilis.runtime.host import ToolHost
-        from habilis.runtime.packages.environments import Environments
-
         tools = Environments.of(self._settings.tools)
         rules = self._settings.capabilities
         inspect = rules.inspect_https

@@ -1,21 +1,26 @@
-"""Signals of a command at work: of a task the first Ctrl-C asks for an end, the second stops at once."""
+"""Signals of a command at work: the first asks for an end, and loses no reply that is paid for, the second stops at
+once."""
 
 from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
-from habilis.core.signals import hearing
+from habilis.core.signals import Ending, hearing
 
 T = TypeVar("T")
 
 
-async def guarded(work: Coroutine[Any, Any, T], ask: Callable[[], None]) -> T:
-    """The result of `work`. Ctrl-C once calls `ask`, twice cancels, and so do SIGTERM and a terminal that goes away.
+async def guarded(
+    work: Coroutine[Any, Any, T], ask: Callable[[], None], wind_down: Callable[[], Awaitable[None] | None]
+) -> T:
+    """The result of `work`. Ctrl-C once calls `ask`, twice cancels.
 
-    After that the system's own handling is back. A signal that we were started to ignore (nohup) stays ignored.
+    SIGTERM and a terminal that goes away cancel it once the replies on their way are in (`wind_down`), or when they
+    come again. After that the system's own handling is back. A signal that we were started to ignore (nohup) stays
+    ignored.
     """
     task = asyncio.ensure_future(work)
     asked = False
@@ -32,7 +37,8 @@ async def guarded(work: Coroutine[Any, Any, T], ask: Callable[[], None]) -> T:
         give_back()
         task.cancel()
 
-    with hearing({signal.SIGINT: interrupted, signal.SIGTERM: end, signal.SIGHUP: end}) as give_back:
+    ending = Ending(wind_down, end)
+    with hearing({signal.SIGINT: interrupted, signal.SIGTERM: ending.begin, signal.SIGHUP: ending.begin}) as give_back:
         return await task
 
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from habilis.cli.terminal.console import usage_text
+from habilis.cli.terminal.streams import note_kept
 from habilis.cli.terminal.wording import plain, seconds_text
 from habilis.config import OFFLINE_NOTICE
 from habilis.core.types import Status, TaskResult
-from habilis.rundir import THREADS
+from habilis.rundir import THREADS, TaskDir, safe_id
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,6 +51,8 @@ def report(
     `console`, standard error; on a terminal that shows both, the answer stands in the panel alone.
     """
     out = out or sys.stdout
+    if result.run_dir:
+        note_kept(_shown_path(str(TaskDir(Path(result.run_dir) / "tasks" / safe_id(result.task_id)).result)))
     shown = console is not None and console.is_terminal and out.isatty()
     if as_json:
         print(result.model_dump_json(indent=2), file=out)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from habilis.config import environment
 from habilis.core.errors import UserError
 from habilis.core.types import Task
 from habilis.rundir import TaskDir
-
-if TYPE_CHECKING:
-    from argparse import Namespace
 
 MAX_QUESTION_BYTES = 1 << 20
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -37,8 +39,6 @@ def reuse_text(names: Sequence[str], serves: Mapping[str, str]) -> str:
 
 def call_text(tool: str, arguments: Mapping[str, Any], width: int = 160) -> str:
     """A tool call as a reader would write it, long values shortened evenly."""
-    import json
-
     share = max(16, width // max(1, len(arguments)))
     parts = [
         f"{name}={one_line(json.dumps(value, ensure_ascii=False, default=str), share)}"
@@ -86,6 +86,13 @@ def seconds_of(text: str, option: str) -> float:
 def seconds_in(option: str) -> Callable[[str], float]:
     """Reads the value of `option` with `seconds_of`."""
     return lambda text: seconds_of(text, option)
+
+
+def count_of(text: str) -> int:
+    """The number that `2000` or `2_000` means. Raises `ArgumentTypeError`."""
+    if not re.fullmatch(r"\d{1,12}", text.replace("_", "")):
+        raise ArgumentTypeError(f"{text}: expected a number")
+    return int(text.replace("_", ""))
 
 
 def bytes_of(text: str, option: str) -> int:

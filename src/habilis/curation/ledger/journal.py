@@ -7,14 +7,15 @@ left by a kill, counts as never written.
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import UserError
 from habilis.curation.ledger.reports import Point
-from habilis.rundir import append_line, plain_json
+from habilis.rundir import append_line
+from habilis.rundir.files import row_of
 from habilis.rundir.plain import lines_of
+from habilis.rundir.training import journal_line
 
 
 class Journal:
@@ -34,10 +35,10 @@ class Journal:
 
     def write(self, step: int, point: Point, payload: dict[str, Any]) -> None:
         """Write a point down (`payload` is JSON-plain). It is on the disk when this returns. Raises OSError."""
-        line = json.dumps({"step": step, "point": point, "payload": payload}, ensure_ascii=True, separators=(",", ":"))
+        line = journal_line(step, point, payload)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        append_line(self.path, f"{line}\n".encode("ascii"))
-        self._entries[step, point] = json.loads(line)["payload"]
+        append_line(self.path, line)
+        self._entries[step, point] = row_of(line)["payload"]
 
     def _load(self) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -45,7 +46,9 @@ class Journal:
                 if not raw.endswith(b"\n"):
                     return  # torn: the last one
                 try:
-                    row = plain_json(raw)
+                    row = row_of(raw)
                     self._entries[row["step"], row["point"]] = row["payload"]
                 except (ValueError, KeyError, TypeError):
-                    raise UserError(f"{self.path} is damaged at line {number}; the run cannot go on from it") from None
+                    raise UserError(
+                        f"{self.path} is damaged at line {number}; 'habilis runs check --repair' sets that line aside"
+                    ) from None

@@ -15,6 +15,9 @@ Point = Literal["tasks", "collected", "clustered", "merged", "verified", "publis
 Ending = Literal["kept", "merged", "retired", "quarantined"]
 
 
+_NOT_ABSORBED = frozenset({"timed_out", "crashed", "interrupted", "waiting", "environment_error"})
+
+
 class Row(Frozen):
     """One task of a data set. `answer` (any JSON) is known to scorers alone; no agent ever sees it.
 
@@ -46,7 +49,7 @@ class Finished(Frozen):
     @property
     def absorbable(self) -> bool:
         """Whether the task came to an end of its own, so that its tools may be collected."""
-        return self.result is not None and self.status not in ("timed_out", "crashed", "interrupted", "waiting")
+        return self.result is not None and self.status not in _NOT_ABSORBED
 
 
 class Fate(Frozen):

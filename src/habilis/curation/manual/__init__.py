@@ -1,4 +1,4 @@
 """A library tended by hand: looked at, proved, changed; each change is one generation, by the curator's own gates.
 
-`tending.Tending` changes; who only looks imports `reading`, `history` or `health`, which need not wait for the gates.
+`tending.Tending` changes; who only looks imports `browsing`, `history` or `health`, which need not wait for the gates.
 """

@@ -13,7 +13,6 @@ from habilis.core.errors import UserError
 from habilis.core.types import Effects, Frozen, JsonSchema
 from habilis.curation.manual.change import unknown
 from habilis.curation.manual.history import evidence
-from habilis.curation.manual.lineage import Ancestor, ancestry
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue, Listed
 from habilis.library.folder import INDEX
@@ -128,7 +127,7 @@ def names(library: Library, sort: str = "name", limit: int | None = None) -> tup
 def _row(one: Listed) -> ToolRow:
     if one.problem:
         return ToolRow(name=one.name, problem=one.problem)
-    calls, success, failure = one.counts
+    calls, success, failure = one.counts[:3]
     return ToolRow(
         name=one.name,
         version=one.version,
@@ -262,3 +261,48 @@ def search(
 
 def _met(met: Met) -> dict[str, Any]:
     return {"asked": met.asked, "met": met.met, "share": round(met.share, 4), "fields": list(met.fields)}
+
+
+MAX_DEPTH = 20
+
+
+class Ancestor(Frozen):
+    """A version of a tool and what it was made from. `place` is where it lies now, empty when the library does not
+    hold it (a task's first attempt, say); `reason` is why it is out of use."""
+
+    tool: str
+    how: str = ""
+    task: str = ""
+    model: str = ""
+    place: str = ""
+    reason: str = ""
+    parents: tuple[Ancestor, ...] = ()
+
+
+def ancestry(library: Path, tool: Tool, place: str) -> Ancestor:
+    """The tree of what `tool` was made from."""
+    return _of(library, tool, place, tool.manifest.reason or "", {f"{tool.manifest.name}@{tool.version}"})
+
+
+def _of(library: Path, tool: Tool, place: str, reason: str, seen: set[str]) -> Ancestor:
+    origin = tool.manifest.origin
+    parents = []
+    for label in origin.parents:
+        if label in seen or len(seen) > MAX_DEPTH:
+            continue
+        name, _, version = label.rpartition("@")
+        found = next((one for one in set_aside(library, name) if one.tool.version == version), None)
+        if found is None:
+            parents.append(Ancestor(tool=label))
+        else:
+            parents.append(_of(library, found.tool, found.place, found.reason, {*seen, label}))
+    label = f"{tool.manifest.name}@{tool.version}"
+    return Ancestor(
+        tool=label,
+        how=origin.how,
+        task=origin.task,
+        model=origin.model,
+        place=place,
+        reason=reason,
+        parents=tuple(parents),
+    )

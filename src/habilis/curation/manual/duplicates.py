@@ -7,12 +7,12 @@ and its gate.
 from __future__ import annotations
 
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from habilis.config import Settings
 from habilis.contract.aliases import Alias, alias_between, kinds
 from habilis.core.errors import UserError
 from habilis.core.types import Frozen
@@ -20,12 +20,10 @@ from habilis.curation.manual.change import unknown
 from habilis.curation.manual.gates import Gates, gates
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue
+from habilis.runtime.host import ToolHost
+from habilis.sandbox.processes.temporary import new_folder
 from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.gate import Predecessor
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.runtime.host import ToolHost
 
 NEIGHBOURS = 5
 """Near neighbours of one tool that are looked at."""
@@ -66,10 +64,10 @@ async def duplicates(
     Raises `UserError` for a name that no tool has.
     """
     pairs = candidates(library, names)
-    folder = tempfile.mkdtemp(prefix="habilis-tend-")
+    folder = new_folder("tend")
     found = []
     try:
-        async with gates(library, Path(folder) / "bench", settings, host) as tried:
+        async with gates(library, folder / "bench", settings, host) as tried:
             for number, (one, other, alike) in enumerate(pairs[:limit]):
                 place = tried.staging.parent / f"{number}"
                 found.append(await _tried(tried, one, other, alike, place))

@@ -7,18 +7,16 @@ import shutil
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from habilis.config import Settings
 from habilis.contract.records import RecordedCall
 from habilis.library import LayeredLibrary, Library, Tool
 from habilis.prompts import Prompts
 from habilis.runtime.grants import Grants
+from habilis.runtime.host import ToolHost
+from habilis.runtime.packages.environments import Environments
 from habilis.synthesis.gate import Gate, Passed, Predecessor, Wanted
 from habilis.synthesis.replay import Replayer
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.runtime.host import ToolHost
 
 
 @dataclass(frozen=True)
@@ -49,7 +47,7 @@ async def gates(library: Library, folder: Path, settings: Settings, host: ToolHo
     staging = folder / "library"
     staging.mkdir(parents=True)
     own = host or make_host(settings)
-    prompts = Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None)
+    prompts = Prompts(settings.prompts_dir)
     grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
     view = LayeredLibrary(Library(staging), library)
     replayer = Replayer(own, view, None, prompts, live=False)
@@ -64,8 +62,5 @@ async def gates(library: Library, folder: Path, settings: Settings, host: ToolHo
 
 def make_host(settings: Settings) -> ToolHost:
     """A host as single tasks have one."""
-    from habilis.runtime.host import ToolHost
-    from habilis.runtime.packages.environments import Environments
-
     tools = Environments.of(settings.tools)
     return ToolHost(settings.sandbox, environments=tools, upstream=settings.capabilities.proxy)

@@ -8,7 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from habilis.core.types import Frozen
 from habilis.library import Library, Tool
@@ -18,6 +18,7 @@ from habilis.library.outofuse import PLACES, stems
 from habilis.library.places import CONVERTING, followed, is_generation
 from habilis.rundir.plain import plain_json, read_plain
 
+N = TypeVar("N", int, float)
 _FIELDS = {"call_id", "tool", "version"}
 
 
@@ -31,7 +32,11 @@ class Finding(Frozen):
 
 
 class Stats(Frozen):
-    """A library in figures. Sizes in bytes; what generations share is counted once."""
+    """A library in figures. Sizes in bytes; what generations share is counted once.
+
+    `tasks` sums the tasks that ended well with each tool. `passed_over` are tools that plans were shown most often and
+    nobody called, `most_worth` those whose record says most for them, 0 to 1.
+    """
 
     path: str
     generation: int
@@ -47,6 +52,9 @@ class Stats(Frozen):
     success: int
     failure: int
     never_called: int
+    tasks: int
+    passed_over: tuple[tuple[str, int], ...]
+    most_worth: tuple[tuple[str, float], ...]
     by_effects: dict[str, int]
     by_origin: dict[str, int]
     by_model: dict[str, int]
@@ -78,15 +86,23 @@ def stats(path: Path, library: Library) -> Stats:
         success=sum(one.counts[1] for one in tools),
         failure=sum(one.counts[2] for one in tools),
         never_called=sum(not one.counts[0] for one in tools),
+        tasks=sum(one.counts[3] for one in tools),
+        passed_over=_most((one.name, one.counts[4]) for one in tools if not one.counts[0]),
+        most_worth=_most((one.name, one.card.worth) for one in tools if one.counts[0]),
         by_effects=_counted(one.effects for one in tools),
         by_origin=_counted(one.how for one in tools),
         by_model=_counted(one.model for one in tools if one.model),
         packages=_counted(package for one in tools for package in one.requirements),
         bytes=sizes[0],
         generations_bytes=sizes[1],
-        most_called=tuple(sorted(((one.name, one.counts[0]) for one in tools), key=lambda r: (-r[1], r[0]))[:5]),
+        most_called=_most((one.name, one.counts[0]) for one in tools),
         worst=tuple(sorted(worst, key=lambda row: (-row[1] / max(1, row[2]), -row[1], row[0]))[:5]),
     )
+
+
+def _most(rows: Iterable[tuple[str, N]]) -> tuple[tuple[str, N], ...]:
+    """The five that have most, without those that have none."""
+    return tuple(sorted((row for row in rows if row[1]), key=lambda row: (-row[1], row[0]))[:5])
 
 
 def doctor(path: Path, library: Library) -> list[Finding]:
@@ -110,10 +126,10 @@ def _tools(library: Library) -> Iterator[Finding]:
     for name in _listing(library.path):
         if name.endswith(".json") and name != REPORT and name.removesuffix(".json") not in sources:
             yield Finding(
-                level="warning",
+                level="error",
                 where=name,
-                what="a manifest without a tool",
-                do="a tool of its name is missing; 'diff' and 'rollback' bring back what a generation had",
+                what="a manifest without a tool: its source is gone",
+                do="'doctor --repair' brings it back where a copy lies; else 'rollback' to a generation that has it",
             )
 
 

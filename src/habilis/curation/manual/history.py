@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from habilis.contract.aliases import kinds
 from habilis.core.errors import UserError
 from habilis.core.types import Frozen
 from habilis.library import Library
@@ -285,8 +286,6 @@ def _changed(one: Path, other: Path, name: str, *, code: bool) -> Difference:
 
 
 def _fields(verb: str, was: dict[str, Any], now: dict[str, Any]) -> str:
-    from habilis.contract.aliases import kinds
-
     old, new = kinds(was), kinds(now)
     parts = [f"{name} too" for name in new if name not in old]
     parts += [f"no {name}" for name in old if name not in new]

@@ -9,18 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.contract.contract import MAX_SOURCE_BYTES
-from habilis.contract.names import RESERVED, is_plain, safe_name, with_suffix
+from habilis.contract.names import RESERVED, free_name, is_plain, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError
-from habilis.curation.manual.account import ChangeRefused, HandReport
-from habilis.curation.manual.change import unknown
+from habilis.curation.manual.change import ChangeRefused, HandReport, unknown
 from habilis.curation.manual.gates import Gates
 from habilis.curation.merging.collect import Collected, collect, stem, unproven
 from habilis.curation.merging.merge import Decided, Made, Merger
 from habilis.curation.merging.publish import Decisions, fill
 from habilis.library import Library, Origin, Tool
 from habilis.library.catalogue import Catalogue, tool_files
-from habilis.library.folder import dump
+from habilis.library.folder import as_kept
 from habilis.rundir import atomic_write
 from habilis.synthesis.gate import Rejected
 
@@ -93,7 +92,7 @@ async def promoted(tried: Gates, catalogue: Catalogue, file: Path, under: str) -
         raise ChangeRefused(f"{name} is not promoted: it does not pass the gate", str(rejected).splitlines()) from None
     origin = staged.origin.model_copy(update={"smoke": passed.smoke})
     known = staged.manifest.model_copy(update={"origin": origin})
-    atomic_write(collected.staging.path / f"{name}.json", dump(known), durable=False)
+    atomic_write(collected.staging.path / f"{name}.json", as_kept(known), durable=False)
     good = sum(record.verdict == "success" for record in records)
     line = f"{name}: own example {passed.smoke}; {passed.replay.replayed} of {good} recorded calls repeated"
     return Promotion(_filling(collected, Decisions()), (line,))
@@ -141,7 +140,7 @@ async def _written(
         settings.models, limits=settings.limits, tape=tape, emit=emit, budget=Budget(None, None), clients=clients
     )
     try:
-        writer = make_writer(settings.writer, models, tried.staging.parent)
+        writer = make_writer(settings.writer, models)
         smith = Smith(
             tried.host,
             collected.view,
@@ -197,10 +196,7 @@ def _free_name(tool: Tool, catalogue: Catalogue, under: str) -> str:
         if not is_plain(under) or under != safe_name(under) or under in taken:
             raise UserError(f"--as {under}: {'it is taken' if under in taken else 'it cannot be the name of a tool'}")
         return under
-    base, number = stem(safe_name(tool.name), tool.origin.our_suffix), 1
-    while with_suffix(base, number) in taken:
-        number += 1
-    return with_suffix(base, number)
+    return free_name(stem(safe_name(tool.name), tool.origin.our_suffix), taken.__contains__)
 
 
 def _stage(
@@ -212,7 +208,7 @@ def _stage(
     origin = tool.origin.model_copy(update={"our_suffix": tool.origin.our_suffix or name != tool.name})
     update = {"name": name, "origin": origin, "status": "candidate", "counters": {}, "before": None}
     folder, store = collected.staging.path, collected.staging.store
-    atomic_write(folder / f"{name}.json", dump(tool.manifest.model_copy(update=update)), durable=False)
+    atomic_write(folder / f"{name}.json", as_kept(tool.manifest.model_copy(update=update)), durable=False)
     shutil.copyfile(tool.path, folder / f"{name}.py")
     for record in records:
         call_id = f"{tool.origin.task}.{record.call_id}" if tool.origin.task else record.call_id

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-import tempfile
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from habilis.config import Settings
+from habilis.contract.capabilities import Grant
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.records import RecordedCall, equal
+from habilis.core.gathering import side_by_side
 from habilis.core.types import CallError, Frozen
 from habilis.curation.manual.gates import Gates, gates
 from habilis.library import Library, Tool
 from habilis.library.folder import UNDESCRIBED
+from habilis.runtime.host import ToolHost
+from habilis.sandbox.processes.temporary import new_folder
 from habilis.synthesis.replay import compact, distinct
 from habilis.synthesis.trial import UNUSABLE
-
-if TYPE_CHECKING:
-    from habilis.config import Settings
-    from habilis.contract.capabilities import Grant
-    from habilis.runtime.host import ToolHost
 
 AT_ONCE = 4
 """Tools that are looked at side by side."""
@@ -74,11 +73,8 @@ async def check(
     told: Callable[[Checked], None] = lambda one: None,
 ) -> list[Checked]:
     """Look at tools: contract, source, what they need, packages; with `load` they are loaded in the sandbox too."""
-
-    async def one(tried: Gates, name: str) -> Checked:
-        return await _checked(tried, library, name, load=load)
-
-    return await _each(library, names, settings, host, one, told)
+    work = partial(_checked, load=load)
+    return await _each(library, names, settings, host, work, told)
 
 
 async def repeat(
@@ -90,11 +86,7 @@ async def repeat(
     told: Callable[[Tested], None] = lambda one: None,
 ) -> list[Tested]:
     """Repeat the recorded good calls of tools in the sandbox and compare what they give with what they gave."""
-
-    async def one(tried: Gates, name: str) -> Tested:
-        return await _tested(tried, library, name)
-
-    return await _each(library, names, settings, host, one, told)
+    return await _each(library, names, settings, host, _tested, told)
 
 
 async def _each(
@@ -102,24 +94,20 @@ async def _each(
     names: Sequence[str],
     settings: Settings,
     host: ToolHost | None,
-    work: Callable[[Gates, str], Awaitable[One]],
+    work: Callable[[Gates, Library, str], Awaitable[One]],
     told: Callable[[One], None],
 ) -> list[One]:
     """`work` on each of `names`, a few at once; the library is only read."""
-    folder = tempfile.mkdtemp(prefix="habilis-tend-")
+    folder = new_folder("tend")
     try:
-        async with gates(library, Path(folder) / "bench", settings, host) as tried:
-            at_once = asyncio.Semaphore(AT_ONCE)
+        async with gates(library, folder / "bench", settings, host) as tried:
 
-            async def one(name: str) -> One:
-                async with at_once:
-                    done = await work(tried, name)
-                    told(done)
-                    return done
+            async def one(_: int, name: str) -> One:
+                done = await work(tried, library, name)
+                told(done)
+                return done
 
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(one(name)) for name in names]
-        return [task.result() for task in tasks]
+            return await side_by_side(names, one, AT_ONCE)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

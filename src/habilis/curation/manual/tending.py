@@ -7,17 +7,16 @@ goes on repeats its calls, and never deleted. One writer at a time; readers keep
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from habilis.config import load_settings
 from habilis.core.errors import UserError
-from habilis.curation.manual.account import ChangeRefused, HandReport
-from habilis.curation.manual.change import Change
+from habilis.curation.manual.change import Back, Change, ChangeRefused, HandReport, revivable
 from habilis.curation.manual.gates import Gates, gates
 from habilis.curation.manual.merging import Promotion, merged, promoted
-from habilis.curation.manual.reviving import Back, revivable
 from habilis.curation.manual.rollback import roll_back
 from habilis.curation.merging.publish import check_conserved
 from habilis.library import Library
@@ -54,8 +53,6 @@ class Tending:
         told: Callable[[str], None] | None = None,
         wait_s: float | None = WAIT_S,
     ) -> None:
-        from habilis.config import load_settings
-
         self._generations = Generations(Path(library))
         if not self._generations.library.is_dir():
             raise UserError(f"no library at {library}")
@@ -72,30 +69,24 @@ class Tending:
 
     async def retire(self, names: Sequence[str], reason: str, *, dry_run: bool = False) -> HandReport:
         """Take tools out of use, their recorded calls along. A request close to one, or `revive`, brings it back."""
-
-        def work(change: Change) -> None:
-            for name in names:
-                change.take_out(name, "retired", "retired", reason)
-
-        return await self._change(f"retire {', '.join(names)}", work, reason=reason, dry_run=dry_run)
+        return await self._each(
+            "retire", names, lambda change, name: change.take_out(name, "retired", "retired", reason), reason, dry_run
+        )
 
     async def quarantine(self, names: Sequence[str], reason: str, *, dry_run: bool = False) -> HandReport:
         """Take tools out of use that are not to come back by themselves."""
-
-        def work(change: Change) -> None:
-            for name in names:
-                change.take_out(name, "quarantine", "quarantined", reason)
-
-        return await self._change(f"quarantine {', '.join(names)}", work, reason=reason, dry_run=dry_run)
+        return await self._each(
+            "quarantine",
+            names,
+            lambda change, name: change.take_out(name, "quarantine", "quarantined", reason),
+            reason,
+            dry_run,
+        )
 
     async def pin(self, names: Sequence[str], *, pinned: bool = True, dry_run: bool = False) -> HandReport:
         """Have tools stay whatever the curator thinks: neither merged into others nor retired. Or let go of them."""
-
-        def work(change: Change) -> None:
-            for name in names:
-                change.pin(name, pinned)
-
-        return await self._change(f"{'pin' if pinned else 'unpin'} {', '.join(names)}", work, dry_run=dry_run)
+        verb = "pin" if pinned else "unpin"
+        return await self._each(verb, names, lambda change, name: change.pin(name, pinned), "", dry_run)
 
     async def revive(self, name: str, *, under: str = "", dry_run: bool = False) -> HandReport:
         """Put a tool that is out of use (`name`, or `name@version`) back, if it passes the gate; `under` a new name.
@@ -183,21 +174,24 @@ class Tending:
 
     # --- one generation
 
-    @contextlib.asynccontextmanager
-    async def _turn(self, asked: str) -> AsyncIterator[None]:
-        async with self._generations.turn(f"a change by hand: {asked}", wait_s=self._wait_s, told=self._told):
-            yield
+    def _turn(self, asked: str) -> AbstractAsyncContextManager[None]:
+        return self._generations.turn(f"a change by hand: {asked}", wait_s=self._wait_s, told=self._told)
 
-    @contextlib.asynccontextmanager
-    async def _gates(self) -> AsyncIterator[Gates]:
-        async with gates(self.library, self._generations.folder / ".staging", self._settings, self._host) as tried:
-            yield tried
+    def _gates(self) -> AbstractAsyncContextManager[Gates]:
+        return gates(self.library, self._generations.folder / ".staging", self._settings, self._host)
 
-    async def _change(
-        self, asked: str, work: Callable[[Change], None], *, reason: str = "", dry_run: bool = False
+    async def _each(
+        self, verb: str, names: Sequence[str], work: Callable[[Change, str], None], reason: str, dry_run: bool
     ) -> HandReport:
+        """One generation in which `work` was done on each of `names`."""
+        asked = f"{verb} {', '.join(names)}"
+
+        def whole(change: Change) -> None:
+            for name in names:
+                work(change, name)
+
         async with self._turn(asked):
-            return await self._drafted(asked, work, reason=reason, dry_run=dry_run)
+            return await self._drafted(asked, whole, reason=reason, dry_run=dry_run)
 
     async def _drafted(
         self,

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from habilis.contract.aliases import kinds, signature
-from habilis.core.errors import ModelReplyUnusable
+from habilis.core.errors import Interrupted, ModelReplyUnusable, PlaceError
 from habilis.core.types import ToolCard
 from habilis.curation.merging.collect import Collected, stem
 from habilis.judging import Case, JudgeTrial, standing_of
-from habilis.judging.planted_twins import TOOLS, TWINS
+from habilis.judging.planted_cases import TOOLS, TWINS
 from habilis.library import Tool
 from habilis.library.catalogue import Listed
 from habilis.library.retrieval import BM25Retriever
@@ -58,10 +58,8 @@ def asking(models: Callable[[], Models], prompts: Prompts) -> Ask:
     """Asks the model that `models` gives, if planted pairs show that its word tells twins apart."""
 
     async def ask(rows: Sequence[Mapping[str, str]]) -> ClustersReply:
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         prompt = prompts.render("cluster", tools=list(rows))
-        messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+        messages = prompt.messages()
         standing = await standing_of(TWIN, models(), prompts)
         if not standing.tells:
             raise ModelReplyUnusable(f"{standing.model} {standing.said}")
@@ -103,7 +101,7 @@ async def cluster(collected: Collected, ask: Ask | None, *, left_out: Collection
             tools = {name: tool for name in names if (tool := collected.view.get(name)) is not None}
             try:
                 reply = await ask([_row(tools[name]) for name in sorted(tools)])
-            except OSError:  # the tape refused: the step is to be called again, not to go on with less
+            except (OSError, Interrupted, PlaceError):  # the step is to be called again, not to go on with less
                 raise
             except Exception as error:  # whatever fails here, no tool may be lost for it: names decide instead
                 notes.append(f"clustering by name: {' '.join(str(error).split()) or type(error).__name__}")

@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from habilis.contract.names import RESERVED, safe_name, with_suffix
+from habilis.contract.names import RESERVED, free_name, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.curation.ledger.reports import Fate, Finished
 from habilis.library import LayeredLibrary, Library, Tool
 from habilis.library.catalogue import Catalogue
-from habilis.library.folder import dump
-from habilis.rundir import atomic_write
+from habilis.library.folder import as_kept
+from habilis.rundir import atomic_write, read_jsonl
 
 MENDED = ("enhanced", "forked")
 _OUR_SUFFIX = re.compile(r"_v\d{2,}$")
@@ -30,8 +31,8 @@ class Collected:
     """What goes into a step, staged. `view` shows the staged tools over the library's.
 
     `new` are names of staged tools with the label of each; `called` are names of the library's tools (or old names of
-    them) whose recorded calls became more. `answered` are, by name, questions that the tool helped to answer. `fates`
-    are those that are settled already.
+    them) whose recorded calls became more. `answered` are, by name, questions that the tool helped to answer, `offered`
+    how many tasks' plans were shown a tool of the library. `fates` are those that are settled already.
     """
 
     view: LayeredLibrary
@@ -39,6 +40,7 @@ class Collected:
     new: dict[str, str] = field(default_factory=dict)
     called: dict[str, None] = field(default_factory=dict)
     answered: dict[str, list[str]] = field(default_factory=dict)
+    offered: Counter[str] = field(default_factory=Counter)
     went_in: list[str] = field(default_factory=list)
     fates: list[Fate] = field(default_factory=list)
     evidence: list[str] = field(default_factory=list)
@@ -90,6 +92,12 @@ def stem(name: str, our_suffix: bool) -> str:
     return _OUR_SUFFIX.sub("", name) if our_suffix else name
 
 
+def _shown(folder: Path) -> set[str]:
+    """The tools that plans of the task in `folder` were shown."""
+    plans = (row for row in read_jsonl(folder / "events.jsonl") if row.get("kind") == "planned")
+    return {name for plan in plans for name in plan.get("offered", ()) if isinstance(name, str)}
+
+
 def unproven(tool: Tool, records: Sequence[RecordedCall]) -> str:
     """Why a private tool is not to be absorbed; empty when it has proved itself.
 
@@ -126,6 +134,7 @@ class _Collector:
         for broken in private.broken():
             found.evidence.append(f"task {task_id}: {broken.file} is no usable tool: {broken.reason}")
         self._calls_of_others(task_id, private)
+        self._found.offered.update(_shown(Path(task.folder)) & self._found.catalogue.tools.keys())
         if task.status == "answered" and task.result is not None:
             for call in task.result.invocations:
                 if call.verdict == "success":
@@ -146,10 +155,7 @@ class _Collector:
             self._found.fates.append(Fate(tool=label, ending="merged", into=same, reason="the same source"))
             return same
         base = stem(safe_name(tool.name), tool.origin.our_suffix)
-        number = 1
-        while with_suffix(base, number) in self._taken:
-            number += 1
-        name = with_suffix(base, number)
+        name = free_name(base, self._taken.__contains__)
         self._taken.add(name)
         self._by_version[tool.version] = name
         self._found.new[name] = label
@@ -158,7 +164,7 @@ class _Collector:
         )
         update = {"name": name, "origin": origin, "status": "candidate", "counters": {}, "before": None}
         staged = self._found.staging.path
-        atomic_write(staged / f"{name}.json", dump(tool.manifest.model_copy(update=update)), durable=False)
+        atomic_write(staged / f"{name}.json", as_kept(tool.manifest.model_copy(update=update)), durable=False)
         atomic_write(staged / f"{name}.py", tool.path.read_bytes(), durable=False)
         return name
 

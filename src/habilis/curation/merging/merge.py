@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from habilis.contract.aliases import Alias, alias_between
-from habilis.contract.names import RESERVED, safe_name, with_suffix
+from habilis.contract.names import RESERVED, free_name, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.types import Frozen
 from habilis.curation.ledger.reports import MergePolicy
@@ -133,10 +133,7 @@ class Merger:
         said = safe_name(made.contract.name)
         free = {tool.name for tool in tools if plain(made.aliases[tool.name])}
         taken = (self._collected.catalogue.taken() | set(self._collected.new) | RESERVED) - free
-        number = 1
-        while with_suffix(said, number) in taken | self._given:
-            number += 1
-        name = with_suffix(said, number)
+        name = free_name(said, (taken | self._given).__contains__)
         self._given.add(name)
         manifest = Manifest.of(made.source, made.description, made.contract, name=name, origin=origin)
         parents = tuple(f"{tool.name}@{tool.version}" for tool in tools)

@@ -89,6 +89,8 @@ class _Filler:
         for name in sorted({self._owner(called) for called in self._collected.called} & self._draft.names()):
             self._draft.count(name)
         changed += [self._draft.answered(self._owner(name), asked) for name, asked in self._collected.answered.items()]
+        for name, times in sorted(self._collected.offered.items()):
+            self._draft.offered(name, times)
         lineage = sorted(self._lineage, key=lambda line: line.tool)
         more = any(changed) or bool(self._collected.new or self._decisions.retired)
         return Filled(tuple(self._settled()), tuple(lineage), more)

@@ -10,26 +10,24 @@ from __future__ import annotations
 import math
 import re
 import string
+from collections.abc import Mapping
 
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def quasi_exact_match(expected: str, given: str) -> bool:
     """Whether `given` is right by the rules of GAIA."""
-    number = _float(expected)
-    if number is not None:
-        return _float(_bare(given)) == number
-    if re.search(r"[,;]", expected):
+    if _float(expected) is None and re.search(r"[,;]", expected):
         wanted, got = re.split(r"[,;]", expected), re.split(r"[,;]", given)
-        return len(wanted) == len(got) and all(_same_item(w, g) for w, g in zip(wanted, got, strict=True))
-    return _letters(expected).translate(_NO_PUNCTUATION) == _letters(given).translate(_NO_PUNCTUATION)
+        return len(wanted) == len(got) and all(_same_item(w, g, {}) for w, g in zip(wanted, got, strict=True))
+    return _same_item(expected, given, _NO_PUNCTUATION)
 
 
-def _same_item(expected: str, given: str) -> bool:
+def _same_item(expected: str, given: str, left_out: Mapping[int, int | None]) -> bool:
     number = _float(expected)
     if number is not None:
         return _float(_bare(given)) == number
-    return _letters(expected) == _letters(given)
+    return _letters(expected).translate(left_out) == _letters(given).translate(left_out)
 
 
 def _float(text: str) -> float | None:

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import tempfile
 from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
@@ -24,8 +22,9 @@ from habilis.curation.ledger.reports import Row
 from habilis.evaluation.scoring.lists import as_text
 from habilis.evaluation.scoring.scorers import SET_ANSWER, Score
 from habilis.judging import Case, JudgeTrial, one_by_one, standing_of
-from habilis.judging.planted_scores import RESPONSES, SETS
+from habilis.judging.planted_cases import RESPONSES, SETS
 from habilis.prompts import Prompts, Rendered
+from habilis.sandbox.processes.temporary import temporary
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
@@ -103,14 +102,12 @@ class ModelJudge:
         return score
 
     async def _asked(self, row: Row, prediction: str) -> Score:
-        from langchain_core.messages import HumanMessage, SystemMessage
-
         trial: JudgeTrial[Any] = SET_TRIAL if _is_set(row) else ANSWER_TRIAL
         standing = await standing_of(trial, self._models, self._prompts)
         if not standing.tells:
             return _unjudged(f"unscored by an unreliable judge: {standing.model} {standing.said}")
         rendered = question_to(self._prompts, row, prediction)
-        messages = [SystemMessage(rendered.system), HumanMessage(rendered.user)]
+        messages = rendered.messages()
         if _is_set(row):
             return _of_set(await self._models.structured("eval", messages, SetReply, purpose="review", label=SCORING))
         return _of_answer(
@@ -184,12 +181,12 @@ async def open_judge(
         if isinstance(event, Notice):
             notice(event.text)
 
-    with tempfile.TemporaryDirectory(prefix="habilis-judge-") as folder:
-        tape = Tape(Path(folder) / "tape.jsonl")
+    with temporary("judge") as folder:
+        tape = Tape(folder / "tape.jsonl")
         models = Models(
             settings.models, limits=settings.limits, tape=tape, emit=emit, budget=Budget(None, None), clients=clients
         )
         try:
-            yield ModelJudge(models, Prompts(Path(settings.prompts_dir) if settings.prompts_dir else None))
+            yield ModelJudge(models, Prompts(settings.prompts_dir))
         finally:
             await models.aclose()

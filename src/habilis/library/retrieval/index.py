@@ -7,22 +7,22 @@ score depends on the card alone, adding one touches no other, and an index that 
 
 from __future__ import annotations
 
-import hashlib
 import heapq
-import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.core.types import ToolCard
-from habilis.library.retrieval.formula import Field, impacts_of, rarity
+from habilis.library.retrieval.cards import beside, held_by, mark_of, texts_of
+from habilis.library.retrieval.formula import impacts_of, rarity
+from habilis.library.retrieval.quantities import quantities
 from habilis.library.retrieval.saved import Columns, Header, read, write
-from habilis.library.retrieval.terms import faint_terms, parts, terms
+from habilis.library.retrieval.terms import faint_terms, parts, shared_beginning, terms, without_values
 from habilis.library.retrieval.thesaurus import neighbours
 from habilis.library.retrieval.vectors import ALIKE, Likeness, Meaning
+from habilis.library.retrieval.weights import WEIGHTS, Weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,24 +31,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Posting = tuple[NDArray[np.int32], NDArray[np.float32]]
 
-FIELDS = ("name", "description", "parameters", "what is said of parameters", "past questions")
-_WEIGHTS = (2.0, 1.0, 0.5, 0.4, 0.2)
-"""Of the fields: name, description, names of parameters, their descriptions, questions that the tool answered."""
-_LENGTHS = (3.0, 10.0, 4.0, 16.0, 12.0)
-"""Usual lengths of the fields, in terms."""
-_B = (0.2, 0.6, 0.5, 0.75, 1.0)
-_FIELDS = tuple(Field(*one) for one in zip(_WEIGHTS, _LENGTHS, _B, strict=True))
-_K1 = 1.0
-_FAINT = 0.7
-_NEIGHBOUR = 0.25
-_KIN, _KIN_PREFIX, _KIN_SHARE = 0.4, 4, 0.6
-"""Weight of a word with the same beginning, of at least so many letters and this share of the longer one."""
-_PARTS = 0.6
-_NAMED, _NAMED_AMONG = 0.2, 50
-"""Weight of how much of a tool's name the query says, looked at among so many of the best."""
+_KIN_PREFIX, _KIN_SHARE = 4, 0.6
+"""A word is kin from so many letters alike at its beginning, and from this share of the longer one."""
+_AMONG = 50
+"""What is known of a card beside its terms is looked at for so many of the best."""
 _UNKNOWN_RARITY = 9.0
-_PARAMETERS = json.dumps([_WEIGHTS, _LENGTHS, _B, _K1])
-"""What impacts were computed with: a saved index of others is of no use."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +60,12 @@ class Why:
 class BM25Retriever:
     """An index over tool cards that can be added to and taken from."""
 
-    def __init__(self, cards: Iterable[ToolCard] = (), *, vectors: Meaning | None = None) -> None:
+    def __init__(
+        self, cards: Iterable[ToolCard] = (), *, vectors: Meaning | None = None, weights: Weights = WEIGHTS
+    ) -> None:
         """With `vectors`, what a card means counts beside the words that it shares with a query."""
         self._likeness = Likeness(vectors) if vectors else None
+        self._weights = weights
         self._state = 0
         self._clear()
         for card in cards:
@@ -91,7 +81,7 @@ class BM25Retriever:
 
     def copy(self) -> BM25Retriever:
         """An index of the same cards, which changes by itself."""
-        other = BM25Retriever()
+        other = BM25Retriever(weights=self._weights)
         other._cards, other._places, other._names = dict(self._cards), dict(self._places), list(self._names)
         other._dead, other._saved, other._counts = set(self._dead), self._saved, dict(self._counts)
         other._new = {term: (places[:], impacts[:]) for term, (places, impacts) in self._new.items()}
@@ -107,7 +97,7 @@ class BM25Retriever:
         place = len(self._names)
         self._names.append(card.name)
         self._places[card.name], self._cards[card.name] = place, card
-        for term, impact in _impacts(card).items():
+        for term, impact in self._impacts(card).items():
             places, impacts = self._new.setdefault(term, (array("i"), array("f")))
             places.append(place)
             impacts.append(impact)
@@ -120,7 +110,7 @@ class BM25Retriever:
             return
         self._state += 1
         self._dead.add(self._places.pop(name))
-        for term in _impacts(card):
+        for term in self._impacts(card):
             self._count(term, -1)
         if len(self._dead) > 100 + len(self._cards):
             self._compact()
@@ -150,11 +140,11 @@ class BM25Retriever:
         import numpy as np
 
         scores = self._all(query, asked)
-        among = min(len(scores), max(_NAMED_AMONG, k))
+        among = min(len(scores), max(_AMONG, k))
         least = np.partition(scores, len(scores) - among)[len(scores) - among]
-        found = {int(place): float(scores[place]) for place in np.nonzero(scores >= max(least, 1e-12))[0]}
-        for place in found:
-            found[place] += _NAMED * self._said_of_name(self._names[place], asked)
+        places = np.nonzero(scores >= max(least, 1e-12))[0].tolist()
+        more = beside(query, asked, self._weights, self._rarity)
+        found = {place: float(scores[place]) + more(self._cards[self._names[place]]) for place in places}
         best = heapq.nsmallest(k, found, key=lambda place: (-found[place], self._names[place]))
         return [(self._names[place], found[place]) for place in best]
 
@@ -174,7 +164,7 @@ class BM25Retriever:
         import numpy as np
 
         place, scores = self._places[name], np.zeros(len(self._names))
-        for term, impact in _impacts(self._cards[name]).items():
+        for term, impact in self._impacts(self._cards[name]).items():
             weight = impact * (self._rarity(term) or 0.0)
             for places, impacts in self._postings(term):
                 scores[places] += weight * impacts
@@ -189,13 +179,16 @@ class BM25Retriever:
         """Which words of `query` speak for the tool called `name`. Raises KeyError when it is not in the index."""
         place = self._places[name]
         asked = frozenset(terms(query))
-        score = float(self._all(query, asked)[place]) + _NAMED * self._said_of_name(name, asked)
+        score = float(self._all(query, asked)[place]) + beside(query, asked, self._weights, self._rarity)(
+            self._cards[name]
+        )
         shares = []
-        for term in sorted(asked):
-            for met, weight in self._relatives(term, asked):
+        implied = self._terms(query, asked)
+        for term, relatives in implied.items():
+            for met, weight in relatives:
                 impact = sum(float(v[p == place].sum()) for p, v in self._postings(met))
                 if impact:
-                    fields = tuple(field for field, held in _held(self._cards[name]).items() if met in held)
+                    fields = tuple(field for field, held in held_by(self._cards[name]).items() if met in held)
                     shares.append(Met(term, met, weight * impact, fields))
         return Why(name, score, tuple(sorted(shares, key=lambda met: -met.share)))
 
@@ -211,59 +204,72 @@ class BM25Retriever:
 
     def _scores(self, asked: frozenset[str], query: str) -> Floats:
         """Scores by place: of the whole query, and the best of any of its wishes, each as a share of its highest."""
-        found = {term: list(self._met(term, asked)) for term in sorted(asked)}
-        scores = _share_of_highest(self._sum(found, asked))
+        found = {
+            term: [(posting, weight) for met, weight in relatives for posting in self._postings(met)]
+            for term, relatives in self._terms(query, asked).items()
+        }
+        scores = _share_of_highest(self._sum(found, found))
         wishes = [part for part in parts(query) if part != asked]
         if len(wishes) > 1:
             import numpy as np
 
             best = np.zeros(len(self._names))
             for wish in wishes:
-                best = np.maximum(best, _share_of_highest(self._sum(found, wish)))
-            scores += _PARTS * best
+                best = np.maximum(best, _share_of_highest(self._sum(found, sorted(wish))))
+            scores += self._weights.parts * best
         return scores
 
-    def _sum(self, found: Mapping[str, list[tuple[Posting, float]]], asked: frozenset[str]) -> Floats:
+    def _sum(self, found: Mapping[str, list[tuple[Posting, float]]], asked: Iterable[str]) -> Floats:
         import numpy as np
 
         scores = np.zeros(len(self._names))
-        for term in sorted(asked):
+        for term in asked:
             for (places, impacts), weight in found.get(term, ()):
                 scores[places] += weight * impacts
-        scores[list(self._dead)] = 0.0
+        if self._dead:
+            scores[list(self._dead)] = 0.0
         return scores
 
-    def _met(self, term: str, asked: frozenset[str]) -> Iterator[tuple[Posting, float]]:
-        for met, weight in self._relatives(term, asked):
-            for posting in self._postings(met):
-                yield posting, weight
+    def _terms(self, query: str, asked: frozenset[str]) -> dict[str, list[tuple[str, float]]]:
+        """For each term of a query, in order, the terms of the index that it meets; behind them quantities that the
+        query asks for or gives in other words."""
+        plain, told, weights = without_values(query), quantities(query), self._weights
+        said = asked if plain == query else frozenset(terms(plain))
+        found = {term: list(self._relatives(term, asked, said)) for term in sorted(asked)}
+        for names, weight in ((told.asked, weights.quantity_asked), (told.given, weights.quantity_given)):
+            for name in sorted(names - asked):
+                if (own := self._rarity(name)) is not None:
+                    found[name] = [(name, weight * own)]
+        return found
 
-    def _relatives(self, term: str, asked: frozenset[str]) -> Iterator[tuple[str, float]]:
-        """The terms of the index that `term` of a query meets, with their weights: itself, kin, neighbours."""
-        rarity = self._rarity(term)
+    def _relatives(self, term: str, asked: frozenset[str], said: frozenset[str]) -> Iterator[tuple[str, float]]:
+        """The terms of the index that `term` of a query meets, with their weights: itself, kin, neighbours.
+
+        `said` are the query's terms without those of its values.
+        """
+        rarity, weights = self._rarity(term), self._weights
         if rarity is not None:
-            yield term, rarity * (_FAINT if term in faint_terms() else 1.0)
+            light = weights.faint if term in faint_terms() else 1.0
+            yield term, rarity * (light if term in said and not term.isdecimal() else weights.argument)
         if len(term) > _KIN_PREFIX and term.isascii():
             for kin in self._beginnings.get(term[:_KIN_PREFIX], ()):
-                share = _shared_beginning(term, kin) / max(len(term), len(kin))
+                share = shared_beginning(term, kin) / max(len(term), len(kin))
                 if kin != term and share >= _KIN_SHARE and (own := self._rarity(kin)) is not None:
-                    yield kin, _KIN * share * own * (1.0 if rarity is None else 0.5)
+                    yield kin, weights.kin * share * own * (1.0 if rarity is None else 0.5)
         for other in sorted(neighbours().get(term, frozenset()) - asked):
             if (own := self._rarity(other)) is not None:
-                yield other, _NEIGHBOUR * min(own, _UNKNOWN_RARITY if rarity is None else rarity)
+                yield other, weights.neighbour * min(own, _UNKNOWN_RARITY if rarity is None else rarity)
 
     def _rarity(self, term: str) -> float | None:
         """Robertson's inverse document frequency of `term`, kept positive; None when no card has it."""
         count = self._counts.get(term, 0)
         return rarity(count, len(self._cards)) if count else None
 
-    def _said_of_name(self, name: str, asked: frozenset[str]) -> float:
-        """How much of what makes `name` rare stands in the query, 0 to 1."""
-        rarities = {term: self._rarity(term) or 0.0 for term in _name_terms(name)}
-        total = sum(rarities.values())
-        return sum(rarity for term, rarity in rarities.items() if term in asked) / total if total else 0.0
-
     # --- postings ------------------------------------------------------------------------------------------------
+
+    def _impacts(self, card: ToolCard) -> dict[str, float]:
+        """The terms of `card` with their part of a score, 0 to 1."""
+        return impacts_of(texts_of(card), self._weights.fields, self._weights.k1)
 
     def _postings(self, term: str) -> Iterator[Posting]:
         import numpy as np
@@ -307,15 +313,17 @@ class BM25Retriever:
             self._compact()
         vocabulary = sorted(term for term, count in self._counts.items() if count)
         postings = [list(self._postings(term)) for term in vocabulary]
-        marks = [_mark(self._cards[name]) for name in self._names]
-        write(folder, Header(parameters=_PARAMETERS, names=self._names, marks=marks, terms=vocabulary), postings)
+        marks = [mark_of(self._cards[name]) for name in self._names]
+        write(
+            folder, Header(parameters=repr(self._weights), names=self._names, marks=marks, terms=vocabulary), postings
+        )
 
     @classmethod
     def open(cls, folder: Path, cards: Iterable[ToolCard]) -> BM25Retriever:
         """The index of `cards`, from what `save` left in `folder`; what differs is made anew, all if that is broken."""
         wanted = {card.name: card for card in cards}
         index = cls()
-        saved = read(folder, _PARAMETERS)
+        saved = read(folder, repr(index._weights))
         if saved is not None and len(saved.header.names) <= 2 * len(wanted) + 100:
             index._take_over(saved, wanted)
         index.follow(wanted.values())
@@ -326,7 +334,7 @@ class BM25Retriever:
         self._saved, self._names = saved, list(saved.header.names)
         for place, (name, mark) in enumerate(zip(saved.header.names, saved.header.marks, strict=True)):
             card = wanted.get(name)
-            if card is None or _mark(card) != mark:
+            if card is None or mark_of(card) != mark:
                 self._dead.add(place)
             else:
                 self._cards[name], self._places[name] = card, place
@@ -334,42 +342,6 @@ class BM25Retriever:
             self._count(term, count)
 
 
-def _impacts(card: ToolCard) -> dict[str, float]:
-    """The terms of `card` with their part of a score, 0 to 1."""
-    return impacts_of(_texts(card), _FIELDS, _K1)
-
-
-def _held(card: ToolCard) -> dict[str, set[str]]:
-    """The terms of each field of `card`."""
-    texts = _texts(card)
-    return {field: set(terms(text)) for field, text in zip(FIELDS, texts, strict=True)}
-
-
-def _texts(card: ToolCard) -> tuple[str, ...]:
-    """What stands in each of the FIELDS."""
-    parameters, explained = " ".join(card.parameters), " ".join(card.explained)
-    return card.name, card.description, parameters, explained, " ".join(card.answered)
-
-
-@lru_cache(maxsize=100_000)
-def _name_terms(name: str) -> frozenset[str]:
-    return frozenset(terms(name))
-
-
-def _shared_beginning(one: str, other: str) -> int:
-    """How many letters `one` and `other` begin with alike."""
-    for number, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return number
-    return min(len(one), len(other))
-
-
 def _share_of_highest(scores: Floats) -> Floats:
     highest = scores.max(initial=0.0)
     return scores / highest if highest > 0 else scores
-
-
-def _mark(card: ToolCard) -> str:
-    """Differs for cards that differ."""
-    text = "\0".join((card.name, card.description, *card.parameters, "\1", *card.explained, "\1", *card.answered))
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

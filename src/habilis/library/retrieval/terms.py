@@ -13,6 +13,12 @@ _TOKEN = re.compile(rf"[{_UNSPACED}]+|[^\W\d_{_UNSPACED}]+|\d+")
 _FIRST_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _PART_BORDER = re.compile(r"(?<=[.!?;])\s+|,\s+|\n+|\b(?:then|also|and\s+then)\b|[。！？；]", re.IGNORECASE)
 
+_VALUE = re.compile(
+    r"https?://\S+|[\w.+-]+@[\w-]+\.\w+|(?<!\w)\"[^\"\n]{1,40}\"|“[^”\n]{1,40}”|(?<!\w)'[^'\n]{1,40}'(?!\w)"
+    r"|`[^`\n]{1,60}`|[\w~.-]*/[\w./-]+|[A-Za-z0-9_-]+(?=\.[a-zA-Z][a-zA-Z0-9]{0,4}(?![A-Za-z0-9]))"
+)
+"""What a question gives as a value, which says nothing of what is to be done with it. Of a file the ending counts."""
+
 _STOP_WORDS = frozenset(
     """a about all also am an and any are as at be been but by can could did do does for from given had has have how i
     if in into is it its let like me my need of on one or our out please s should so some such t than that the their
@@ -54,6 +60,11 @@ def terms(text: str) -> Iterator[str]:
             yield stem(token)
 
 
+def without_values(text: str) -> str:
+    """`text` without what it gives as values: paths, addresses, quoted texts."""
+    return _VALUE.sub(" ", text)
+
+
 def parts(query: str) -> list[frozenset[str]]:
     """The terms of each wish in `query`, where it holds several: sentences, clauses, what comes `then`."""
     found = [frozenset(terms(part)) for part in _PART_BORDER.split(query) if part]
@@ -66,6 +77,14 @@ def stem(word: str) -> str:
     if len(word) < 3 or not word.isascii():
         return word
     return str(_stemmer().stemWord(word))
+
+
+def shared_beginning(one: str, other: str) -> int:
+    """How many letters `one` and `other` begin with alike."""
+    for number, (a, b) in enumerate(zip(one, other, strict=False)):
+        if a != b:
+            return number
+    return min(len(one), len(other))
 
 
 @lru_cache(maxsize=1)

@@ -44,15 +44,13 @@ class Head:
         return self.size + self._cache(context_tokens) + (256 << 20)
 
     def _cache(self, context_tokens: int) -> int:
-        layers, width, heads = self._number("block_count"), self._number("embedding_length"), self._heads()
+        names = ("block_count", "embedding_length", "attention.head_count")
+        layers, width, heads = map(self._number, names)
         if not layers or not width or not heads:
             return 0
         per_head = self._number("attention.key_length") or width // heads
         kept = self._number("attention.head_count_kv") or heads
         return 2 * layers * kept * per_head * _CACHED_BYTES * context_tokens
-
-    def _heads(self) -> int:
-        return self._number("attention.head_count")
 
     def _number(self, name: str) -> int:
         value = self.values.get(f"{self.values.get('general.architecture')}.{name}")

@@ -15,7 +15,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -26,6 +25,7 @@ from habilis.core.digests import digest
 from habilis.core.errors import ModelUnreachable
 from habilis.models.local.files import check_memory, find, looked_at
 from habilis.rundir.locks import take
+from habilis.sandbox.processes.temporary import new_folder
 
 PROGRAM: tuple[str, ...] = (sys.executable, "-m", "habilis.models.local.child")
 POLL_S, LOAD_S = 0.05, 600.0
@@ -131,7 +131,7 @@ async def hold(models: ModelsSettings, folder: Path | None, say: Callable[[str],
 async def _lease(model: str, settings: LocalSettings, folder: Path | None) -> _Lease:
     key = digest([model, settings.model_dump()])
     if key not in _leases:
-        lease = _Lease((folder or Path(tempfile.mkdtemp(prefix="habilis-local-"))) / "local" / key)
+        lease = _Lease((folder or new_folder("local")) / "local" / key)
         await lease.share()
         _leases[key] = lease
     return _leases[key]

@@ -14,7 +14,6 @@ import shutil
 import socket
 import ssl
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -28,6 +27,7 @@ from habilis.runtime.egress.rules import REFUSED_BY, DoorLimits, Rules, Visit
 from habilis.runtime.egress.traffic import TrafficExchange
 from habilis.runtime.egress.wayout import Upstream, WayOut
 from habilis.sandbox.backends.relaying import CERTIFICATE
+from habilis.sandbox.processes.temporary import new_folder
 
 logger = logging.getLogger(__name__)
 MOST_KEPT = 1_000
@@ -50,7 +50,7 @@ class ProxyDoor:
         self._loop = asyncio.get_running_loop()
         # Nobody but us comes through this folder; inside the sandbox, where another uid may work, the socket is bound
         # to a place of its own.
-        self._folder = Path(tempfile.mkdtemp(prefix="habilis-door-"))
+        self._folder = new_folder("door")
         self.socket = self._folder / "door"
         try:
             if rules.authority is not None:

@@ -1,6 +1,6 @@
 """The folder of environments that all processes of a machine share: built once, whole or not at all, held while in use.
 
-<name>/            what was built, with its mark `.ready`; the mark's time is that of the last use
+<name>/            what was built, with its mark `.ready`, which lists it; the mark's time is that of the last use
 <name>.<random>/   being built, by the process that holds <name>.lock; a leftover when none does
 <name>.use         locked (shared) by every process that uses <name>
 .gone-<random>/    being removed
@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import logging
 import os
 import shutil
@@ -25,6 +27,8 @@ from habilis.runtime.packages.policy import EnvironmentFailed
 
 logger = logging.getLogger(__name__)
 MARK = ".ready"
+MOST_DIGESTED = 32 << 20
+"""Bytes up to which all that was built is looked at by digest; of more, sizes alone are."""
 GONE = ".gone-"
 _POLL_S = 0.05
 
@@ -34,6 +38,7 @@ class EnvironmentCache:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.built = 0
         self._held: dict[str, int] = {}
         self._guard = threading.Lock()
         weakref.finalize(self, _close_all, self._held)
@@ -41,16 +46,17 @@ class EnvironmentCache:
     def ensure(self, name: str, fill: Callable[[Path], None], stop: threading.Event) -> Path:
         """The folder called `name`, filled by `fill` if it is not there yet, held from now on.
 
-        However many processes ask, one of them fills it. Raises `EnvironmentFailed` when `stop` is set meanwhile, and
-        OSError when the cache cannot be written.
+        However many processes ask, one of them fills it. What is damaged is made anew. Raises `EnvironmentFailed` when
+        `stop` is set meanwhile, and OSError when the cache cannot be written.
         """
         target = self.folder / name
-        if self.use(name):
+        if self.use(name) and is_whole(target):
             return target
         with locked(beside(target, "lock"), stop):
-            if not (target / MARK).is_file():
+            if not ((target / MARK).is_file() and is_whole(target)):
                 began = time.monotonic()
                 build(target, fill)
+                self.built += 1
                 logger.info("environment %s built in %.2f s", name, time.monotonic() - began)
             # Whoever removes it needs the lock that is held here; who only looks at it lets go at once.
             while not self.use(name):
@@ -93,12 +99,44 @@ def build(target: Path, fill: Callable[[Path], None]) -> None:
                 path = Path(where, entry)
                 if not path.is_symlink():
                     path.chmod(0o755 if path.is_dir() else 0o644)
-        (aside / MARK).touch(0o644)
+        (aside / MARK).write_text(json.dumps(listed(aside)), encoding="utf-8")
+        (aside / MARK).chmod(0o644)
         if target.exists():  # an earlier build was cut short
             remove(target)
         aside.rename(target)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
+
+
+_whole: set[Path] = set()
+"""What this process has looked at and found whole."""
+
+
+def is_whole(target: Path, *, again: bool = False) -> bool:
+    """Whether `target` is as it was built, as its mark lists it; looked at once in each process, unless `again`."""
+    if again or target not in _whole:
+        _whole.discard(target)
+        with contextlib.suppress(OSError, ValueError):
+            told = (target / MARK).read_text(encoding="utf-8")
+            if not told or json.loads(told) == listed(target):  # earlier versions left an empty mark
+                _whole.add(target)
+    return target in _whole
+
+
+def listed(folder: Path) -> dict[str, list[int | str]]:
+    """Size and digest of each file in `folder` but its mark."""
+    found = [path for path in map(Path, _files(folder)) if path != folder / MARK]
+    sizes = {path: path.lstat().st_size for path in found}
+    by_digest = sum(sizes.values()) <= MOST_DIGESTED
+    return {
+        str(path.relative_to(folder)): [size, hashlib.sha256(path.read_bytes()).hexdigest()[:16] if by_digest else ""]
+        for path, size in sorted(sizes.items())
+    }
+
+
+def _files(folder: Path) -> Iterator[str]:
+    for where, _, names in os.walk(folder):
+        yield from (path for name in names if not os.path.islink(path := os.path.join(where, name)))  # noqa: PTH114, PTH118
 
 
 def remove(folder: Path) -> None:

@@ -21,7 +21,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from habilis.config import ToolsSettings, cache_dir
-from habilis.runtime.packages.cache import MARK, EnvironmentCache, beside, locked, remove
+from habilis.core.errors import PlaceError
+from habilis.core.place import place_error
+from habilis.runtime.packages.cache import MARK, EnvironmentCache, beside, is_whole, locked, remove
 from habilis.runtime.packages.installer import Installer
 from habilis.runtime.packages.policy import EnvironmentFailed as EnvironmentFailed
 from habilis.runtime.packages.policy import PackagePolicy, checked
@@ -30,6 +32,8 @@ from habilis.sandbox.processes.interpreter import python
 BASE_PACKAGES = ("pydantic", "pydantic-core", "typing-extensions", "annotated-types", "typing-inspection")
 HELD_PACKAGES = ("pydantic", "pydantic-core")
 LOCK, LOCK_COPY, LEADS_TO = "lock.txt", ".lock.txt", "environment"
+_BASE_FORM = "2"
+"""Bases before it did not list what they hold."""
 _LOCK_FORM = "2"
 """Locks before it had no hashes."""
 
@@ -72,7 +76,8 @@ class Environments:
     async def ready(self, requirements: Sequence[str]) -> Environment:
         """The environment for `requirements` (PEP 508), built if need be; notes that it was used just now.
 
-        Raises `EnvironmentFailed` when a requirement is refused or cannot be had. Cancellation stops the installer.
+        Raises `EnvironmentFailed` when a requirement is refused or cannot be had, and `PlaceError` when the folder of
+        environments cannot be used. Cancellation stops the installer.
         """
         wanted = checked(requirements)
         wanted = () if in_base(wanted) else wanted
@@ -110,7 +115,20 @@ class Environments:
             await asyncio.wait([work])
             raise
         except OSError as error:
-            raise EnvironmentFailed(f"the environment cannot be written: {error.strerror or error}") from error
+            told = f"{self._cache.folder} cannot be used: {error.strerror or error}"
+            raise (place_error(error, ours=True) or PlaceError(told)) from error
+
+    async def mended(self, requirements: Sequence[str]) -> bool:
+        """Look at the environment for `requirements` again; whether something of it was damaged, and made anew.
+
+        Raises as `ready`.
+        """
+        before = self._cache.built
+        for path in (await self.ready(requirements)).paths:
+            await asyncio.to_thread(is_whole, path, again=True)
+        self._ready.clear()
+        await self.ready(requirements)
+        return self._cache.built > before
 
     def _make(self, wanted: tuple[str, ...], stop: threading.Event) -> Environment:
         base = self._cache.ensure(base_name(), copy_base, stop)
@@ -195,7 +213,7 @@ def in_base(wanted: Sequence[str]) -> bool:
 
 def base_name() -> str:
     """The name of the base environment of this installation."""
-    return f"base-{digest_of(*base_versions())}"
+    return f"base-{digest_of(_BASE_FORM, *base_versions())}"
 
 
 def digest_of(*parts: str) -> str:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from habilis.config import environment
+from habilis.core.errors import PlaceError
+from habilis.core.place import place_error
 from habilis.runtime.packages.policy import WITHOUT, EnvironmentFailed, explained
+from habilis.sandbox.processes.attached import attached
 from habilis.sandbox.processes.interpreter import python
+from habilis.sandbox.processes.temporary import temporary
 
 INSTALL_S = 600.0
 POLL_S = 0.05
@@ -30,7 +35,7 @@ class Installer:
     def resolve(self, wanted: Sequence[str], held: Sequence[str], target: Path) -> None:
         """Write the exact versions for `wanted` to `target`, with hashes, `held` versions kept.
 
-        Raises `EnvironmentFailed`.
+        Raises `EnvironmentFailed`, `PlaceError`.
         """
         if self._wheelhouse is not None and not self._wheelhouse.is_dir():
             raise EnvironmentFailed(
@@ -54,9 +59,9 @@ class Installer:
         command = [uv_program(), "pip", verb, "--quiet", "--only-binary", ":all:", "--python", str(python()), *sources]
         variables = {**environment(), "NO_COLOR": "1", "UV_PYTHON_DOWNLOADS": "never"}
         with (
-            tempfile.TemporaryDirectory(prefix="habilis-uv-") as folder,
+            temporary("uv") as folder,
             subprocess.Popen(
-                [*command, *arguments],
+                attached([*command, *arguments]),
                 cwd=folder,
                 env=variables,
                 stdin=subprocess.DEVNULL,
@@ -70,6 +75,8 @@ class Installer:
         ):
             said = self._wait(process, wanted)
         if process.returncode != 0:
+            if (place := _place_said(said)) is not None:
+                raise place
             raise EnvironmentFailed(explained(said, wanted, offline=self._wheelhouse is not None))
 
     def _wait(self, process: subprocess.Popen[str], wanted: Sequence[str]) -> str:
@@ -83,6 +90,13 @@ class Installer:
                     process.wait()
                     what = f"{', '.join(wanted)} could not be had within {INSTALL_S:.0f} s"
                     raise EnvironmentFailed(f"{what}; choose a smaller package, {WITHOUT}") from None
+
+
+def _place_said(said: str) -> PlaceError | None:
+    """What uv says of this machine: it ends the words of a system call with its number, as Rust does."""
+    numbers = [int(found) for found in re.findall(r"\(os error (\d+)\)", said)]
+    told = (place_error(OSError(number, f"uv: {os.strerror(number)}")) for number in numbers)
+    return next(filter(None, told), None)
 
 
 def uv_program() -> str:

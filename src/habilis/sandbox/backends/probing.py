@@ -5,18 +5,20 @@ Levels, strongest first: `bubblewrap`, `landlock`, `unconfined` (best effort fou
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
 import sys
-import tempfile
+from asyncio.subprocess import DEVNULL
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from habilis.config import SandboxSettings
-from habilis.core.errors import SandboxUnavailable
+from habilis.core.errors import PlaceError, SandboxUnavailable
+from habilis.core.place import place_told, raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.sandbox.backends.bubblewrap import Bubblewrap, find_bwrap
 from habilis.sandbox.backends.landlock import Landlock, landlock_abi, landlock_usable
@@ -24,6 +26,7 @@ from habilis.sandbox.inside import program
 from habilis.sandbox.ownership.tenancy import Tenancy
 from habilis.sandbox.processes.interpreter import FLAGS, compiled, python
 from habilis.sandbox.processes.process import run_confined
+from habilis.sandbox.processes.temporary import temporary
 from habilis.sandbox.processes.walls import confined, private_tmp, without_private_tmp
 
 PROBE_S = 20.0
@@ -55,7 +58,10 @@ class ProbeResult:
 
 
 async def choose(settings: SandboxSettings, notice: Callable[[str], None]) -> Sandbox:
-    """The sandbox that `settings` ask for. Probes once per process; raises `SandboxUnavailable` as they demand."""
+    """The sandbox that `settings` ask for. Probes once per process.
+
+    Raises `SandboxUnavailable` as they demand, and `PlaceError` where this machine fails at less than that.
+    """
     if settings.mode == "off":
         return Unconfined("off")
     findings = []
@@ -64,6 +70,8 @@ async def choose(settings: SandboxSettings, notice: Callable[[str], None]) -> Sa
         if finding.problem is None:
             return make(level)
         findings.append(finding)
+    if not await _interpreter_works():
+        raise PlaceError(f"the interpreter {python()}, which runs tools, does not work: mend or reinstall it")
     reasons = "; ".join(f"{f.level}: {f.problem}" for f in findings)
     if settings.mode == "best-effort":
         notice(f"no sandbox works here ({reasons}): tools run unconfined, with your rights")
@@ -92,6 +100,16 @@ def missing(level: str) -> str | None:
     return None
 
 
+async def _interpreter_works() -> bool:
+    """Whether the Python that tools run on starts at all."""
+    with place_told():
+        try:
+            started = await asyncio.create_subprocess_exec(str(python()), *FLAGS, "-c", "", stderr=DEVNULL)
+        except (FileNotFoundError, PermissionError):
+            return False
+        return await started.wait() == 0
+
+
 _found: dict[str, ProbeResult] = {}
 
 
@@ -108,17 +126,17 @@ async def attacked(sandbox: Sandbox) -> str | None:
 
     Reads and overwrites a canary next to the workspace, connects to a listener of ours, sends datagrams to sockets of
     ours, one of which lies in the workspace, signals us, and must be able to write in the workspace, so that a sandbox
-    in which nothing works does not pass.
+    in which nothing works does not pass. Raises `PlaceError`.
     """
-    with tempfile.TemporaryDirectory(prefix="habilis-probe-") as folder, ExitStack() as open_ones:
+    with place_told(), temporary("probe") as folder, ExitStack() as open_ones:
         listener = open_ones.enter_context(socket.socket())
         listener.bind(("127.0.0.1", 0))
         listener.listen(1)
-        canary, workspace = stage(Path(folder))
+        canary, workspace = stage(folder)
         # An address holds 107 bytes, which a whole path may not: the folder is named by its descriptor, inside by ".".
         inside = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY)
         open_ones.callback(os.close, inside)
-        places = {"unix": "socket", "abstract": f"\0{Path(folder).name}"}
+        places = {"unix": "socket", "abstract": f"\0habilis-{folder.name}"}
         for place in (f"/proc/self/fd/{inside}/socket", places["abstract"]):
             open_ones.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)).bind(place)
         (workspace / "socket").chmod(0o777)
@@ -126,6 +144,7 @@ async def attacked(sandbox: Sandbox) -> str | None:
         try:
             ended = await sandbox.run(job)
         except OSError as error:
+            raise_place(error)
             return f"does not start: {error.strerror or error}"
         return judgement(ended, canary, workspace)
 

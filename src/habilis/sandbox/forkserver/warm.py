@@ -111,8 +111,8 @@ class WarmServer:
         """Start what `command` makes of `job` and wait until it is warm. Raises OSError when that fails."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
-        pipes = Pipes.open(job.request, reply=theirs.detach())
         try:
+            pipes = Pipes.open(job.request, reply=theirs.detach())
             tree = Tree.start(command, job, pipes, supervised=supervised)
         except BaseException:
             ours.close()

@@ -99,10 +99,10 @@ def main() -> None:
     with os.fdopen(int(os.environ.pop("HABILIS_IN")), "rb") as pipe:
         request = json.loads(pipe.read())
     reply = Reply(int(os.environ.pop("HABILIS_OUT")))
-    reply.send({"step": "ready"})
     for path in request["packages"]:
         add_packages(path)
     load_pydantic()
+    reply.send({"step": "ready"})  # what fails up to here is no tool's fault
     gc.freeze()
     gc.enable()
     work(request, reply)

@@ -11,7 +11,6 @@ import hashlib
 import os
 import shutil
 import stat
-import tempfile
 import threading
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -21,6 +20,7 @@ from pathlib import Path
 from habilis.config import cache_dir
 from habilis.sandbox.processes.interpreter import python_paths
 from habilis.sandbox.processes.process import uncancelled
+from habilis.sandbox.processes.temporary import new_folder
 from habilis.sandbox.processes.walking import fwalk
 
 _HIGH = (0x7000_0000, 0x0FFF_0000)
@@ -136,7 +136,7 @@ class Tenancy:
             if any(source.is_relative_to(known) for known in ours) or open_to_all(source):
                 continue
             if not staging:
-                staging.append(Path(tempfile.mkdtemp(prefix="habilis-copies-")))
+                staging.append(new_folder("copies"))
                 staging[0].chmod(0o755)
             target = staging[0] / str(len(copies))
             copy_open(source, target)

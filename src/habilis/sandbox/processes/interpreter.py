@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from habilis.config import cache_dir
+from habilis.core.errors import PlaceError
 
 FLAGS = ("-s", "-P", "-S", "-B")
 """No user site, no script folder on the path, no site module, no bytecode written. The environment is honoured, since
@@ -45,7 +46,7 @@ def python() -> Path:
 def python_paths() -> tuple[Path, ...]:
     """What must be readable for the interpreter to run: its whole prefix, or its parts where that holds more."""
     prefix = Path(sys.base_prefix).resolve()
-    home = Path.home().resolve()
+    home = Path("~").expanduser().resolve()  # itself for a user who has none
     if prefix in (home, home / ".local", Path("/"), *home.parents):
         library = Path(sysconfig.get_path("stdlib")).resolve()
         shared = Path(str(sysconfig.get_config_var("LIBDIR"))) / str(sysconfig.get_config_var("INSTSONAME"))
@@ -56,22 +57,42 @@ def python_paths() -> tuple[Path, ...]:
 
 @lru_cache(maxsize=8)
 def compiled(source: Path) -> Path:
-    """Bytecode of one of our own scripts, kept in the cache; the script itself where no cache can be written."""
+    """Bytecode of one of our own scripts, kept in the cache; the script itself where no cache can be written.
+
+    What lies in the cache is looked at once in each process, and made anew where it is damaged.
+    """
     text = source.read_bytes()
     magic = importlib.util.MAGIC_NUMBER
     digest = hashlib.sha256(magic + sys.version.encode() + text).hexdigest()[:16]
-    folder = cache_dir() / "programs" / digest
-    target = folder / f"{source.stem}.pyc"
-    if target.is_file():
-        return target
-    code = compile(text, source.name, "exec", dont_inherit=True, optimize=0)
     try:
+        folder = cache_dir() / "programs" / digest
+        target = folder / f"{source.stem}.pyc"
+        if _is_whole(target):
+            return target
+        body = marshal.dumps(compile(text, source.name, "exec", dont_inherit=True, optimize=0))
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o755)
         aside = folder / f"{source.stem}.{os.getpid()}"
-        aside.write_bytes(magic + bytes(12) + marshal.dumps(code))
+        aside.write_bytes(magic + _UNCHECKED + _sum_of(body) + body)
         aside.chmod(0o644)
         aside.rename(target)
-    except OSError:
+    except (OSError, PlaceError):
         return source
     return target
+
+
+_UNCHECKED = (1).to_bytes(4, "little")
+"""Flags of bytecode that bears a digest which Python itself does not look at (PEP 552)."""
+
+
+def _sum_of(body: bytes) -> bytes:
+    return hashlib.sha256(body).digest()[:8]
+
+
+def _is_whole(target: Path) -> bool:
+    """Whether the bytecode in `target` is as it was written: its head bears a digest of the rest."""
+    try:
+        data = target.read_bytes()
+    except FileNotFoundError:
+        return False
+    return data[8:16] == _sum_of(data[16:])

@@ -35,16 +35,23 @@ class Pipes:
     def open(cls, request: bytes, *, reply: int | None = None) -> Pipes:
         """New descriptors; the request lies ready in an unnamed file, so that no writer has to wait. `reply`: hand this
         over as the child's way back instead of a new pipe."""
-        reply_out, own = os.pipe()
+        ends: list[int] = [] if reply is None else [reply]
+        try:
+            for _ in range(3):
+                ends += os.pipe()
+            given = unnamed_file(request)
+        except OSError:  # there are no more of them
+            for end in ends:
+                os.close(end)
+            raise
+        (reply_out, own), (printed_out, printed), (about_out, about) = zip(ends[-6::2], ends[-5::2], strict=True)
         if reply is None:
             reply = own
         else:
             os.close(own)
-        printed_out, printed = os.pipe()
-        about_out, about = os.pipe()
         for end in (reply_out, printed_out, about_out):
             os.set_blocking(end, False)
-        return cls(unnamed_file(request), reply, reply_out, printed, printed_out, about, about_out)
+        return cls(given, reply, reply_out, printed, printed_out, about, about_out)
 
     def hand_over(self, content: bytes) -> int:
         """A further descriptor that the child inherits, ready to be read from its beginning."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,6 +16,7 @@ from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.sandbox.inside import program
 from habilis.sandbox.processes.interpreter import FLAGS, compiled, python, python_paths
 from habilis.sandbox.processes.process import uncancelled
+from habilis.sandbox.processes.temporary import new_folder
 from habilis.sandbox.processes.walking import remove
 
 _SYSTEM = (
@@ -61,7 +61,7 @@ def confined(job: SandboxJob, policy: Mapping[str, Any]) -> list[str]:
 @asynccontextmanager
 async def private_tmp(job: SandboxJob, owner: int | None) -> AsyncIterator[tuple[SandboxJob, Path]]:
     """`job` with a temporary folder of its own, for back ends that cannot mount one; gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="habilis-tmp-"))
+    folder = new_folder("tmp")
     try:
         if owner is not None:
             os.chown(folder, owner, owner)

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from habilis.config import SandboxSettings
-from habilis.core.errors import SandboxUnavailable
+from habilis.core.place import raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import Frozen
 from habilis.sandbox.backends.probing import choose
 from habilis.sandbox.processes.interpreter import FIXED_VARIABLES, FLAGS, compiled, python
+from habilis.sandbox.processes.temporary import temporary
 from habilis.sources.documents.chunks import Chunk
 
 Kind = Literal["text", "markdown", "html", "page", "pdf"]
@@ -115,7 +115,8 @@ class Extractor:
         while left := documents[len(found) :]:
             try:
                 ended = await self._ran(left)
-            except (SandboxUnavailable, OSError) as error:
+            except OSError as error:
+                raise_place(error)
                 problem = Extracted(problem=f"its reader could not be started: {error}", ours=True)
                 return [*found, *[problem] * len(left)]
             read = _read(ended, len(left))
@@ -126,8 +127,8 @@ class Extractor:
 
     async def _ran(self, documents: Sequence[Raw]) -> SandboxExit:
         self._sandbox = sandbox = self._sandbox or await choose(self._settings, self._notice)
-        with tempfile.TemporaryDirectory(prefix="habilis-documents-") as folder:
-            return await sandbox.run(_job(documents, Path(folder), self._each_s))
+        with temporary("documents") as folder:
+            return await sandbox.run(_job(documents, folder, self._each_s))
 
 
 def _batches(documents: Sequence[Raw]) -> list[list[Raw]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.contract.paths import keep_file
-from habilis.core.types import CallError, CallOutcome, ErrorKind
+from habilis.core.types import CallError, CallOutcome, Effects, ErrorKind
 from habilis.sources.foreign.presenting import one_line
 
 SHOWN_CHARS = 800
@@ -22,6 +22,12 @@ _TEXTS = ("xml", "yaml", "csv", "javascript", "x-ndjson", "jsonl", "x-www-form-u
 def failed(kind: ErrorKind, message: str) -> CallOutcome:
     """A call that gave no output; `message` tells the model what to do."""
     return CallOutcome(error=CallError(kind=kind, message=message))
+
+
+def late(limit: float, effects: Effects) -> CallOutcome:
+    """A call that gave nothing within `limit` seconds; of one that may write, nobody knows what it did."""
+    unknown = "" if effects == "reads" else f" {UNKNOWN}"
+    return failed("timeout", f"no answer within {limit:g} s; ask for less, or go on without.{unknown}")
 
 
 def outcome_of(content: bytes, media_type: str, workspace: Path) -> CallOutcome:
@@ -51,11 +57,7 @@ def as_outcome(value: Any, workspace: Path) -> CallOutcome:
     """The outcome of a call that gave a value of Python: text, data, bytes, or parts of a message."""
     if isinstance(value, bytes):
         return kept_file(value, "application/octet-stream", workspace)
-    if (
-        isinstance(value, list)
-        and value
-        and all(isinstance(part, dict) and part.get("type") == "text" for part in value)
-    ):
+    if isinstance(value, list) and value and all(map(_is_text, value)):
         value = "\n".join(str(part.get("text", "")) for part in value)
     if isinstance(value, str):
         return CallOutcome(output=value if value.strip() else "(done; the answer is empty)")

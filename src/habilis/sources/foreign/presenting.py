@@ -6,6 +6,7 @@ arguments against a pattern that a stranger chose can take for ever. The tool's 
 
 from __future__ import annotations
 
+import hashlib
 import json
 from typing import Any
 
@@ -47,6 +48,12 @@ def is_within(value: Any, chars: int, depth: int) -> bool:
                 chars -= sum(len(str(key)) for key in node)
             waiting += [(inner, level + 1) for inner in (node.values() if isinstance(node, dict) else node)]
     return chars >= 0
+
+
+def version_of(*said: Any) -> str:
+    """Changes with anything that a tool says of itself: 16 hexadecimal digits."""
+    text = json.dumps(said, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def one_line(text: str, limit: int) -> str:

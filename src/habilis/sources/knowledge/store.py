@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.library.retrieval.formula import Field, impacts_of, rarity
-from habilis.library.retrieval.terms import faint_terms, terms
+from habilis.library.retrieval.terms import faint_terms, shared_beginning, terms
 from habilis.sources.documents.chunks import Chunk
 
 if TYPE_CHECKING:
@@ -162,8 +162,7 @@ class Store:
             (begin, begin[:-1] + chr(ord(begin[-1]) + 1), _KIN_MOST),
         )
         for (other,) in rows.fetchall():
-            alike = next((n for n, (a, b) in enumerate(zip(term, other, strict=False)) if a != b), None)
-            share = (min(len(term), len(other)) if alike is None else alike) / max(len(term), len(other))
+            share = shared_beginning(term, other) / max(len(term), len(other))
             if share >= _KIN_SHARE:
                 yield other, share
 

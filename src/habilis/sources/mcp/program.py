@@ -21,6 +21,7 @@ from habilis.config import environment, tell_granted
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER, Masker
 from habilis.core.types import CallOutcome
+from habilis.sandbox.processes.attached import attached
 from habilis.sources.foreign.presenting import one_line
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class Program:
         pipe = asyncio.subprocess.PIPE
         try:
             process = await asyncio.create_subprocess_exec(
-                *self.command,
+                *attached(self.command, cwd=self.cwd),
                 stdin=pipe,
                 stdout=pipe,
                 stderr=pipe,

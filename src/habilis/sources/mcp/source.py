@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,9 +12,9 @@ from habilis.config import SourceSettings, secret
 from habilis.core.errors import UserError
 from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, ToolSpec
-from habilis.sources.foreign.answers import UNKNOWN, failed
+from habilis.sources.foreign.answers import UNKNOWN, failed, late
 from habilis.sources.foreign.auth import credentials
-from habilis.sources.foreign.presenting import is_within, kept, one_line
+from habilis.sources.foreign.presenting import is_within, kept, one_line, version_of
 from habilis.sources.mcp.connection import MAX_PAGES, MAX_TOOLS, Connection, HttpServer
 from habilis.sources.mcp.content import outcome_of_result
 from habilis.sources.mcp.program import Program
@@ -86,7 +84,7 @@ class McpSource:
             async with asyncio.timeout(limit + 1):  # the SDK's own limit comes first, and tells the server
                 result = await client.call_tool(tool, dict(arguments), read_timeout_seconds=limit)
         except TimeoutError:
-            return _late(limit, effects)
+            return late(limit, effects)
         except Exception as error:  # whatever an SDK and a stranger's server come to is a value for the model
             return await self._failed(error, client, effects)
         outcome = outcome_of_result(result, workspace)
@@ -105,7 +103,7 @@ class McpSource:
             await self._lost(client)
             return _gone(told, effects)
         if error.code == REQUEST_TIMEOUT:
-            return _late(self._settings.timeout_s, effects)
+            return late(self._settings.timeout_s, effects)
         if error.code == CONNECTION_CLOSED:
             await self._lost(client)
             return _gone(self._server.last_words if self._server else "", effects)
@@ -220,13 +218,7 @@ def _spec(tool: Listed) -> ToolSpec:
 
 
 def _digest(server_version: str, tool: Listed) -> str:
-    said = json.dumps([server_version, tool.name, tool.description, tool.input_schema], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _late(limit: float, effects: Effects) -> CallOutcome:
-    unknown = "" if effects == "reads" else f" {UNKNOWN}"
-    return failed("timeout", f"no answer within {limit:g} s; ask for less, or go on without.{unknown}")
+    return version_of(server_version, tool.name, tool.description, tool.input_schema)
 
 
 def _gone(last_words: str, effects: Effects) -> CallOutcome:

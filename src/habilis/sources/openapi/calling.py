@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 from habilis.core.masker import MASKER
 from habilis.core.types import CallOutcome, Effects, ErrorKind, ToolSpec
 from habilis.runtime.egress.unpacking import ASKED, NotUnpacked, TooLarge, unpacked
-from habilis.sources.foreign.answers import SHOWN_CHARS, UNKNOWN, failed, outcome_of
+from habilis.sources.foreign.answers import SHOWN_CHARS, failed, late, outcome_of
 from habilis.sources.foreign.auth import Credentials, origin
 from habilis.sources.foreign.presenting import one_line
 from habilis.sources.openapi.operations import Operation
@@ -82,8 +82,7 @@ class OpenApiTool:
                     return failed("denied", f"not reached: {inward}. Go on without it.")
                 return await _exchange(request, line, workspace)
         except (TimeoutError, httpx.TimeoutException):
-            unknown = "" if self.effects == "reads" else f" {UNKNOWN}"
-            return failed("timeout", f"no answer within {line.timeout_s:g} s; ask for less, or go on without.{unknown}")
+            return late(line.timeout_s, self.effects)
         except (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError, ValueError) as error:
             told = one_line(str(error) or type(error).__name__, 200)
             return failed("unavailable", f"the service cannot be reached ({told}); go on without it")

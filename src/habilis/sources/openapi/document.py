@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
 from habilis.core.errors import UserError
 from habilis.core.types import JsonSchema
 from habilis.runtime.egress.unpacking import ASKED, NotUnpacked, TooLarge, unpacked
+from habilis.sandbox.processes.attached import attached
+from habilis.schemas.references import pointed
 from habilis.sources.foreign.presenting import is_within
 from habilis.sources.openapi import parsing
 from habilis.sources.openapi.parsing import parsed
@@ -83,18 +84,10 @@ class Document:
 
     def at(self, reference: str) -> Any:
         """What stands at a reference; an empty mapping where there is nothing."""
-        if not reference.startswith("#/"):
+        try:
+            return pointed(self.tree, reference) if reference != "#" else {}
+        except KeyError:
             return {}
-        node: Any = self.tree
-        for part in reference[2:].split("/"):
-            key = unquote(part).replace("~1", "/").replace("~0", "~")
-            if isinstance(node, list) and key.isdigit() and int(key) < len(node):
-                node = node[int(key)]
-            elif isinstance(node, dict) and key in node:
-                node = node[key]
-            else:
-                return {}
-        return node
 
     def schema(self, node: Any) -> JsonSchema:
         """A schema of the document as plain JSON Schema, every reference in it filled in, within bounds."""
@@ -236,9 +229,8 @@ async def _parsed(raw: bytes, where: str, timeout_s: float) -> dict[str, Any]:
 async def _parsed_apart(raw: bytes, timeout_s: float) -> bytes:
     """The document as JSON. Raises ValueError with the reason."""
     pipe = asyncio.subprocess.PIPE
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", parsing.__file__, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
-    )
+    command = attached([sys.executable, "-I", parsing.__file__])
+    child = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     try:
         async with asyncio.timeout(timeout_s):
             said, _ = await child.communicate(raw)

@@ -6,8 +6,6 @@ name, the body is one argument `body`, and a parameter gets the place that it go
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from urllib.parse import urljoin, urlsplit
 
 from habilis.core.types import Effects, JsonSchema
 from habilis.models.naming import unique_names
+from habilis.sources.foreign.presenting import version_of
 from habilis.sources.openapi.document import MAX_TEXT_CHARS, Document
 
 Place = Literal["path", "query", "header", "cookie", "field", "body"]
@@ -76,9 +75,7 @@ class Operation:
 
     @property
     def version(self) -> str:
-        """Changes with anything that a call depends on: 16 hexadecimal digits."""
-        said = json.dumps([self.method, self.url, self.media, self.schema], sort_keys=True, default=str)
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return version_of(self.method, self.url, self.media, self.schema)
 
 
 def operations(document: Document, base_url: str | None = None, hidden: Sequence[str] = ()) -> list[Operation]:

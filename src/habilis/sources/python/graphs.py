@@ -6,8 +6,6 @@ It runs apart from the graph that calls it: with no checkpointer, callbacks or c
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from habilis.core.ports import ExternalTool
 from habilis.core.types import CallOutcome, Effects, JsonSchema, ToolSpec, Usage
 from habilis.sources.foreign.answers import as_outcome, failed
 from habilis.sources.foreign.apart import TOO_DEEP, apart, too_deep
+from habilis.sources.foreign.presenting import version_of
 from habilis.sources.python.langchain import raised
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ class GraphTool:
 
     @property
     def version(self) -> str:
-        return version_of(self.spec, type(self.graph).__qualname__)
+        return version_of(self.spec.model_dump(), type(self.graph).__qualname__)
 
     def missing(self) -> tuple[str, ...]:
         return ()
@@ -75,12 +74,6 @@ class GraphTool:
             outcome = raised(error)
         used: Usage = meter.used  # type: ignore[attr-defined]
         return outcome.model_copy(update={"usage": used})
-
-
-def version_of(spec: ToolSpec, more: str) -> str:
-    """Changes with what a tool says of itself: 16 hexadecimal digits."""
-    said = json.dumps([spec.model_dump(), more], sort_keys=True, default=str)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _answer(given: Any) -> Any:

@@ -25,7 +25,6 @@ MOST_HOPS = 5
 AGENT = "Mozilla/5.0 (compatible; habilis)"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _MOST_TYPE = 500
-_MOVED = {301, 302, 303}
 Granted = Callable[[Place], Awaitable[HostGrants]]
 
 

@@ -17,8 +17,8 @@ from habilis.core.errors import UserError
 from habilis.core.types import CallOutcome, Effects, ToolSpec
 from habilis.runtime.egress.wayout import WayOut
 from habilis.sources.web.fetching import LIMITS, Fetched, Limits, absent, fetch
+from habilis.sources.web.page import marked
 from habilis.sources.web.policy import VERSION, Address, Failed, Policy, address_of
-from habilis.sources.web.untrusted import marked
 
 WEB_SEARCH = "web_search"
 DESCRIPTION = "Search the web. Gives titles, addresses and excerpts; the whole text of a page is for read_page."

@@ -1,27 +1,30 @@
 """The process of one task (`ProcessRunner`): job and settings come in on one line, what happens goes out line by line.
 
-SIGINT asks the task to finish its step, SIGTERM stops it at once, both write its result. When whoever started it is
-gone, it goes too.
+Later lines in are about the run's purse (`drawing`), or orders: {"order": "interrupt"} asks the task to finish its
+step, {"order": "stop"} stops it at once; both write its result. SIGTERM and SIGHUP stop it once replies on their way
+are in. When whoever started it is gone, it goes too.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import ctypes
 import json
 import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 from habilis.config import Settings
-from habilis.core.errors import HabilisError
+from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.events import Event
+from habilis.core.place import place_failure
+from habilis.core.signals import Ending, hearing
+from habilis.training.runners.drawing import DistantPurse
 from habilis.training.runners.job import Job, carry_out, team_of
 
-_PR_SET_PDEATHSIG = 1
 MAX_TEXT = 1_000
 
 
@@ -49,12 +52,10 @@ def _short(value: Any) -> Any:
 
 def main() -> int:
     """Work on the one job; 0 when its result is written."""
-    _die_with_parent()
     # What others print must not come between our lines.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     told = json.loads(sys.stdin.buffer.readline())
-    threading.Thread(target=_leave_when_alone, daemon=True).start()
     teller = _Teller(out)
     try:
         asyncio.run(_work(Job.model_validate(told["job"]), Settings.model_validate(told["settings"]), teller))
@@ -62,9 +63,12 @@ def main() -> int:
         teller.say(done=True)
         return 0
     except HabilisError as error:
-        teller.say(failed=" ".join(str(error).split()))
+        teller.say(failed=" ".join(str(error).split()), place=isinstance(error, PlaceError))
         return 1
     except Exception as error:
+        if (place := place_failure(error)) is not None:
+            teller.say(failed=str(place), place=True)
+            return 1
         teller.say(failed=f"{type(error).__name__}: {' '.join(str(error).split())}")
         raise
     teller.say(done=True)
@@ -72,24 +76,29 @@ def main() -> int:
 
 
 async def _work(job: Job, settings: Settings, teller: _Teller) -> None:
-    team = team_of(job, settings, [teller])
+    purse = DistantPurse(settings.evolution.max_tokens, teller.say)
+    team = team_of(job, settings, [teller], purse=purse)
     work = asyncio.ensure_future(carry_out(team, job))
     loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, team.interrupt)
-    loop.add_signal_handler(signal.SIGTERM, work.cancel)
-    await work
+    orders: dict[str, Callable[[], object]] = {"interrupt": team.interrupt, "stop": work.cancel}
+
+    def heard(said: dict[str, Any]) -> None:
+        if "order" in said:
+            orders[said["order"]]()
+        else:
+            purse.heard(said)
+
+    threading.Thread(target=_listen, args=(loop, heard), daemon=True).start()
+    ending = Ending(team.wind_down, work.cancel)
+    with hearing({signal.SIGINT: team.interrupt, signal.SIGTERM: ending.begin, signal.SIGHUP: ending.begin}):
+        await work
 
 
-def _die_with_parent() -> None:
-    """Have the kernel end us when our parent dies, where it can (prctl(2), Linux)."""
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _leave_when_alone() -> None:
-    """The same for every system: our standard input ends when its writer is gone."""
-    while sys.stdin.buffer.readline():
-        pass
+def _listen(loop: asyncio.AbstractEventLoop, heard: Callable[[dict[str, Any]], None]) -> None:
+    """Hand on what comes in. Our standard input ends when its writer is gone, on every system."""
+    while line := sys.stdin.buffer.readline():
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the result is written
+            loop.call_soon_threadsafe(heard, json.loads(line))
     os.killpg(os.getpgrp(), signal.SIGKILL)
 
 

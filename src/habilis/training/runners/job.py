@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Protocol
 
 from habilis.agents.team import Team
 from habilis.agents.wiring import Clients
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event
+from habilis.core.place import place_failure
 from habilis.core.types import Frozen, Status, Task, TaskResult
 from habilis.curation.ledger.reports import Finished
-from habilis.rundir import RunDir, TaskDir
+from habilis.rundir import RunDir, TaskDir, safe_id
 from habilis.synthesis.sharing import BuildFolder
 
 if TYPE_CHECKING:
     from habilis.config import Settings
-    from habilis.core.ports import EventSink
+    from habilis.core.ports import EventSink, Purse
 
 Watch = Callable[[Event], None]
 GRACE_S = 10.0
@@ -58,10 +59,17 @@ class BatchRunner(Protocol):
         ...
 
 
-def team_of(job: Job, settings: Settings, sinks: Sequence[EventSink], clients: Clients | None = None) -> Team:
-    """The team that works on `job`; nobody is there to be asked."""
+def team_of(
+    job: Job,
+    settings: Settings,
+    sinks: Sequence[EventSink],
+    clients: Clients | None = None,
+    purse: Purse | None = None,
+) -> Team:
+    """The team that works on `job`; nobody is there to be asked. `purse` is that of the run."""
     shared = BuildFolder(Path(job.builds), job.task.id) if job.builds else None
-    return Team(settings, library=Path(job.library), sinks=sinks, clients=clients, alone=True, shared=shared)
+    library = Path(job.library)
+    return Team(settings, library=library, sinks=sinks, clients=clients, alone=True, shared=shared, purse=purse)
 
 
 async def carry_out(team: Team, job: Job) -> TaskResult:
@@ -85,18 +93,26 @@ def ended(job: Job, result: TaskResult, seconds: float) -> Finished:
 
 
 def broken_off(job: Job, status: Status, error: str, seconds: float, *, saved: bool) -> Finished:
-    """The end of a task that its runner ended, or that died. `saved`: it still wrote down what it had come to."""
-    folder = job.folder
-    result = saved_result(job) if saved else None
-    if result is not None:
-        result = result.model_copy(update={"status": status, "error": error})
-        folder.save_result(result)
-    else:
-        folder.set_state("failed", status=status)
+    """The end of a task that its runner ended, or that died. `saved`: it still wrote down what it had come to.
+
+    Raises `PlaceError` where that cannot be written; of a failure of the place itself nothing need be.
+    """
+    result: TaskResult | None = None
+    try:
+        folder = job.folder
+        result = saved_result(job) if saved else None
+        if result is not None:
+            result = result.model_copy(update={"status": status, "error": error})
+            folder.save_result(result)
+        else:
+            folder.set_state("failed", status=status)
+    except (OSError, PlaceError) as refused:
+        if status != "environment_error":
+            raise place_failure(refused) or refused from None
     return Finished(
         task_id=job.task.id,
         status=status,
-        folder=str(folder.path),
+        folder=str(Path(job.run) / "tasks" / safe_id(job.task.id)),
         result=result,
         error=error,
         seconds=round(seconds, 3),

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from habilis.core.errors import HabilisError
 from habilis.core.events import Event
+from habilis.core.place import place_failure
 from habilis.curation.ledger.reports import Finished
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, carry_out, ended, team_of, too_long
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from habilis.agents.team import Team
     from habilis.agents.wiring import Clients
     from habilis.config import Settings
+    from habilis.core.ports import Purse
     from habilis.core.types import TaskResult
 
 log = logging.getLogger(__name__)
@@ -28,7 +30,7 @@ class LocalRunner:
     """Light, and as strong as Python is: a task that waits for ever is cancelled at its time limit, but one that
     blocks the event loop, or ends the interpreter, takes its neighbours along; `ProcessRunner` holds those.
 
-    `sleep` waits out the time limit.
+    `sleep` waits out the time limit. On `purse` draw all tasks of a run.
     """
 
     def __init__(
@@ -38,13 +40,14 @@ class LocalRunner:
         clients: Clients | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         grace_s: float = GRACE_S,
+        purse: Purse | None = None,
     ) -> None:
-        self._settings, self._clients = settings, clients
+        self._settings, self._clients, self._purse = settings, clients, purse
         self._sleep, self._grace_s = sleep, grace_s
         self._open: list[Team] = []
 
     async def run(self, job: Job, watch: Watch) -> Finished:
-        team = team_of(job, self._settings, [_Watcher(watch)], self._clients)
+        team = team_of(job, self._settings, [_Watcher(watch)], self._clients, self._purse)
         started = time.monotonic()
         work = asyncio.create_task(carry_out(team, job))
         limit = asyncio.ensure_future(self._sleep(job.timeout_s))
@@ -91,5 +94,7 @@ def _finished(job: Job, work: asyncio.Task[TaskResult], seconds: float) -> Finis
     if error is None:
         return ended(job, work.result(), seconds)
     log.debug("task %s ended with an exception", job.task.id, exc_info=error)
+    if (place := place_failure(error)) is not None:
+        return broken_off(job, "environment_error", str(place), seconds, saved=True)
     text = str(error) if isinstance(error, HabilisError) else f"{type(error).__name__}: {error}"
     return broken_off(job, "crashed", " ".join(text.split()), seconds, saved=False)

@@ -26,8 +26,12 @@ import habilis
 from habilis.config import environment
 from habilis.core.events import Event
 from habilis.core.masker import MASKER
+from habilis.core.ports import Purse
 from habilis.core.types import Status
 from habilis.curation.ledger.reports import Finished
+from habilis.models.purse import TokenPurse
+from habilis.sandbox.processes.attached import attached
+from habilis.training.runners.drawing import Till
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, ended, saved_result, too_long
 from habilis.training.runners.tree import kill_tree, memory_bytes
 
@@ -35,34 +39,50 @@ if TYPE_CHECKING:
     from habilis.config import Settings
 
 MAX_LINE_BYTES = 64 << 20
+PROGRAM = (sys.executable, "-m", "habilis.training.runners.child")
+STOP_S = 3.0
+"""Seconds that a task has for that where the whole run is stopped at once."""
 LOOK_S = 0.5
 """Seconds between two looks at a task's memory."""
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 _MIB = 1 << 20
+_ASKED_TO_END = {-signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
 
 
 @dataclass
 class _Child:
-    """A running child, and what it has said so far: whether its result is written, or why it could not work."""
+    """A running child, and what it has said so far: whether its result is written, or why it could not work, and
+    whether that was the `place`'s fault."""
 
     process: Process
+    till: Till
     done: bool = False
     failed: str | None = None
+    place: bool = False
     printed: bytes = field(default=b"", repr=False)
+
+    def order(self, what: str) -> None:
+        """Have it `interrupt` or `stop` its task; one that is still starting does so when it can."""
+        _write(self.process, {"order": what})
 
 
 class ProcessRunner:
-    """`program` is what runs in each process; `sleep` waits out the time limit, `look` between two looks at memory."""
+    """`program` is what runs in each process; `sleep` waits out the time limit, `look` between two looks at memory.
+
+    On `purse` draw all tasks of a run.
+    """
 
     def __init__(
         self,
         settings: Settings,
         *,
-        program: Sequence[str] = (sys.executable, "-m", "habilis.training.runners.child"),
+        program: Sequence[str] = PROGRAM,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         look: Callable[[float], Awaitable[None]] = asyncio.sleep,
         grace_s: float = GRACE_S,
+        purse: Purse | None = None,
     ) -> None:
+        self._purse = purse or TokenPurse()
         self._settings, self._sleep, self._look, self._grace_s = settings, sleep, look, grace_s
         self._program = tuple(program)
         self._open: list[_Child] = []
@@ -73,7 +93,7 @@ class ProcessRunner:
         child = await self._start(job)
         self._open.append(child)
         if self._interrupted:
-            self._signal(child, signal.SIGINT)
+            child.order("interrupt")
         listening = asyncio.ensure_future(self._listen(child, watch))
         limit = asyncio.ensure_future(self._sleep(job.timeout_s))
         eaten = asyncio.ensure_future(self._memory_over(child))
@@ -84,20 +104,21 @@ class ProcessRunner:
                 stop = "timed_out" if limit.done() else "crashed"
                 await self._stop(child, listening, politely=stop == "timed_out")
         except asyncio.CancelledError:
-            await self._stop(child, listening, politely=True)
+            await self._stop(child, listening, politely=True, within_s=min(self._grace_s, STOP_S))
             raise
         finally:
             self._open.remove(child)
             for waiting in (limit, eaten, listening):
                 waiting.cancel()
             kill_tree(child.process.pid)
+            child.till.close()
         code = await child.process.wait()
         return self._told(job, child, stop, code, time.monotonic() - started)
 
     def interrupt(self) -> None:
         self._interrupted = True
         for child in self._open:
-            self._signal(child, signal.SIGINT)
+            child.order("interrupt")
 
     def _told(self, job: Job, child: _Child, stop: Status | None, code: int, seconds: float) -> Finished:
         """What a child that is gone came to."""
@@ -109,11 +130,15 @@ class ProcessRunner:
         result = saved_result(job) if child.done else None
         if result is not None:
             return ended(job, result, seconds)
+        if child.place and child.failed:
+            return broken_off(job, "environment_error", child.failed, seconds, saved=True)
+        if code in _ASKED_TO_END and child.failed is None:  # by whoever ends us as well
+            return broken_off(job, "interrupted", "stopped", seconds, saved=False)
         return broken_off(job, "crashed", child.failed or _death(code, child.printed), seconds, saved=False)
 
     async def _start(self, job: Job) -> _Child:
         process = await asyncio.create_subprocess_exec(
-            *self._program,
+            *attached(self._program),
             stdin=PIPE,
             stdout=PIPE,
             stderr=PIPE,
@@ -121,12 +146,8 @@ class ProcessRunner:
             start_new_session=True,
             limit=MAX_LINE_BYTES,
         )
-        assert process.stdin is not None
-        told = {"job": job.model_dump(mode="json"), "settings": self._settings.model_dump(mode="json")}
-        with contextlib.suppress(ConnectionError):  # it died at once; its end says so
-            process.stdin.write(json.dumps(told).encode() + b"\n")
-            await process.stdin.drain()
-        return _Child(process)
+        _write(process, {"job": job.model_dump(mode="json"), "settings": self._settings.model_dump(mode="json")})
+        return _Child(process, Till(self._purse, lambda answer: _write(process, answer)))
 
     async def _listen(self, child: _Child, watch: Watch) -> None:
         """Take in what the child says until it is gone."""
@@ -147,8 +168,10 @@ class ProcessRunner:
     def _heard(self, said: dict[str, Any], child: _Child, watch: Watch) -> None:
         if "event" in said:
             watch(_EVENT.validate_python(said["event"]))
+        child.till.heard(said)
         child.done = child.done or bool(said.get("done"))
         child.failed = said.get("failed", child.failed)
+        child.place = child.place or bool(said.get("place"))
 
     async def _memory_over(self, child: _Child) -> None:
         """Returns when the child with all its processes takes more than it may; never where no limit is set."""
@@ -156,19 +179,23 @@ class ProcessRunner:
         while limit is None or await asyncio.to_thread(memory_bytes, child.process.pid) <= limit * _MIB:
             await (self._look(LOOK_S) if limit is not None else asyncio.Event().wait())
 
-    async def _stop(self, child: _Child, listening: asyncio.Future[None], *, politely: bool) -> None:
+    async def _stop(
+        self, child: _Child, listening: asyncio.Future[None], *, politely: bool, within_s: float | None = None
+    ) -> None:
         """End the child: asked to write down where it stands, then with its whole tree, whatever it does."""
         if politely:
-            self._signal(child, signal.SIGTERM)
+            child.order("stop")
             with contextlib.suppress(asyncio.CancelledError):
-                await asyncio.wait({listening}, timeout=self._grace_s)
+                await asyncio.wait({listening}, timeout=within_s or self._grace_s)
         kill_tree(child.process.pid)
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait({listening}, timeout=self._grace_s)
 
-    def _signal(self, child: _Child, number: int) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            child.process.send_signal(number)
+
+def _write(process: Process, said: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    with contextlib.suppress(OSError, RuntimeError):  # it is gone; its end says so
+        process.stdin.write(json.dumps(said).encode() + b"\n")
 
 
 async def _tail(stream: asyncio.StreamReader, child: _Child) -> None:

@@ -1,0 +1,85 @@
+"""When this machine fails in a training: the run stops, says what to do, keeps its rows open, and goes on later."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from habilis.cli import main
+from habilis.core.errors import PlaceError
+from habilis.training.runners import ProcessRunner
+
+from ..fulldisk import FullDisk
+from .conftest import World
+from .doubles import FEW
+
+PROMISE = [pytest.mark.slow, pytest.mark.promise]
+
+
+@pytest.mark.parametrize("part", [0.5, *(pytest.param(part, marks=PROMISE) for part in (0.1, 0.25, 0.4, 0.7, 0.85))])
+async def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(world: World, part: float) -> None:
+    with FullDisk(world.home) as disk:
+        whole = await world.evolution().run(world.rows(), name="whole", base=world.home)
+    assert whole.stopped == "done"
+    world.server.requests.clear()
+    with FullDisk(world.home, int(disk.writes * part), shared=True) as full:
+        stopped = await world.evolution().run(world.rows(), name="first", base=world.home)
+    assert full.refused
+    assert (stopped.stopped, "free space" in stopped.reason) == ("environment_error", True), stopped
+    assert "--resume" in stopped.reason
+    assert stopped.left > 0
+    assert bool(stopped.tokens) == bool(world.server.finished)
+    assert set(stopped.statuses) <= {"answered"}, "nobody is blamed"
+    again = await world.evolution().resume(world.runs / "first")
+    assert (again.stopped, again.left, world.answers()) == ("done", 0, world.expected())
+    assert again.tokens == pytest.approx(whole.tokens, rel=0.05)
+    assert world.server.repeated() == []
+
+
+async def test_a_place_that_fails_before_a_run_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = world.home / "cache"
+    cache.write_text("no folder")
+    monkeypatch.setenv("HABILIS_CACHE_DIR", str(cache))
+    with pytest.raises(PlaceError, match="cache stands where a folder is needed: remove that file"):
+        await world.evolution().run(world.rows(), name="first", base=world.home)
+    assert world.server.requests == []
+    assert not (world.runs / "first").exists()
+    monkeypatch.undo()
+    training = await world.evolution().run(world.rows(*FEW[:1]), name="first", base=world.home)
+    assert training.stopped == "done"
+
+
+SAYS = """
+import sys
+print('{"failed": "disk: full; free space", "place": true}')
+"""
+
+
+async def test_a_task_in_a_process_of_its_own_stops_the_run_for_a_failure_of_the_place(world: World) -> None:
+    runner = ProcessRunner(world.settings(), program=(sys.executable, "-c", SAYS))
+    stopped = await world.evolution(runner=runner).run(world.rows(), name="first", base=world.home)
+    assert (stopped.stopped, stopped.left) == ("environment_error", len(FEW))
+    assert stopped.reason == "disk: full; free space; then continue with --resume"
+    assert stopped.statuses == {}
+    again = await world.evolution().resume(world.runs / "first")
+    assert (again.stopped, world.answers()) == ("done", world.expected())
+
+
+def test_the_command_says_what_to_do_and_ends_with_a_code_of_its_own(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(world.home)
+    rows = [json.dumps({"id": row.id, "question": row.question}) for row in world.rows()]
+    (world.home / "rows.jsonl").write_text("\n".join(rows))
+    here = [f"models.basic.base_url={world.server.base_url}", "models.basic.model=scripted", "evolution.batch_size=4"]
+    settings = [word for setting in here for word in ("--set", setting)]
+    with FullDisk(world.home, 60, shared=True) as full:
+        code = main(["evolve", "--dataset", "rows.jsonl", "--run-name", "first", *settings])
+    assert (full.refused > 0, code) == (True, 5)
+    told = capsys.readouterr()
+    assert "free space on this disk" in told.out + told.err
+    assert main(["evolve", "--resume", "--run-name", "first", *settings]) == 0
+    assert world.predictions().keys() == set(FEW)
+    assert world.server.repeated() == []
