@@ -44,6 +44,7 @@ class Listed:
     counts: tuple[int, int, int, int, int] = (0, 0, 0, 0, 0)
     model: str = ""
     requirements: tuple[str, ...] = ()
+    likeness: str = ""
     problem: str = ""
 
 
@@ -127,6 +128,7 @@ class _Row:
             one.counts,
             one.model,
             one.requirements,
+            one.likeness,
         ]
 
 
@@ -156,6 +158,7 @@ def _unpacked(
     counts: list[int],
     model: str,
     requirements: list[str],
+    likeness: str = "",
 ) -> _Row:
     card = ToolCard.model_construct(
         name=name,
@@ -168,7 +171,9 @@ def _unpacked(
     )
     calls, success, failure, tasks, offered = counts
     counted, packages = (calls, success, failure, tasks, offered), tuple(requirements)
-    listed = Listed(name, card, version, tuple(aliases), our_suffix, effects, how, pinned, counted, model, packages)
+    listed = Listed(
+        name, card, version, tuple(aliases), our_suffix, effects, how, pinned, counted, model, packages, likeness
+    )
     return _Row(tuple(stamp), listed)
 
 
@@ -193,6 +198,7 @@ def _made(library: Library, name: str, stamp: tuple[int, ...]) -> _Row:
         (calls, success, failure, tasks, offered),
         origin.model,
         tool.requirements,
+        tool.manifest.likeness,
     )
     return _Row(stamp, listed)
 

@@ -14,6 +14,7 @@ from habilis.contract.aliases import Alias
 from habilis.contract.capabilities import Capabilities
 from habilis.contract.contract import Contract
 from habilis.contract.examples import Example
+from habilis.contract.likeness import code_digest
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.types import FORMAT, Effects, Frozen, JsonSchema, ToolCard, ToolSpec
 from habilis.library.worth import worth
@@ -49,6 +50,7 @@ class Manifest(Frozen):
     one replaced, with the way from them to it; they keep working. `capabilities` are what the tool needs, each declared
     or inferred; `inspected`: its source was read for needs that it does not declare. `before` is the manifest that this
     one replaces, until the source is replaced as well: at every moment one of the two describes the source there.
+    `likeness` is equal for tools of equal code (`contract.likeness`); older manifests have none.
     `pinned`: a person said that it stays; the curator neither merges it into another nor retires it.
     """
 
@@ -56,6 +58,7 @@ class Manifest(Frozen):
     name: str
     description: str
     digest: str
+    likeness: str = ""
     input_schema: JsonSchema
     output_schema: JsonSchema
     requirements: tuple[str, ...] = ()
@@ -100,6 +103,7 @@ class Manifest(Frozen):
             name=name,
             description=contract.description,
             digest=digest_of(source.encode("utf-8", "surrogatepass")),
+            likeness=code_digest(source),
             input_schema=description.input_schema,
             output_schema=description.output_schema,
             requirements=contract.requirements,

@@ -16,54 +16,22 @@ import hashlib
 import json
 import logging
 import os
-import re
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from habilis.core.place import raise_place
-from habilis.core.types import JsonSchema, ToolRequest
+from habilis.core.types import ToolRequest
 from habilis.library import Tool
-from habilis.library.retrieval.terms import stem, terms
 from habilis.rundir import atomic_write
 from habilis.rundir.locks import alone, is_held, take
 from habilis.rundir.plain import open_plain, plain_json, read_plain
+from habilis.synthesis.sameness import same_request
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.03
-MIN_SHARED_WORDS = 0.6
-"""Share of all words of two descriptions that both must have."""
-
-_SAME_WORDS = (
-    ("mean", "average", "avg"),
-    ("sum", "total", "add"),
-    ("count", "number", "tally", "quantity"),
-    ("max", "maximum", "largest", "highest", "biggest", "greatest"),
-    ("min", "minimum", "smallest", "lowest", "least"),
-    ("difference", "between", "delta", "apart"),
-    ("row", "record"),
-    ("column", "field"),
-    ("table", "csv", "spreadsheet"),
-    ("text", "string"),
-    ("page", "html", "webpage"),
-    ("regex", "pattern"),
-    ("match", "occurrence"),
-    ("distinct", "unique", "different"),
-    ("busiest", "peak"),
-    ("evaluate", "evaluation"),
-)
-_CANONICAL = {next(terms(word), word): group[0] for group in _SAME_WORDS for word in group}
-_SAYS_NOTHING = frozenset(
-    terms(
-        "compute calculate determine return tool value result file path input output perform run read load single "
-        "whole simple find get give work write up each every convert conversion transform change express extract list "
-        "collect choose select pick look"
-    )
-)
-_DIRECTION = re.compile(r"(?:^|[_\W])(?:to|from|into|than|minus|per|by|before|after|vs)(?:[_\W]|$)|[a-z]2[a-z]", re.I)
 
 
 @dataclass(frozen=True)
@@ -193,116 +161,3 @@ def _offer(entry: Mapping[str, Any]) -> Offer | None:
         return None
     version = hashlib.sha256(source).hexdigest()[:16]
     return Offer(entry["task"], entry["tool"], version, text)
-
-
-# --- when two requests mean the same
-
-
-def same_request(one: ToolRequest, other: ToolRequest) -> bool:
-    """Whether two requests, named differently perhaps, ask for the same tool. Sure rather than clever:
-
-    - the same input fields but for names (`fields_match`);
-    - the same types of output fields;
-    - each name's words are all said by the other, in its name or description, synonyms counted as one word;
-    - a name that speaks of a direction (`a_to_b`) has its words in the same order;
-    - most of all words of both are shared.
-    """
-    if not fields_match(one.input_schema, other.input_schema):
-        return False
-    if _kinds(one.output_schema) != _kinds(other.output_schema):
-        return False
-    first, second = _name_words(one), _name_words(other)
-    if not first or not second:
-        return one.name == other.name and one.description == other.description
-    all_first, all_second = _all_words(one), _all_words(other)
-    if not (set(first) <= all_second and set(second) <= all_first):
-        return False
-    if (_DIRECTION.search(one.name) or _DIRECTION.search(other.name)) and first != second:
-        return False
-    return len(all_first & all_second) >= MIN_SHARED_WORDS * len(all_first | all_second)
-
-
-def fields_match(one: JsonSchema, other: JsonSchema) -> bool:
-    """Whether two objects have the same fields but for names: each field of one has its own in the other.
-
-    Of the same type, they go together by name, by the words of their names, by a word that no other pair shares, or by
-    being alone of their type, in this order.
-    """
-    first, second = _typed(one), _typed(other)
-    if Counter(first.values()) != Counter(second.values()):
-        return False
-    for goes_with in (_same_name, _same_words, _share_a_word):
-        for name in list(first):
-            near = [known for known, kind in second.items() if kind == first[name] and goes_with(name, known)]
-            back = [
-                known for known, kind in first.items() if near and kind == first[name] and goes_with(known, near[0])
-            ]
-            if len(near) == len(back) == 1:
-                del first[name], second[near[0]]
-    return all(count == 1 for count in Counter(first.values()).values())
-
-
-def _same_name(one: str, other: str) -> bool:
-    return one == other
-
-
-def _same_words(one: str, other: str) -> bool:
-    return _field_words(one) == _field_words(other) != set()
-
-
-def _share_a_word(one: str, other: str) -> bool:
-    return bool(_field_words(one) & _field_words(other))
-
-
-def _field_words(name: str) -> set[str]:
-    """The words of a field's name, `name` left out: `from_unit` and `unitFrom` are one."""
-    words = {word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", name)} - {"name"}
-    return {_CANONICAL.get(stem(word), word) for word in words}
-
-
-def accepts(tool: JsonSchema, asked: JsonSchema) -> bool:
-    """Whether a tool takes the fields that were asked for, but for names, and needs no others."""
-    wanted, required = _typed(asked), tool.get("required") or ()
-    found = tool.get("properties")
-    fields = found if isinstance(found, dict) else {}
-    used = {name: said for name, said in fields.items() if name in wanted or name in required}
-    return fields_match({"properties": used}, asked) or fields_match(tool, asked)
-
-
-def _typed(schema: JsonSchema) -> dict[str, str]:
-    """The type of each field of an object's schema; `error`, which every result may have, left out."""
-    found = schema.get("properties")
-    fields = found if isinstance(found, dict) else {}
-    return {name: _kind(said) for name, said in fields.items() if name != "error"}
-
-
-def _kinds(schema: JsonSchema) -> Counter[str]:
-    return Counter(_typed(schema).values())
-
-
-def _kind(said: Any) -> str:
-    """A type in one word: `string`, `array of number`; null, which only says optional, is left out."""
-    if not isinstance(said, Mapping):
-        return "any"
-    options = said.get("anyOf")
-    if isinstance(options, list):
-        kinds = {_kind(option) for option in options} - {"null"}
-        kinds -= {"integer"} if "number" in kinds else set()  # an integer is a number
-        return " or ".join(sorted(kinds)) or "any"
-    kind = str(said.get("type", "any"))
-    return f"array of {_kind(said.get('items'))}" if kind == "array" else kind
-
-
-def _name_words(request: ToolRequest) -> list[str]:
-    return _words(request.name)
-
-
-def _all_words(request: ToolRequest) -> set[str]:
-    """The words of name and description."""
-    return {*_words(request.name), *_words(request.description)}
-
-
-def _words(text: str) -> list[str]:
-    """The words that say something, in order, each group of synonyms as one word."""
-    spoken = (_CANONICAL.get(term, term) for term in terms(text))
-    return list(dict.fromkeys(word for word in spoken if word not in _SAYS_NOTHING))

@@ -103,7 +103,8 @@ async def begun(folder: Path) -> Stage:
 
 async def test_a_step_whose_draft_holds_more_than_its_account_publishes_nothing(tmp_path: Path) -> None:
     stage = await begun(tmp_path)
-    twice = await stage.task("t2", {"double": adding("double")}, {"double": [{"a": 2, "b": 2}]})
+    source = adding("double", "x: int; y: int")  # other code than the library's
+    twice = await stage.task("t2", {"double": source}, {"double": [{"x": 2, "y": 2}]})
     journal = Intruding(tmp_path / "run" / "journal.jsonl", stage.library)
     with pytest.raises(NotConserved, match="stray"):
         await stage.curator(models=False, journal=journal).step(2, [twice])

@@ -255,7 +255,8 @@ async def test_a_library_that_went_on_meanwhile_is_built_upon_not_overwritten(tm
     journal = StoppingJournal(stage.folder / "run" / "journal.jsonl", "verified", Killed, before=False)
     with pytest.raises(Killed):
         await stage.curator(model, policy="model", journal=journal).step(2, tasks)
-    other = await stage.task("o1", {"times": adding("times")}, {"times": [{"a": 1, "b": 2}]})
+    source = adding("times", "x: int; y: int")  # other code than that of tools which are there
+    other = await stage.task("o1", {"times": source}, {"times": [{"x": 1, "y": 2}]})
     await stage.curator(models=False, run="other").step(1, [other])
     report = await stage.curator(model, policy="model").step(2, tasks)
     assert (report.parent, report.generation) == (2, 3)

@@ -10,7 +10,7 @@ import pytest
 
 from habilis.testing import ScriptedModel
 
-from .conftest import Stage, adding, clusters
+from .conftest import Stage, adding, clusters, module
 
 
 async def test_no_tool_is_joined_on_the_word_of_one_that_joins_all(
@@ -23,7 +23,11 @@ async def test_no_tool_is_joined_on_the_word_of_one_that_joins_all(
 
     tools = {
         "sum_of_pair": adding("sum_of_pair", description="Adds the two numbers of a pair."),
-        "total_for_pair": adding("total_for_pair", description="Gives the total of the numbers of a pair."),
+        "total_for_pair": module(
+            "total_for_pair",
+            "    return OutputModel(total=sum([input.a, input.b]))",
+            description="Gives the total of the numbers of a pair.",
+        ),
     }
     tasks = [await stage.task(name, {name: source}, {name: [{"a": 1, "b": 2}]}) for name, source in tools.items()]
     curator = stage.curator(joins_all)

@@ -116,10 +116,33 @@ async def test_two_different_tools_of_one_name_both_survive(stage: Stage) -> Non
     assert "no one way leads from its fields" in report.evidence[0]
 
 
+def _adding_and(number: int, name: str) -> str:
+    """A tool whose code no other has."""
+    return module(name, f"    return OutputModel(total=input.a + input.b + {number})")
+
+
+async def test_equal_code_becomes_one_without_a_model_or_a_name_that_says_so(stage: Stage) -> None:
+    again = (
+        adding("tool_0123abcd")
+        .replace("(input: ", "(given: ")
+        .replace("=input.", "=given.")
+        .replace("+ input.", "+ given.")
+    )
+    assert again != adding("tool_0123abcd")
+    calls: list[dict[str, object]] = [{"a": n, "b": 3} for n in range(6)]
+    first = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": calls})
+    second = await stage.task("t2", {"tool_0123abcd": again}, {"tool_0123abcd": calls})
+    report = await stage.curator().step(1, [first, second])
+    assert len(stage.names()) == 1, report.evidence
+    assert sorted(endings(report).values()) == ["kept", "merged"]
+    assert stage.asked == []
+
+
 async def test_a_suffix_that_is_not_ours_stays_and_hashed_names_are_never_grouped(stage: Stage) -> None:
     names = ["parse_v02", "parse", "tool_0123abcd", "tool_0123abce"]
     tasks = [
-        await stage.task(f"t{n}", {name: adding(name)}, {name: [{"a": n, "b": 3}]}) for n, name in enumerate(names)
+        await stage.task(f"t{n}", {name: _adding_and(n, name)}, {name: [{"a": n, "b": 3}]})
+        for n, name in enumerate(names)
     ]
     await stage.curator(models=False).step(1, tasks)
     assert stage.names() == sorted(names)

@@ -1,5 +1,6 @@
-"""Which tools may do the same: near in words, alike in signature, equal in what they give. A proposal, never a merge.
+"""Which tools may do the same: of equal code or near in words, alike in signature, equal in what they give.
 
+A proposal, never a merge.
 Outputs that are equal support a proposal and one that differs ends it; neither is a proof. Merging is left to `merge`
 and its gate.
 """
@@ -9,17 +10,20 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal
 
 from habilis.config import Settings
 from habilis.contract.aliases import Alias, alias_between, kinds
+from habilis.contract.likeness import code_digest
 from habilis.core.errors import UserError
 from habilis.core.types import Frozen
 from habilis.curation.manual.change import unknown
 from habilis.curation.manual.gates import Gates, gates
 from habilis.library import Library, Tool
 from habilis.library.catalogue import Catalogue
+from habilis.rundir.plain import read_plain
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.processes.temporary import new_folder
 from habilis.synthesis.comparing import Versions, compare, evidence_on
@@ -81,13 +85,15 @@ async def duplicates(
 
 
 def candidates(library: Library, names: Sequence[str] = ()) -> list[tuple[Tool, Tool, float]]:
-    """Pairs of near neighbours of one signature, the likeliest first."""
+    """Pairs of equal code or near neighbours, of one signature, the likeliest first."""
     catalogue = Catalogue.of(library.path)
     index = catalogue.index()
     for name in names:
         if name not in catalogue.tools or catalogue.tools[name].problem:
             raise UserError(unknown(name, catalogue))
     found: dict[tuple[str, str], float] = {}
+    for pair in _equal(library, catalogue, names):
+        found[pair] = 1.0
     for name in names or [name for name, one in catalogue.tools.items() if not one.problem]:
         for other, alike in index.near(name, NEIGHBOURS):
             if alike >= LEAST_ALIKE:
@@ -103,6 +109,26 @@ def candidates(library: Library, names: Sequence[str] = ()) -> list[tuple[Tool, 
         for (one, other), alike in ordered
         if one in tools and other in tools and signatures[one] == signatures[other]
     ]
+
+
+def _equal(library: Library, catalogue: Catalogue, names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pairs of tools whose code is equal but for names and the like, each with one of `names`, where any are given."""
+    buckets: dict[str, list[str]] = {}
+    for name, one in sorted(catalogue.tools.items()):
+        if not one.problem and (likeness := one.likeness or _likeness(library, name)):
+            buckets.setdefault(likeness, []).append(name)
+    return [
+        (one, other)
+        for bucket in buckets.values()
+        for one, other in pairwise(bucket)
+        if not names or one in names or other in names
+    ]
+
+
+def _likeness(library: Library, name: str) -> str:
+    """That of a tool whose manifest is older than this."""
+    tool = library.get(name)
+    return code_digest(read_plain(tool.path).decode("utf-8", "replace")) if tool else ""
 
 
 def _signature(tool: Tool) -> str:

@@ -1,4 +1,4 @@
-"""Which tools of a step do the same: near neighbours first, then a model over these alone, or rules without one.
+"""Which tools of a step do the same: equal code first, then near neighbours and a model over these, or rules without.
 
 What a model says is checked: a tool that it leaves out stands alone, a name that it invents is dropped, one that it
 names twice goes to the first cluster. It is asked only about new tools and their neighbours, so that a step costs calls
@@ -152,7 +152,7 @@ class Joined:
 
 
 class _Pairs:
-    """Pairs of a new tool and another: surely one group by their names, maybe by their neighbourhood."""
+    """Pairs of a new tool and another: surely one group by their code or their names, maybe by their neighbourhood."""
 
     def __init__(self, collected: Collected, left_out: Collection[str]) -> None:
         new = [name for name in collected.new if name not in left_out]
@@ -162,9 +162,16 @@ class _Pairs:
             index.remove(name)
         for name in new:
             if (tool := collected.staging.get(name)) is not None:
-                listed[name] = Listed(name, tool.card, tool.version, our_suffix=tool.origin.our_suffix)
+                listed[name] = Listed(
+                    name,
+                    tool.card,
+                    tool.version,
+                    our_suffix=tool.origin.our_suffix,
+                    likeness=tool.manifest.likeness,
+                )
                 index.add(tool.card)
         usable = {name: one for name, one in listed.items() if not one.problem}
+        alike = _by(usable.values(), lambda one: one.likeness)
         stems, tokens = _by(usable.values(), _stem_key), _by(usable.values(), _token_key)
         self.sure: list[tuple[str, str]] = []
         self.by_stem: list[tuple[str, str]] = []
@@ -173,13 +180,15 @@ class _Pairs:
             if name not in usable:
                 continue
             one = usable[name]
+            equal = [other for other in alike.get(one.likeness, ())[:2] if other != name]
             permuted = [other for other in tokens.get(_token_key(one), ()) if other != name]
             same_stem = [other for other in stems.get(_stem_key(one), ()) if other != name]
             found = index.search(_query(one.card), NEIGHBOURS + 1)
             near = [card.name for card in found if card.name != name][:NEIGHBOURS]
+            self.sure += [(name, other) for other in equal]
             self.sure += [(name, other) for other in permuted if _stem_key(usable[other]) != _stem_key(one)]
             self.by_stem += [(name, other) for other in same_stem]
-            self.near[name] = list(dict.fromkeys([*permuted, *same_stem, *near]))
+            self.near[name] = list(dict.fromkeys([*equal, *permuted, *same_stem, *near]))
 
 
 def _query(card: ToolCard) -> str:

@@ -52,8 +52,7 @@ _COMMON_WORDS = """
 
 def terms(text: str) -> Iterator[str]:
     """The index terms of `text`: stemmed words without stop words, numbers, pairs of letters of unspaced scripts."""
-    split = _CASE_BORDER.sub(" ", text)
-    for token in _TOKEN.findall(_folded(split)):
+    for token in _TOKEN.findall(readable(text)):
         if _FIRST_UNSPACED.match(token):
             yield from (token[i : i + 2] for i in range(max(len(token) - 1, 1)))
         elif token not in _STOP_WORDS:
@@ -63,6 +62,11 @@ def terms(text: str) -> Iterator[str]:
 def without_values(text: str) -> str:
     """`text` without what it gives as values: paths, addresses, quoted texts."""
     return _VALUE.sub(" ", text)
+
+
+def readable(text: str) -> str:
+    """`text` with identifiers split where their case changes, in lower case, without accents and other marks."""
+    return _folded(_CASE_BORDER.sub(" ", text))
 
 
 def parts(query: str) -> list[frozenset[str]]:

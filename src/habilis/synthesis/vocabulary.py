@@ -1,0 +1,359 @@
+"""Words with which a tool is asked for: what says the same, what says nothing, what another word says already.
+
+Only true synonyms stand in one line: two requests that differ in no more than such words become one tool. What might
+mean something else somewhere (a digit and a figure, a sheet and a table) is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from habilis.library.retrieval.terms import readable, stem
+
+_SAME = """
+mean: average, avg, arithmetic mean, arithmetic average, mean value, average value, moyenne, mittelwert
+median: middle value, median value, 50th percentile
+sum: total, add up, adds up, adding up, added up, sum up, sums up, summing up, sum total, summation, totals, grand total
+| add together, add numbers, add all numbers, add the numbers, add values, add the values, adds together
+count: number of, how many, how often, tally, quantity of, amount of times, num, frequency, frequencies, nr of, no of
+| number of times, total number of, how many times, total count, total count of, how much, count up, count of
+max: maximum, largest, highest, biggest, greatest, maximal, largest value, highest value, maximum value
+min: minimum, smallest, lowest, least, minimal, smallest value, lowest value, minimum value
+difference: delta, differ, subtraction of, difference between
+per: by, for each, for every, by each, grouped by, in each, in every
+dot product: scalar product, inner product
+mode: most common, most frequent, most frequent value, most common value, occurs most often, appears most often
+| most frequently occurring
+product: multiplying, multiply, multiplication, multiply together
+quotient: divide, division, division of
+remainder: modulo, modulus, mod, left over
+power: exponentiation, raise, raised, exponent
+square: squared, second power, to the power of two
+sqrt: square root
+cube: cubed, third power
+abs: absolute value, absolute, magnitude
+log: logarithm
+natural log: ln, natural logarithm, log to base e
+decimal log: log10, common logarithm, decimal logarithm, base 10 logarithm, log base 10
+stdev: standard deviation, std dev, stddev, std
+sample: of a sample, from a sample
+gcd: greatest common divisor, highest common factor, greatest common factor, hcf, gcf, largest common divisor
+| greatest common denominator
+lcm: least common multiple, lowest common multiple, smallest common multiple
+bmi: body mass index
+percent: percentage, per cent, percents, pct
+percent change: percentage change, percent difference, change in percent, relative change in percent
+ceil: round up, rounded up, rounding up, ceiling, rounds up
+floor: round down, rounded down, rounding down, rounds down
+ascending: smallest to largest, lowest to highest, low to high, small to large, smallest first, lowest first, increasing
+| asc, ascending order, increasing order, least to greatest, smallest to biggest
+descending: largest to smallest, highest to lowest, high to low, large to small, largest first, highest first
+| decreasing, desc, descending order, decreasing order, greatest to least, biggest to smallest, biggest first
+sort: order numbers, order list, order a list, order the list, sorted, sorts, arrange, order items, order values
+| order the numbers, order the values, order elements
+reverse: in reverse order, backwards, back to front, reversed, reverse order, invert the order, flip, from end to start
+shuffle: random order, put into a random order, in random order, randomly reorder, randomise the order
+unique: distinct, without duplicates, without repeats, without repetition
+unique: remove duplicates, drop duplicates, remove duplicate, drop duplicate, deduplicate, dedupe, duplicates removed
+| drop duplicate entries, remove duplicate entries, remove duplicate items, remove repeated, eliminate duplicates
+keep order: keeping order, keep the order, preserving order, preserving the order, preserve the order, original order
+| keeping the order, order preserving, in order of first appearance, keeping the original order
+| preserving the original order, maintaining order, maintaining the order
+upper: upper case, uppercase, capital letters, all caps, block letters
+lower: lower case, lowercase, small letters
+title case: titlecase, capitalise each word, capitalise every word
+snake case: snakecase
+camel case: camelcase
+caseless: ignoring case, case insensitive, case insensitively, regardless of case, without regard to case, ignore case
+| irrespective of case
+without: excluding, exclude, except, not counting, leaving out, omit, omitting, ignoring, ignore, skipping, not, non
+| do not, does not, no, other than, but not, never, nor, isn t, don t, doesn t
+row: record, rows, data row
+column: field, col
+line: lines of text, text line
+letter: alphabetic character
+character: char, chars
+occurrence: occur, appearance, appear, instance
+replace: substitute, swap for, exchange for, replacement, substitution
+email: e mail, mail address, email address, e mail address
+phone: telephone, phone number, telephone number
+url: web address, hyperlink, uniform resource locator
+html: web page, webpage, html page
+regex: regular expression, regexp
+csv: comma separated values, comma separated, csv table, table, tabular
+weekday: day of week, day of the week, week day, name of the day
+leap: leap year
+date: calendar date
+between: from start to end
+add: plus, increase by, add on, added
+subtract: minus, decrease by, take away, deduct
+circumference: perimeter, outline length
+hypotenuse: longest side of a right triangle, length of the hypotenuse
+right triangle: right angled triangle, rectangular triangle
+euclidean distance: straight line distance, distance as the crow flies, euclidian distance
+manhattan distance: taxicab distance, city block distance
+speed: velocity
+fibonacci: fibonacci number, fibonacci sequence
+nth: n th, at a given position, at position n, given position, at index n
+factorial: n!
+prime: prime number
+palindrome: reads the same backwards, same forwards and backwards
+roman: roman numeral, roman number
+decimal: base 10, base ten, denary
+binary: base 2, base two, bit
+hexadecimal: base 16, hex
+octal: base 8
+sha256: sha 256
+sha1: sha 1
+sha512: sha 512
+hash: digest, checksum
+celsius: centigrade, degrees c, deg c, degree celsius
+fahrenheit: degrees f, deg f, degree fahrenheit
+kelvin: degrees kelvin
+kilometre: kilometer, km, kms
+metre: meter
+centimetre: centimeter, cm
+millimetre: millimeter, mm
+litre: liter
+millilitre: milliliter, ml
+gram: gramme
+kilogram: kg, kilo, kilogramme
+pound: lb, lbs
+ounce: oz
+inch: inches
+foot: feet, ft
+mile: mi, miles
+tonne: metric ton
+width: field width, field of given width, field of the given width, field of a given width
+center: centre, centred, centered, in the middle of a given width, centring
+color: colour
+gray: grey
+normalize: normalise, normalisation, normaliser, normalizer, normalization
+whitespace: white space, blanks and tabs
+strip: trim
+flatten: flat list, make flat
+transpose: swap rows and columns, exchange rows and columns, rows become columns
+intersection: in common, common element, common item, elements in both, shared element, items in both, common
+union: elements in either, all elements of both
+slug: url slug, slugify
+discount: rebate, price reduction, reduced by a percentage, discounted
+compound: compounded, compounding, with interest on interest
+vat: value added tax, sales tax, tax
+final: end, resulting, ultimate
+principal: starting capital, initial capital
+first: initial
+last: final line
+longest: of greatest length
+shortest: of least length
+before: preceding, prior to, earlier than
+after: following, later than, succeeding
+start: begin, beginning, from date
+stop: finish, until date
+old: previous, former, original
+new: updated
+dictionary: dict, hash map
+merge: combine
+file list: list files, list the files, list all files, list of files
+split: separate, divide into parts, break into, break up
+json: json document
+even: divisible by two, divisible by 2
+odd: not divisible by two
+text: in a sentence, of a sentence, from a sentence, in a word, of a word, in a paragraph, of a paragraph
+| in the sentence, in the word, of the word, of the sentence
+side: edge, side length, edge length
+header: column names, header row, names of columns, names of the columns, column headers
+| header line, column header
+capital: capitalise
+size: size in bytes, number of bytes, file size
+slope: gradient
+mirror: mirror image
+remove: delete, drop, eliminate, discard, strip out, take out
+position: index, place in
+length: how long
+count: quantity, counter, tally up, total count
+blank: empty
+missing: null, nan, none, absent, undefined
+duplicate: repeated, repeat
+ratio: proportion
+probability: chance, likelihood
+monthly: per month, each month, a month
+yearly: annual, annually, per year, per annum, a year
+daily: per day, a day, each day
+join: concatenate, concatenation, glue together
+shorten: truncate, cut to, abbreviate
+round: rounded, rounding
+clamp: limit to a range, restrict to a range
+factor: divisor of
+folder: directory
+start with: starts with, begins with, begin with
+end with: ends with, finishes with
+capital: capitalised
+capitalise: upper case the first letter, first letter in upper case, first letter upper case
+random: randomly, at random
+distance: how far
+price: purchase price
+flatten: flat, into a flat list, one dimensional
+time zone: timezone
+inclusive: including both ends, both ends included, both inclusive
+exclusive: excluding both ends
+contain: include, containing
+equal: identical
+at least: no less than, not less than, or more
+at most: no more than, not more than, or less
+more than: greater than, larger than, exceed, above, greater, higher than, bigger than
+threshold: limit, bound, cutoff, cut off
+less than: smaller than, fewer than, below, lower than
+several: a number of, a given number of
+histogram: bar counts
+variance: var
+"""
+_SPANS = """
+@ count: number of @s, how many @s, count of @s, elapsed @s, @s elapsed, in @s, @s between, @s passed
+| difference in @s, number of @s between, how many @s lie between, @s apart, number of full @s
+"""
+"""Of each unit of time."""
+_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
+_SILENT = """
+a about all an and any are as at be been being by can could did do does done each either every everything for from get
+gets getting given gives give giving had has have having how i if in into is it its let make makes making me my of on
+one onto or our out over please kindly realise realize realises provided supplied specified named certain particular
+so some such than that the their them then there these they this those through to upon used using use uses via was we
+were what when where whether which while who will with within would you your compute computes computing computation
+calculate calculates calculating calculation calcul calculator determine determines determining determination return
+returns returning result results find finds finding perform performs performing obtain obtains obtaining evaluate
+evaluates evaluation produce produces producing output outputs tool function helper simple single whole numeric
+numerical value values number numbers integer integers int float list lists array arrays sequence text texts string
+strings file files path content contents input inputs data read reads reading load loads loading open opens write item
+items element elements entry entries collection set convert converts converting conversion converter transform change
+changes turn turns express expresses represent extract extracts extraction collect collects select choose pick check
+checks checking test tests tell tells say says decide verify show shows present presents name names create creates
+build generate work works run non negative negatives positive exactly also just only two both pair general stored under
+against another other against thing things object parameter parameters argument arguments corresponding respective
+resulting actual apply applies applying lie lies put puts form available known possible based written parse directly
+simply correctly exact exactly proper properly full complete completely entire person user people actual per se ie eg
+example via true false calc search searching locate look lookup fetch retrieve
+identify detect derive acquire gather pull grab take receive accept allow able according simply quick easily
+routine method procedure program script function utility handy convenient desired required requested appropriate
+kind type types also then next finally code per keep filter amt python standard common usual
+"""
+_SILENT_NOT = frozenset(("only", "non", "present", "positive", "negative", "both", "set"))
+"""Words of the list above that say something after all; the list is of those that speak of any request alike."""
+_IMPLIED = """
+upper: letter character
+lower: letter character
+celsius: temperature degree scale
+fahrenheit: temperature degree scale
+kelvin: temperature degree
+kilometre: distance length
+mile: distance length
+metre: distance length
+kilogram: weight
+pound: weight
+bmi: person weight height metre kilogram
+leap: year
+fibonacci: position nth
+hypotenuse: right triangle length side leg cathetus
+right triangle: angle leg
+sha256: hash
+sha1: hash
+sha512: hash
+md5: hash
+base64: encode
+email: address
+url: address
+reverse: character order
+weekday: week
+decimal: base
+binary: base digit
+circle: round
+speed: travel distance time
+shuffle: seed random
+discount: apply price percent reduce after rate
+gross: add
+net: subtract
+percent change: between difference old new
+euclidean distance: length between point
+distance: between difference
+difference: between
+intersection: between
+sum: add
+tip: amount bill
+anagram: word
+palindrome: word
+euclidean distance: plane distance point
+vowel: letter
+quotient: dividend divisor
+transpose: matrix row column
+flatten: nest
+keep order: order
+replace: substring
+ascending: sort
+descending: sort
+json: key
+percent: whole
+roman: numeral
+vat: rate
+slug: title
+"""
+_LONGEST = 6
+_BRITISH = re.compile(r"(?<=[a-z]{3})(is(?=e[drs]?$|ing$|ation$)|our(?=s?$|ed$|ing$)|ll(?=ed$|ing$|er$))")
+_AMERICAN = {"is": "iz", "our": "or", "ll": "l"}
+"""One spelling for both, whatever else it does to a word: it does it to every word alike."""
+
+
+@lru_cache(maxsize=4_096)
+def spoken(text: str) -> tuple[str, ...]:
+    """The words of `text` in order, synonyms as one word; silent ones are among them, since order hangs on them."""
+    words = _stems(text)
+    found, at = [], 0
+    while at < len(words):
+        for size in range(min(_LONGEST, len(words) - at), 0, -1):
+            if (same := _phrases().get(words[at : at + size])) is not None:
+                found.append(same)
+                at += size
+                break
+        else:
+            found.append(words[at])
+            at += 1
+    return tuple(found)
+
+
+def says_nothing(word: str) -> bool:
+    return word in _silent()
+
+
+def implied_by(words: frozenset[str]) -> frozenset[str]:
+    """What `words` say besides themselves."""
+    return frozenset().union(*(_implied().get(word, frozenset()) for word in words))
+
+
+def _stems(text: str) -> tuple[str, ...]:
+    words = re.findall(r"[^\W\d_]+\d*|\d+|[,;.]", readable(text))
+    return tuple(stem(_BRITISH.sub(lambda found: _AMERICAN[found.group(1)], word)) for word in words)
+
+
+@lru_cache(maxsize=1)
+def _phrases() -> dict[tuple[str, ...], str]:
+    found: dict[tuple[str, ...], str] = {}
+    spans = "".join(_SPANS.rstrip().replace("@", unit) for unit in _UNITS)
+    for line in (_SAME.strip() + spans).replace("\n|", ",").strip().splitlines():
+        head, others = line.split(":", 1)
+        for phrase in (head, *others.split(",")):
+            found.setdefault(_stems(phrase), head)
+    return found
+
+
+@lru_cache(maxsize=1)
+def _silent() -> frozenset[str]:
+    return frozenset(map(stem, _SILENT.split())) - frozenset(map(stem, _SILENT_NOT))
+
+
+@lru_cache(maxsize=1)
+def _implied() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    spans = "".join(f"\n{unit} count: {unit} between difference count" for unit in _UNITS)
+    for line in (_IMPLIED.strip() + spans).splitlines():
+        head, others = map(spoken, line.split(":"))
+        found[head[0]] = found.get(head[0], frozenset()) | frozenset(others)
+    return found
