@@ -88,7 +88,7 @@ async def swept(world: World, runner: str, numbers: list[signal.Signals], lot: r
         ended += 1
         assert code == (-9 if number == signal.SIGKILL else 130), number.name
         if number == signal.SIGKILL:
-            lost += on_their_way  # what had not reached us is asked again
+            lost += on_their_way + 1  # what had not reached us is asked again; one more may just have gone out
         else:
             left = [path.name for path in training.temporary.iterdir()]
             assert left == [], f"{number.name} left {left}"
