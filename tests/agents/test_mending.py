@@ -128,10 +128,14 @@ async def test_verdicts_that_rules_leave_open_are_asked_for_by_call_id(stage: St
 
 
 async def test_two_kinds_of_failure_in_one_look_are_one_enhancement_and_there_are_two_in_a_task(stage: Stage) -> None:
-    body = "if input.x < 0:\n    raise ValueError('negative')\nif input.x > 9:\n    raise TypeError('large')\n"
-    first = tool_source("parse", f"{body}if input.x == 5:\n    raise OSError('five')\nreturn OutputModel(result=1)")
-    second = tool_source("parse", "if input.x == 5:\n    raise OSError('five')\nreturn OutputModel(result=1)")
-    third = tool_source("parse", "if input.x == 6:\n    raise OSError('six')\nreturn OutputModel(result=1)")
+    negative, five = (
+        "if input.x < 0:\n    raise ValueError('negative')\n",
+        "if input.x == 5:\n    raise OSError('five')\n",
+    )
+    large, six = "if input.x > 9:\n    raise TypeError('large')\n", "if input.x == 6:\n    raise OSError('six')\n"
+    first = tool_source("parse", f"{negative}{large}{five}{six}return OutputModel(result=1)")
+    second = tool_source("parse", f"{five}{six}return OutputModel(result=1)")
+    third = tool_source("parse", f"{six}return OutputModel(result=1)")
     stage.add("parse", first)
     steps = [
         calling(call("parse", {"x": -1}, "a"), call("parse", {"x": 10}, "b")),
