@@ -16,7 +16,7 @@ Status = Literal[
     "crashed",
     "budget",
     "unreachable",
-    "misconfigured",  # the model's address, key or name is wrong: a person must mend it
+    "misconfigured",  # what is set for the model cannot be right: a person must mend it
     "environment_error",  # this machine failed: its disk, memory, interpreter or sandbox
     "waiting",
     "interrupted",
