@@ -29,7 +29,7 @@ from .agreeing.tuned import TUNED
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ("empty", "one unrelated", "30 unrelated", "30 look-alikes")
 CASES: tuple[Case, ...] = (*TUNED, *HELD)
-SAMPLE = CASES[3::18]
+SAMPLE = CASES[3::27]
 QUICK = "limits.max_attempts=1"
 AT_ONCE = 4
 MOST_WRONG = 0.05

@@ -129,7 +129,7 @@ async def granted(
         context.load_cert_chain(certificate, certificate.with_suffix(".key"))
         servers.append(await asyncio.start_server(behind.serve, "127.0.0.1", 0, ssl=context))
         behind.tls_port = servers[1].sockets[0].getsockname()[1]
-    limits = DoorLimits(head_s=1.0, idle_s=5.0)
+    limits = DoorLimits(head_s=1.0, idle_s=2.0)
     proxy = Proxy(limits=limits, resolve=behind.resolve, dial=behind.dial, kind_of=behind.kind_of)
     hosts = [f"localhost:{port}" for port in (behind.port, behind.tls_port) if port] + ["*"] * any_host
     try:
