@@ -51,7 +51,7 @@ TABLE: Mapping[str, Mapping[str, float]] = {
     "yen or yuan": dict.fromkeys(("¥", "jpy", "yen", "cny", "rmb", "yuan", "元"), 1.0),
     "rupee": dict.fromkeys(("₹", "inr", "rupee", "rupees"), 1.0),
 }
-"""The units that answers are scored with: kind, unit in lower case, factor."""
+"""Kind, unit in lower case, factor: what most texts use."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,10 @@ _MORE: Mapping[str, Mapping[str, str]] = {
     },
     "dollar": {"1": "dólar dólares доллар доллара долларов 美元 ドル دولار"},
     "euro": {"1": "евро 欧元 ユーロ يورو"},
-    "sterling": {"1": "quid"},
+    "sterling": {"1": "quid pound pounds"},
+    "resistance": {"1": "ohm ohms"},
+    "current": {"1": "ampere amperes amp amps", "0.001": "milliamps milliamperes"},
+    "capacitance": {"1": "farad farads", "0.000001": "microfarad microfarads"},
     "yen or yuan": {"1": "円 人民币 块 イェン"},
     "rupee": {"1": "rs rupien roupies rupias रुपये रुपया"},
     "rouble": {"1": "₽ rub rouble roubles ruble rubles rubel руб рубль рубля рублей"},

@@ -5,71 +5,130 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from habilis.values.units import TABLE
+from habilis.evaluation.scoring.latex import on_the_line
+from habilis.evaluation.scoring.measures import Measure, measure_at
+from habilis.evaluation.scoring.wording import in_digits
 
 TOLERANCE = 1e-6
 """Relative difference of two numbers that count as equal."""
-_UNITS = {unit: (kind, factor) for kind, units in TABLE.items() for unit, factor in units.items()}
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12, "万": 1e4, "亿": 1e8}
 _SHORT_SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
 """Only behind money, for elsewhere they are units."""
+_IN_PARTS = frozenset(("time", "length", "mass", "months"))
+"""Kinds of which one quantity is written in two or three units: 2 h 30 min, 5 ft 11 in."""
 
 _SIGN = r"[-+−]?"
 _SYMBOL = r"(?:US\$|[$€£¥₹]|(?:USD|EUR|GBP|JPY|CNY|RMB|INR)\b)"
 _DIGITS = r"(?:\d{1,3}(?:[,.'’_  ]\d{3})+(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.]\d+)(?![.,]?\d)"
 _POWER = r"(?:[eE][-+]?\d{1,4}(?!\w)|\s*[x×*·]\s*1e[-+]?\d{1,4})"
-_WORD = "|".join(re.escape(w) for w in sorted({*_UNITS, *_SCALES}, key=len, reverse=True))
 _SCALE = "|".join(sorted(_SCALES, key=len, reverse=True))
 _FOUND = re.compile(
-    rf"(?<![\w.,])(?P<sign>{_SIGN})\s?(?P<money>{_SYMBOL})?\s?(?P<sign2>{_SIGN})(?P<digits>{_DIGITS})"
+    rf"(?<![\w.,])(?P<sign>{_SIGN})\s?(?P<money>{_SYMBOL})?\s?(?P<sign2>{_SIGN})"
+    rf"(?:(?P<ones>\d{{1,6}})\s(?=\d{{1,6}}/\d))?(?P<digits>{_DIGITS})"
     rf"(?:/(?P<under>\d+)(?![\d/.]))?(?P<power>{_POWER})?"
-    rf"(?:(?<=[0-9)])\s?(?P<scale>{_SCALE}|[kKmMbBtT](?![\w/]))(?![a-zA-Z/]))?"
-    rf"(?:\s?(?P<unit>{_WORD})(?![a-zA-Z0-9/]))?",
+    rf"(?:(?<=[0-9)])\s?(?P<scale>{_SCALE}|[kKmMbBtT](?![\w/]))(?![a-zA-Z/]))?",
     re.IGNORECASE,
 )
 _SUPER = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _RAISED = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _POWER_OF_TEN = re.compile(r"(?<![\w.,])10\s*(?:\^|\*\*)\s*\(?([-+−]?\d{1,4})\)?(?![\w.])")
 _FRACTION = re.compile(r"[¼-¾⅐-⅞]")
-_OTHER_WORD = re.compile(r"\s*([^\W\d_]{2,})\s*[.!]?\s*")
+_FEET = re.compile(r"(?<![\w.])(\d{1,2})\s?['’′]\s?(\d{1,2}(?:\.\d+)?)\s?(?:[\"”″]|'')")
+_OTHER_WORD = re.compile(r"\s*(?!(?:plus|max|min|most|least|maximum|minimum)\b)([^\W\d_]{2,})\s*[.!]?\s*")
+_DECADE = re.compile(r"[12]\d\d0['’]?s\b")
+_AD = re.compile(r"\b(?:AD|CE)\s+(\d{1,4})\b")
+_AND = re.compile(r"\s?(?:,|and|&)?\s?")
 
 
 @dataclass(frozen=True)
 class Quantity:
     """A number and what it counts.
 
-    `number` is as written, scale words included; `kind` is the kind of its unit, "" where none was written, and
-    `factor` leads to the base unit of that kind. `whole` holds the digits of a plain integer, which is compared digit
-    by digit: a count or an id is right or wrong.
+    `number` is as written, scale words included; `units` are what its unit may be (a pound is money or a mass), none
+    where none was written. `whole` holds the digits of a plain integer, which is compared digit by digit: a count or
+    an id is right or wrong.
     """
 
     number: float
-    kind: str = ""
-    factor: float = 1.0
+    units: tuple[Measure, ...] = ()
     whole: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of the unit; "" where none was written."""
+        return self.units[0].kind if self.units else ""
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A quantity at `start` to `end` of the plain text."""
+
+    quantity: Quantity
+    start: int
+    end: int
 
 
 def quantity(text: str) -> Quantity | None:
     """The quantity that `text` is, with at most one word of another kind behind it (`12 apples`); None otherwise."""
-    plain = _plain(text).strip()
-    found = _FOUND.match(plain)
-    made = _made(found) if found else None
-    if found is None or made is None:
+    line = plain(text).strip()
+    first = next(placed_in(line), None)
+    if first is None or first.start or _DECADE.match(line):
         return None
-    rest = plain[found.end() :]
+    made, rest = first.quantity, line[first.end :]
     if not rest.strip(" .!"):
         return made
     word = _OTHER_WORD.fullmatch(rest)
-    if word is None or made.kind:
+    if word is None or made.units or not _begins_with_digits(text):
         return None
-    return Quantity(made.number, word[1].casefold().removesuffix("s"), 1.0, made.whole)
+    return Quantity(made.number, (Measure(word[1].casefold().removesuffix("s")),), made.whole)
+
+
+def _begins_with_digits(text: str) -> bool:
+    """Whether the number is written in digits: `Seven Samurai` is a name."""
+    return bool(re.match(r"\W*\d", on_the_line(text)))
 
 
 def quantities(text: str) -> list[Quantity]:
     """All quantities in a text, in order."""
-    return [made for found in _FOUND.finditer(_plain(text)) if (made := _made(found)) is not None]
+    return [placed.quantity for placed in placed_in(plain(text))]
+
+
+def placed_in(line: str) -> Iterator[Placed]:
+    """All quantities in a text that is `plain`, each with its place; what is written in several units is one."""
+    before: Placed | None = None
+    for found in _numbers(line):
+        joined = _joined(before, found, line) if before else None
+        if before and not joined:
+            yield before
+        before = joined or found
+    if before:
+        yield before
+
+
+def _numbers(line: str) -> Iterator[Placed]:
+    place = 0
+    while found := _FOUND.search(line, place):
+        made = _made(found, line)
+        place = max(found.end(), found.start() + 1, made.end if made else 0)
+        if made:
+            yield made
+
+
+def _joined(one: Placed, other: Placed, line: str) -> Placed | None:
+    """Both as one quantity where the second goes on in a smaller unit; None where it is another quantity."""
+    if not _AND.fullmatch(line, one.end, other.start):
+        return None
+    for unit in one.quantity.units:
+        for smaller in other.quantity.units:
+            if unit.kind == smaller.kind and unit.kind in _IN_PARTS and unit.factor > smaller.factor:
+                total = _based(one.quantity.number, unit) + _based(other.quantity.number, smaller)
+                # in the smaller unit, so that a third one may follow
+                number = total / float(smaller.factor)
+                return Placed(Quantity(number, (smaller,)), one.start, other.end)
+    return None
 
 
 def same_quantity(one: Quantity, other: Quantity, tolerance: float | None = None) -> tuple[bool, str]:
@@ -78,15 +137,12 @@ def same_quantity(one: Quantity, other: Quantity, tolerance: float | None = None
     A unit that one side leaves out is no fault, one that contradicts is. Five percent may be written 5%, 5 and 0.05.
     Plain integers must be equal digit by digit unless a `tolerance` (relative) is given.
     """
-    if one.kind and other.kind and one.kind != other.kind:
+    pairs = [(mine, its) for mine in one.units for its in other.units if mine.kind == its.kind]
+    if one.units and other.units and not pairs:
         return False, f"the units differ: {' and '.join(sorted((one.kind, other.kind)))}"
-    alike = not (one.kind and other.kind) or one.factor == other.factor
-    if alike and tolerance is None and one.whole and other.whole:
-        same = one.whole == other.whole
-    else:
-        one_value, other_value = (q.number if alike else q.number * q.factor for q in (one, other))
-        same = _near(one_value, other_value, tolerance)
-    if same:
+    if any(_same(one, other, *pair, tolerance) for pair in pairs) or (
+        not pairs and _same_number(one, other, tolerance)
+    ):
         return True, ""
     if {one.kind, other.kind} == {"percent", ""}:
         percent, bare = (one, other) if one.kind else (other, one)
@@ -95,47 +151,69 @@ def same_quantity(one: Quantity, other: Quantity, tolerance: float | None = None
     return False, "the numbers differ"
 
 
+def _same(one: Quantity, other: Quantity, mine: Measure, its: Measure, tolerance: float | None) -> bool:
+    if mine == its:
+        return _same_number(one, other, tolerance)
+    return _near(_based(one.number, mine), _based(other.number, its), tolerance)
+
+
+def _same_number(one: Quantity, other: Quantity, tolerance: float | None) -> bool:
+    if tolerance is None and one.whole and other.whole:
+        return one.whole == other.whole
+    return _near(one.number, other.number, tolerance)
+
+
+def _based(number: float, unit: Measure) -> float:
+    return number * float(unit.factor) + float(unit.offset)
+
+
 def _near(one: float, other: float, tolerance: float | None) -> bool:
     return math.isclose(one, other, rel_tol=TOLERANCE if tolerance is None else tolerance, abs_tol=1e-12)
 
 
-def _plain(text: str) -> str:
-    """`text` in NFKC, with powers and fractions written on the line: 10⁵ is 1e5, ½ is 1/2."""
-    raised = _RAISED.sub(lambda found: "^" + found[0].translate(_SUPER), text)
+def plain(text: str) -> str:
+    """`text` in NFKC, with LaTeX, powers, fractions and number words written on the line: 10⁵ is 1e5, ½ is 1/2."""
+    raised = _RAISED.sub(lambda found: "^" + found[0].translate(_SUPER), on_the_line(text))
     apart = _FRACTION.sub(lambda found: f" {found[0]}", raised)
     level = unicodedata.normalize("NFKC", apart).replace("⁄", "/")
-    return _POWER_OF_TEN.sub(lambda found: "1e" + found[1].replace("−", "-"), level)
+    level = _POWER_OF_TEN.sub(lambda found: "1e" + found[1].replace("−", "-"), level)
+    return in_digits(_AD.sub(r"\1 AD", _FEET.sub(r"\1 ft \2 in", level)))
 
 
-def _made(found: re.Match[str]) -> Quantity | None:
+def _made(found: re.Match[str], line: str) -> Placed | None:
     read = _number(found["digits"])
     if read is None:
         return None
     number, whole = read
     under = float((found["under"] or "1")[:300])
-    scale, kind, factor = _unit_of(found)
     if not under:
         return None
+    scale, units, end = _unit_of(found, line)
     number *= scale * (_power(found["power"]) if found["power"] else 1.0) / under
+    number += float(found["ones"] or 0)
     if found["under"] or found["power"] or scale != 1.0:
         whole = ""
     if "-" in (found["sign"] + found["sign2"]).replace("−", "-"):
         number, whole = -number, f"-{whole}" if whole and whole != "0" else whole
-    return Quantity(number, kind, factor, whole) if math.isfinite(number) else None
+    return Placed(Quantity(number, units, whole), found.start(), end) if math.isfinite(number) else None
 
 
-def _unit_of(found: re.Match[str]) -> tuple[float, str, float]:
-    """Scale, kind of unit and its factor: `5 m` is metres, `$5 m` millions, `5k` thousands and `5 K` no scale."""
-    money, unit = (_UNITS.get((found[name] or "").casefold(), ("", 1.0)) for name in ("money", "unit"))
-    word = (found["scale"] or "").casefold()
+def _unit_of(found: re.Match[str], line: str) -> tuple[float, tuple[Measure, ...], int]:
+    """Scale, what the unit may be, where it ends: `5 m` is metres, `$5 m` millions, `5k` thousands, `5 K` no scale."""
+    money = measure_at(found["money"], 0)[0] if found["money"] else ()
+    word, end = (found["scale"] or "").casefold(), found.end()
     scale = _SCALES.get(word, 1.0)
     if word in _SHORT_SCALES:
         close = found.start("scale") == found.end("power" if found["power"] else "digits")
-        if money[0] or (word == "k" and close):
+        if money or (word == "k" and close):
             scale = _SHORT_SCALES[word]
-        elif not unit[0]:
-            unit = _UNITS.get(word, ("", 1.0))
-    return scale, money[0] or unit[0], money[1] * unit[1]
+        else:
+            end = found.start("scale")
+    after = end + (line[end : end + 1] == " ")
+    units, behind = measure_at(line, after)
+    if not units or money:
+        return scale, money, end if not (units and money) else behind
+    return scale, units, behind
 
 
 def _power(text: str) -> float:

@@ -10,9 +10,11 @@ from typing import Any, Literal, Protocol
 
 from habilis.core.types import Frozen
 from habilis.curation.ledger.reports import Row, Scorer
+from habilis.evaluation.scoring.dates import when
 from habilis.evaluation.scoring.gaia import quasi_exact_match
 from habilis.evaluation.scoring.lists import as_text, compare_ordered, compare_sets, readings
-from habilis.evaluation.scoring.quantities import Quantity, quantities, quantity, same_quantity
+from habilis.evaluation.scoring.qualified import qualifier
+from habilis.evaluation.scoring.quantities import Quantity, placed_in, plain, quantity, same_quantity
 from habilis.evaluation.scoring.texts import bare_answer, same_text
 
 Used = Literal["none", "exact", "text", "numeric", "list", "set", "gaia", "judge"]
@@ -58,7 +60,7 @@ def scorer_for(row: Row) -> Used:
         return "exact"
     text = as_text(row.answer).strip()
     named = re.fullmatch(r"0\d+", text) is not None  # 007 is a name
-    return "numeric" if not named and quantity(text) is not None else "text"
+    return "numeric" if not named and when(text) is None and quantity(text) is not None else "text"
 
 
 async def score(row: Row, prediction: str, judge: Judge | None, scorer: Scorer = "auto") -> Score:
@@ -135,9 +137,12 @@ def _given(prediction: str) -> tuple[Quantity | None, str]:
     whole = quantity(bare_answer(prediction))
     if whole is not None:
         return whole, ""
-    found = list(dict.fromkeys(quantities(prediction)))
+    line = plain(prediction)
+    placed = list(placed_in(line))
+    found = list(dict.fromkeys(one.quantity for one in placed))
     if len(found) == 1:
-        return found[0], ""
+        changed = next(filter(None, (qualifier(line, one.start, one.end) for one in placed)), "")
+        return (None, f'it says "{changed}", which is another value') if changed else (found[0], "")
     return None, "no number in it" if not found else f"{len(found)} numbers in it, and no word which is the answer"
 
 

@@ -6,11 +6,18 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from habilis.evaluation.scoring.dates import when
+from habilis.evaluation.scoring.latex import on_the_line
+from habilis.evaluation.scoring.wording import in_digits
+
 _ARTICLES = frozenset(("a", "an", "the"))
 _LEAD = re.compile(r"^\s*(?:(?:the|my)\s+)?(?:final\s+|exact\s+)?answer\s*(?:is\b\s*:?|[:=])\s*", re.IGNORECASE)
 _MEANINGFUL = frozenset("#%&@")
 """Punctuation that tells words apart (`C#`, `5%`), beside a sign or a point in a number."""
 _JOINING = frozenset("'’`")
+_OPERATOR = re.compile(r"\s*([+*/=^<>√])\s*")
+_CHOICE = re.compile(r"^\s*(?:option|choice|letter|answer)\s+(?=\(?[A-Za-z]\)?[.)]?\s*$)", re.IGNORECASE)
+_GRADE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}-$")
 
 
 def normalised(text: str) -> str:
@@ -27,7 +34,7 @@ def normalised(text: str) -> str:
 def _step(text: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold()).replace("−", "-")
     bare = "".join(_kept(folded, place) for place in range(len(folded)))
-    return " ".join(_without_articles(bare.split())) or " ".join(folded.split())
+    return _OPERATOR.sub(r"\1", " ".join(_without_articles(bare.split()))) or " ".join(folded.split())
 
 
 def _without_articles(words: Sequence[str]) -> list[str]:
@@ -50,16 +57,39 @@ def _kept(text: str, place: int) -> str:
     before = text[place - 1] if place else ""
     after = text[place + 1] if place + 1 < len(text) else ""
     number = after.isdigit() and ((char == "." and before.isdigit()) or (char == "-" and not before.isalnum()))
-    return char if char in _MEANINGFUL or number else " "
+    return char if char in _MEANINGFUL or number or _is_sign(text, place) else " "
+
+
+def _is_sign(text: str, place: int) -> bool:
+    """Whether the `-` at `place` tells: a grade, a blood group, an ion (`A-`), less than nothing (`-∞`)."""
+    if text[place] != "-":
+        return False
+    after = text[place + 1 : place + 2]
+    return text.startswith(("∞", "inf"), place + 1) or (
+        not after.isalnum() and _GRADE.search(text[max(0, place - 3) : place + 1]) is not None
+    )
 
 
 def bare_answer(text: str) -> str:
     """`text` without the words that an answer is often led in by (`The answer is …`)."""
-    rest = _LEAD.sub("", text, count=1)
+    rest = _CHOICE.sub("", _LEAD.sub("", text, count=1))
     return rest if rest.strip() else text
 
 
 def same_text(expected: str, given: str) -> bool:
-    """Whether both normalise to the same text; `given` may be led in by words such as `The answer is`."""
-    wanted, bare = normalised(expected), bare_answer(given)
-    return wanted == normalised(given) or (bare != given and wanted == normalised(bare))
+    """Whether both say the same: normalised, as a date or time, or with LaTeX and number words on the line.
+
+    `given` may be led in by words such as `The answer is`.
+    """
+    bare = bare_answer(given)
+    if normalised(expected) in (normalised(given), normalised(bare) if bare != given else None):
+        return True
+    date = when(expected)
+    if date is not None:
+        said = when(bare) or when(given, within=True)
+        return said is not None and date.same(said)
+    return _line(expected) in (_line(given), _line(bare))
+
+
+def _line(text: str) -> str:
+    return normalised(in_digits(on_the_line(text)))
