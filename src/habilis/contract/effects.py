@@ -12,6 +12,7 @@ import re
 
 from habilis.contract.bindings import Bindings, said_only
 from habilis.contract.inference import is_network
+from habilis.contract.known_calls import known
 from habilis.core.types import Effects
 
 _ORDER: tuple[Effects, ...] = ("pure", "reads", "writes")
@@ -27,7 +28,7 @@ _PURE_MODULES = _words(
     "__future__ abc array base64 binascii bisect calendar cmath collections colorsys contextlib copy csv dataclasses "
     "datetime decimal difflib enum fractions functools graphlib hashlib heapq html io ipaddress itertools json keyword "
     "logging math numbers operator pathlib pydantic re statistics string struct sys textwrap traceback types typing "
-    "ast os typing_extensions unicodedata warnings zlib zoneinfo"
+    "ast marshal numpy os pandas pickle sqlite3 typing_extensions unicodedata warnings zlib zoneinfo"
 )
 _PURE_SUBMODULES = _words("urllib.parse xml.sax.saxutils os.path")
 _PLAIN_VALUES = _words("math cmath statistics operator decimal fractions string")
@@ -35,8 +36,8 @@ _PLAIN_VALUES = _words("math cmath statistics operator decimal fractions string"
 # Modules that start programs, run code that cannot be seen here, write, or send.
 _WRITING_MODULES = _words(
     "builtins cffi ctypes dbm fileinput ftplib imaplib importlib logging.config logging.handlers multiprocessing "
-    "nntplib paramiko poplib pty runpy shelve shutil smtplib socket sqlite3 subprocess telnetlib tempfile websocket "
-    "websockets pickle marshal code codeop "
+    "nntplib paramiko poplib pty runpy shelve shutil smtplib socket subprocess telnetlib tempfile websocket "
+    "websockets code codeop "
     # the sandbox takes no locks on files, so what relies on them is used by one call at a time
     "aiosqlite apsw duckdb fcntl filelock peewee portalocker sqlalchemy"
 )
@@ -51,9 +52,14 @@ _OS_READS = _words(
 _WRITING_NAMES = _words(
     "eval exec compile __import__ globals __builtins__ breakpoint sys.modules sys.settrace sys.setprofile "
     "sys._getframe sys.meta_path sys.path_hooks sys.addaudithook operator.methodcaller types.FunctionType "
-    "types.CodeType types.ModuleType pydantic.ImportString functools.singledispatch.register"
+    "types.CodeType types.ModuleType pydantic.ImportString functools.singledispatch.register "
+    "pickle.load pickle.loads pickle.Unpickler marshal.load marshal.loads pandas.HDFStore pandas.ExcelWriter"
 )
-_READING_NAMES = _words("id sys.argv sys.stdin sys.executable sys.path sys.platform sys.version sys.version_info")
+_READING_NAMES = _words(
+    "id sys.argv sys.stdin sys.executable sys.path sys.platform sys.version sys.version_info logging.LogRecord "
+    "numpy.empty numpy.empty_like numpy.load numpy.loadtxt numpy.genfromtxt numpy.fromfile numpy.fromregex "
+    "numpy.DataSource numpy.show_config numpy.show_runtime numpy.test pandas.ExcelFile pandas.show_versions pandas.test"
+)
 _INTERPRETER = _words(
     "__globals__ __subclasses__ __builtins__ __getattribute__ __loader__ __spec__ __dict__ __code__ __closure__ "
     "__mro__ __bases__ __reduce__ __reduce_ex__ tb_frame f_globals f_builtins f_back gi_frame cr_frame"
@@ -62,18 +68,19 @@ _INTERPRETER = _words(
 _WRITING_METHODS = _words(
     "chmod chown copy2 copyfile copytree execv execve extractall fork hardlink_to lchmod makedirs mkdir mkfifo posix_"
     "spawn removedirs rename_to rmdir rmtree savefig savez savez_compressed savetxt spawn symlink symlink_to system "
-    "popen to_excel to_feather to_hdf to_json to_parquet to_pickle to_sql to_stata tofile truncate unlink utime "
+    "popen to_excel to_feather to_hdf to_parquet to_pickle to_sql to_stata tofile truncate unlink utime "
     "write_bytes write_text imsave imwrite sendall sendto sendfile sendmail send_message writestr write_image "
     "write_html ImportString FileHandler RotatingFileHandler TimedRotatingFileHandler WatchedFileHandler touch "
     "post patch put delete"
 )
-# Methods that write only when they are given somewhere to write to (`DataFrame.to_csv()` returns text).
-_WRITING_WITH_ARGUMENTS = _words("to_csv to_html to_markdown to_latex to_string to_xml to_clipboard save dump_to")
+# Methods that write only when they are given somewhere to write to.
+_WRITING_WITH_ARGUMENTS = _words("to_clipboard save dump_to")
 _SENDING = _words("request stream send urlopen Request")
 """Methods of network clients that read or write, as their first argument or `data` says."""
 _READING_METHODS = _words(
     "abspath absolute cwd exists expanduser expandvars getatime getctime getmtime getsize glob group home input is_dir "
-    "is_file is_mount is_symlink isdir isfile islink iterdir lexists listdir lstat now owner read_bytes read_text "
+    "is_file is_mount is_symlink isdir isfile islink iterdir lexists listdir lstat makeRecord now open_code owner "
+    "read_bytes read_text "
     "readlink realpath resolve rglob samefile scandir stat today urlretrieve utcnow walk"
 )
 _NEVER_PURE = _words("random secrets time uuid")
@@ -137,7 +144,9 @@ class _Reader:
         for alias in node.names:
             if alias.name == "*" and (found != "pure" or module == "os"):
                 return "writes"
-            found = stronger(found, self._of_dotted(f"{module}.{alias.name}", None, mentioned=True))
+            name = f"{module}.{alias.name}"
+            if known(name, None, self._bindings, method=False) is None:  # else its uses tell
+                found = stronger(found, self._of_dotted(name, None, mentioned=True))
         return found
 
     def _of_mention(self, node: ast.Name | ast.Attribute) -> Effects:
@@ -160,12 +169,19 @@ class _Reader:
 
     def _of_dotted(self, name: str, call: ast.Call | None, *, mentioned: bool, method: bool = True) -> Effects:
         top, _, rest = name.partition(".")
+        if name.startswith("numpy.random"):
+            return "reads"
+        told = known(name, call, self._bindings, method=False)
+        if told is not None:
+            return told
         if name in _WRITING_NAMES or (name == "vars" and call is not None and not call.args):
             return "writes"
         if name in _READING_NAMES:
             return "reads"
         if top == "os" and rest:
-            return _of_os(rest)
+            # `from os.path import getsize as s` and, elsewhere, a value of the tool's own that is called s
+            method_too = self._of_method(rest.rpartition(".")[2], call, mentioned=mentioned) if "." in rest else "pure"
+            return stronger(_of_os(rest), method_too)
         if name in ("re.compile", "copy.copy", "copy.replace"):
             return "pure"
         if not rest and name not in _OPENING and name != "input":
@@ -175,6 +191,9 @@ class _Reader:
         return self._of_method(name.rpartition(".")[2], call, mentioned=mentioned and (not method or bool(rest)))
 
     def _of_method(self, name: str, call: ast.Call | None, *, mentioned: bool) -> Effects:
+        told = known(name, call, self._bindings, method=True)
+        if told is not None:
+            return told
         if name in _OPENING:
             return "writes" if call is None else self._of_open(call)
         if name in _WRITING_METHODS:
