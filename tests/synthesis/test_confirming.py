@@ -21,12 +21,20 @@ MIDRANGE = "    return OutputModel(result=(min(input.values) + max(input.values)
 
 
 def number(body: str = MEAN, **more: Any) -> dict[str, Any]:
-    return {"name": "mean", "fields": "    values: list[float]", "result": "float | None", "meta": META, "body": body} | more
+    return {
+        "name": "mean",
+        "fields": "    values: list[float]",
+        "result": "float | None",
+        "meta": META,
+        "body": body,
+    } | more
 
 
 def said(*calls: Any) -> str:
     """Calls with what they must give, as a writer says them."""
-    return "\n".join(json.dumps({"arguments": {"values": given}, "expected": {"result": gives}}) for given, gives in calls)
+    return "\n".join(
+        json.dumps({"arguments": {"values": given}, "expected": {"result": gives}}) for given, gives in calls
+    )
 
 
 def request() -> ToolRequest:
@@ -166,7 +174,7 @@ async def test_a_relation_stands_on_a_call_that_is_sure(shop: Any, source_of: So
 
 
 async def test_a_broken_relation_is_a_disagreement(shop: Any, source_of: Source) -> None:
-    first = "    return OutputModel(result=sum(input.values[1:], input.values[0]) / len(input.values) + (input.values[0] == 6))"
+    first = "    return OutputModel(result=sum(input.values) / len(input.values) + (input.values[0] == 6))"
     shop.writer.calls = ['{"arguments": {"values": [6, 1, 2]}, "same_as": {"values": [1, 2, 6]}}']
     shop.writer.replies = [source_of(**number(first)), source_of(**number())]
     tool = await build(shop)

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 MOST_KEPT = 10
 """Confirmed calls of one tool, whatever the number of its versions."""
+SCHEMA_CHARS = 6000
 TIMEOUT_S = 10.0
 _NO_WORD = frozenset({"denied", "unavailable", "timeout", "interrupted", "invalid_arguments"})
 Module = Callable[[str], str]
@@ -111,8 +112,8 @@ class Confirmer:
             "expect",
             name=wanted.name,
             description=passed.contract.description,
-            input_schema=compact(passed.description.input_schema),
-            output_schema=compact(passed.description.output_schema),
+            input_schema=compact(passed.description.input_schema, SCHEMA_CHARS),
+            output_schema=compact(passed.description.output_schema, SCHEMA_CHARS),
             known=rows,
         )
         shown = [values_in(one.call.arguments) for one in read_expectations(prompt.system)]
