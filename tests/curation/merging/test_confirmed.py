@@ -9,7 +9,7 @@ from habilis.contract.records import RecordedCall
 from habilis.curation.manual.browsing import shown
 from habilis.library import Library
 
-from .conftest import Stage, adding, endings, module
+from .conftest import Stage, adding, clusters, endings, module
 
 CALLS = [{"a": n, "b": n * 3 - 4} for n in range(1, 7)]
 CAPPED = "    return OutputModel(total=min(input.a + input.b, 1000))"
@@ -51,3 +51,19 @@ async def test_kinds_of_calls_are_told_apart(stage: Stage) -> None:
     assert calls.kinds == {"trial": 0, "used": 6, "confirmed": 1}
     assert (calls.total, calls.success) == (6, 6)
     assert stage.manifest("add_numbers").counters["calls"] == 6
+
+
+async def test_a_merged_tool_is_asked_about_once_and_keeps_what_was_confirmed(stage: Stage) -> None:
+    one = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": CALLS})
+    pairs = [{"x": row["a"], "y": row["b"]} for row in CALLS]
+    summing = adding("sum_of_two", "x: int; y: int", "value: int | None")
+    other = await stage.task("t2", {"sum_of_two": summing}, {"sum_of_two": pairs})
+    way = {"arguments": {"x": "a", "y": "b"}, "fields": {"total": "value"}}
+    merged = adding("add_integers", aliases={"add_numbers": {}, "sum_of_two": way})
+    foretold = '{"arguments": {"a": -5, "b": -6}, "expected": {"total": -11}}'
+    said = (clusters(["add_numbers", "sum_of_two"]), f"```python\n{merged}\n```", foretold)
+    report = await stage.curator(*said, policy="model").step(1, [one, other])
+    assert stage.names() == ["add_integers"], report.evidence
+    kept = [record for record in Library(stage.library).records("add_integers") if not record.used]
+    assert [(record.arguments, record.output["total"]) for record in kept] == [({"a": -5, "b": -6}, -11)]
+    assert report.model_calls == 3, "one more than without"
