@@ -81,6 +81,7 @@ WRITES_BY_ITSELF = {
     "habilis.exchange.parcels": "part of an export",
     "habilis.exchange.skills": "part of an export",
     "habilis.exchange.importing": "a trial that is thrown away",
+    "habilis.synthesis.confirming": "a trial that is thrown away",
     "habilis.synthesis.gate": "a trial that is thrown away",
     "habilis.synthesis.trial": "a trial that is thrown away",
     "habilis.synthesis.replay": "a trial that is thrown away",

@@ -64,6 +64,15 @@ VALUES: dict[str, dict[str, object]] = {
             {"name": "roll_die", "description": "Roll a die.", "parameters": "none", "result": "points: integer"},
         ]
     },
+    "dispute": {
+        "name": "average_column",
+        "description": "Average one column of a table.",
+        "code": CODE,
+        "disputed": [
+            {"call": '{"arguments": {"path": "b.csv"}}', "expected": '{"mean": 2.0}', "given": '{"mean": 1.0}'},
+            {"call": '{"arguments": {"path": "c.csv"}}', "expected": '{"mean": 3.0}', "given": FAILURE},
+        ],
+    },
     "doubted": {"values": [{"text": "3.14", "kind": "number"}, {"text": "Alice", "kind": "name"}]},
     "earlier": {"turns": CONVERSATION, "left_out": 3},
     "enhance": {
@@ -84,6 +93,13 @@ VALUES: dict[str, dict[str, object]] = {
         "flaw": "its arguments were never filled in",
     },
     "execute": {"question": QUESTION, "files": FILES, "missing": MISSING, "guidance": "Call average_column once."},
+    "expect": {
+        "name": "average_column",
+        "description": "Average one column of a table.",
+        "input_schema": SCHEMA,
+        "output_schema": SCHEMA,
+        "known": ['{"path": "sales.csv"} gave {"mean": 4.25}'],
+    },
     "extract": {"question": QUESTION, "tool": "read_page", "result": "A long text."},
     "fixed": {
         "tool": "average_column",
@@ -204,6 +220,7 @@ def test_what_is_empty_leaves_no_empty_section(name: str) -> None:
     text = rendered.system + rendered.user
     assert "<failure>" not in text
     assert "<files>" not in text
+    assert "<known_calls>\n" not in text
     assert "<missing_files>" not in text
     assert "<guidance>" not in text
     assert "<conversation>" not in text

@@ -158,15 +158,24 @@ class SaidModels:
 
 
 class SaidWriter:
-    """A code writer that replies from a list and keeps what it was asked."""
+    """A code writer that replies from a list and keeps what it was asked. Asked for calls with their results it says
+    `calls`, one reply after the other, and nothing when there is none left."""
 
     name = "said"
 
     def __init__(self, *replies: Any) -> None:
         self.replies = list(replies)
         self.asked: list[str] = []
+        self.calls: list[Any] = []
+        self.asked_for_calls: list[str] = []
 
-    async def write(self, system: str, user: str) -> str:
+    async def write(self, system: str, user: str, *, purpose: str = "code") -> str:
+        if purpose == "calls":
+            self.asked_for_calls.append(user)
+            said = self.calls.pop(0) if self.calls else ""
+            if isinstance(said, BaseException):
+                raise said
+            return str(said)
         self.asked.append(user)
         reply = self.replies.pop(0)
         if isinstance(reply, BaseException):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _OUR_TAGS = re.compile(
     r"<(?=/?(?:question|files|missing_files|candidates|failure_report|build_failures|missing_capabilities|guidance"
     r"|answer|invocations|findings|tool_request|tool_code|failures|failure|calls|records|previous_summary|work"
-    r"|tool_result|sources|remarks|reference|response|rubric|tools|conversation|earlier_turns)\b)"
+    r"|tool_result|sources|remarks|reference|response|rubric|tools|conversation|earlier_turns|tested_tool|known_calls|disputed)\b)"
 )
 DIVIDER = "\n=== user ===\n"
 

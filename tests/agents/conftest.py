@@ -69,6 +69,7 @@ class Script:
     verdicts: Sequence[Reply] = ()
     fixed: Sequence[Reply] = ()
     codes: Sequence[Reply] = ()
+    calls: Sequence[Reply] = ("I am sure of none.",)
     summaries: Sequence[Reply] = ("a summary",)
     grounded: Sequence[Reply] = ({"reason": "it is not there", "word": "invented"},)
     asked: list[tuple[str, list[BaseMessage], list[Any]]] = field(default_factory=list)
@@ -89,6 +90,8 @@ class Script:
             "<findings>": "answers",
             "<calls>": "verdicts",
             "<records": "fixed",
+            "<disputed>": "codes",
+            "<tested_tool>": "calls",
             "<tool_request>": "codes",
             "<tool_code": "codes",
             "<work>": "summaries",

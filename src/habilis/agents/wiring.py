@@ -120,6 +120,7 @@ def build_context(
         task_id=task.id,
         grants=grants,
         shared=shared,
+        confirms=settings.tools.telling_calls,
     )
     return TaskContext(
         task=task,

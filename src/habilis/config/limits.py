@@ -13,6 +13,7 @@ class ReplyTokens(Frozen):
     plan: int = Field(1024, ge=1, description="tokens of a plan: which tools to reuse, which to build")
     step: int = Field(1024, ge=1, description="tokens of a step: calls of tools, or what was found")
     code: int = Field(2048, ge=1, description="tokens of the source of a tool")
+    calls: int = Field(768, ge=1, description="tokens of calls of a new tool, with the results that they must give")
     review: int = Field(
         1024, ge=1, description="tokens of a judgement: of answers, calls, tools that do the same, scores"
     )
@@ -27,6 +28,7 @@ class ReplySeconds(Frozen):
     plan: float = Field(300.0, gt=0, description="seconds for a plan")
     step: float = Field(300.0, gt=0, description="seconds for a step of the work")
     code: float = Field(600.0, gt=0, description="seconds for the source of a tool")
+    calls: float = Field(120.0, gt=0, description="seconds for calls of a new tool with their results")
     review: float = Field(300.0, gt=0, description="seconds for a judgement")
     answer: float = Field(300.0, gt=0, description="seconds for an answer, or one part of it")
     summary: float = Field(300.0, gt=0, description="seconds for a summary or an extract")

@@ -16,6 +16,10 @@ class ToolsSettings(Frozen):
     synthesis: bool = Field(
         True, description="have missing tools written and failing ones mended; false: work with the tools there are"
     )
+    telling_calls: bool = Field(
+        True,
+        description="ask the writer of each tool, once, for calls that would tell a wrong version, with their results",
+    )
     on_build_failure: Literal["continue", "stop"] = Field(
         "continue", description="stop: end the task when a tool could not be built"
     )

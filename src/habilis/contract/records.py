@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, ValidationError
 
@@ -36,7 +36,9 @@ class RecordedCall(Frozen):
 
     `why_not` says why the call cannot be replayed; None when it can. Paths of the workspace stand as `.` in `output`.
     `granted` and `refused` are kinds and names, as in `CallOutcome`; `traffic` is what it exchanged with granted hosts.
-    `redacted`: the rules by which something was taken out of it when it was handed on.
+    `redacted`: the rules by which something was taken out of it when it was handed on. A `confirmed` call is one that
+    no task made: its writer said beforehand what it must give, and so it did. Such calls bind replacements, and count
+    neither as proof nor as use.
     """
 
     format: int = FORMAT
@@ -54,6 +56,11 @@ class RecordedCall(Frozen):
     traffic: Traffic | None = None
     why_not: str | None = None
     redacted: tuple[str, ...] = ()
+    kind: Literal["used", "confirmed"] = Field("used", exclude_if=lambda kind: kind == "used")
+
+    @property
+    def used(self) -> bool:
+        return self.kind == "used"
 
     @property
     def replayable(self) -> bool:
@@ -323,9 +330,9 @@ def set_error(output: Any) -> str | None:
 
 
 def counted(calls: Iterable[RecordedCall]) -> dict[str, int]:
-    """How many of `calls` there are, and with which verdict."""
+    """How many of `calls` tasks made, and with which verdict."""
     found = {"calls": 0, "success": 0, "failure": 0, "input_error": 0}
-    for call in calls:
+    for call in filter(lambda call: call.used, calls):
         found["calls"] += 1
         if call.verdict:
             found[call.verdict] += 1

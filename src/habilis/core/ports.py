@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from habilis.core.events import Event
-from habilis.core.types import CallOutcome, Effects, GrantRequest, ToolSpec
+from habilis.core.types import CallOutcome, Effects, GrantRequest, Purpose, ToolSpec
 
 
 class EventSink(Protocol):
@@ -36,15 +36,16 @@ class EventSink(Protocol):
 
 
 class CodeWriter(Protocol):
-    """Turns a prompt into a reply that holds code.
+    """Turns a prompt into a reply that holds code, or calls of a tool.
 
-    `write` returns the whole reply (the LAST ```python block in it is the code) and raises `WriterFailed` when
-    there is none to be had, `ModelUnreachable` when no further attempt can help.
+    `write` returns the whole reply (the LAST ```python block in it is the code; for the purpose `calls` it is one JSON
+    object per line) and raises `WriterFailed` when there is none to be had, `ModelUnreachable` when no further attempt
+    can help.
     """
 
     name: str
 
-    async def write(self, system: str, user: str) -> str: ...
+    async def write(self, system: str, user: str, *, purpose: Purpose = "code") -> str: ...
 
 
 class Granter(Protocol):

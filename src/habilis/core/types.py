@@ -22,9 +22,10 @@ Status = Literal[
     "interrupted",
 ]
 Role = Literal["basic", "builder", "vision", "summarise", "cluster", "judge", "eval"]
-Purpose = Literal["plan", "step", "code", "review", "answer", "summary"]
+Purpose = Literal["plan", "step", "code", "calls", "review", "answer", "summary"]
 """What a reply of a model is for, which bounds its length and time: a plan; the next step of the work on a question;
-the source of a tool; a judgement, of whatever; an answer in the form asked for; something long, made short."""
+the source of a tool; calls of it with their results; a judgement, of whatever; an answer in the form asked for;
+something long, made short."""
 Effects = Literal["pure", "reads", "writes"]
 Verdict = Literal["success", "failure", "input_error"]
 ErrorKind = Literal[

@@ -345,6 +345,7 @@ class _Step:
             curator._emit,
             grants=curator._grants,
             live=False,
+            confirms=curator._settings.tools.telling_calls,
         )
         origin = Origin(how="merged", writer=writer.name, model=models.name("builder"))
         try:

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.demo import MODEL_NAME, citing, executing, following, judging, writing
+from habilis.demo import MODEL_NAME, citing, executing, expecting, following, judging, writing
 from habilis.demo.faults import RUBBISH, Faults
 from habilis.demo.filling import asked_schema, filled
 from habilis.demo.questions.operations import recognise, request_for
@@ -127,6 +127,8 @@ _TEXTS: Mapping[str, Callable[[Seen], str]] = {
     "build": writing.build,
     "enhance": writing.enhance,
     "merge": writing.merge,
+    "expect": expecting.expect,
+    "dispute": expecting.dispute,
     "summarise": judging.summarise,
     "extract": judging.extract,
     "image": _cannot("cannot see images"),

@@ -34,10 +34,14 @@ class Module:
 
 def build(seen: Seen) -> str:
     """A tool for a request: the naive version first, the robust one after a failure."""
-    wanted = seen.parts["tool_request"]
+    return _written(requested(seen.parts["tool_request"]), robust="failure" in seen.parts)
+
+
+def requested(wanted: str) -> Module:
+    """The tool that a section of a prompt describes."""
     name, description = (_line(wanted, key) for key in ("name", "description"))
     inputs, outputs = (_properties(_line(wanted, key)) for key in ("input_schema", "output_schema"))
-    return _written(Module(name, description, tuple(inputs), tuple(outputs)), robust="failure" in seen.parts)
+    return Module(name, description, tuple(inputs), tuple(outputs))
 
 
 def enhance(seen: Seen) -> str:

@@ -207,6 +207,14 @@ class Library:
             self._count(call, known)
         return call
 
+    def keep_confirmed(self, name: str, calls: Sequence[RecordedCall], contents: Mapping[str, bytes]) -> None:
+        """Record `calls` of tool `name` that no task made; `contents` are their files by digest. Raises OSError."""
+        if not calls:
+            return
+        with writer_lock(self.path):
+            for call in calls:
+                self.store.append(self.store.bring(call.model_copy(update={"tool": name}), contents.get))
+
     async def describe_missing(self, describer: Describer) -> list[Tool]:
         """Ask `describer` for the schemas of tools that lie here without a manifest of theirs; each is asked once.
 

@@ -20,6 +20,7 @@ from habilis.contract.records import RecordedCall
 from habilis.library import LayeredLibrary, Tool
 from habilis.library.tool import digest_of
 from habilis.runtime.grants import Grants
+from habilis.synthesis.binding import binding
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround
 from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.replay import Replayer, ReplayReport
@@ -79,6 +80,14 @@ class Wanted:
 
 
 @dataclass(frozen=True)
+class Confirmed:
+    """Calls that gave what their writer expected beforehand, with the contents of their files by digest."""
+
+    calls: tuple[RecordedCall, ...] = ()
+    contents: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Passed:
     """A candidate that passed every gate. `smoke` says what its trial call came to; `contract` holds all its needs,
     those that the trial showed too. `remarks` are constructs that settings only warn of. `flaw` says what is wrong with
@@ -92,6 +101,7 @@ class Passed:
     remarks: tuple[str, ...] = ()
     aliases: Mapping[str, Alias] = field(default_factory=dict)
     flaw: str = ""
+    confirmed: Confirmed = Confirmed()
 
 
 class Gate:
@@ -132,9 +142,9 @@ class Gate:
                 aliases = _aliases(source, trial.description, wanted.sources) if wanted.merges else {}
                 replay = await self._replayed(candidate, wanted, aliases, aside / "replay", grant)
             except Rejected as rejected:
-                raise Rejected(_scrubbed(str(rejected), module, aside, self._library.private.path)) from None
+                raise Rejected(scrubbed(str(rejected), module, aside, self._library.private.path)) from None
         smoke, flaw, failure = (
-            _scrubbed(text, module, aside, self._library.private.path)
+            scrubbed(text, module, aside, self._library.private.path)
             for text in (trial.smoke, trial.flaw, trial.failure)
         )
         if failure and not replay.replayed:
@@ -185,7 +195,7 @@ class Gate:
     async def _replayed(
         self, candidate: Runnable, wanted: Wanted, aliases: Mapping[str, Alias], scratch: Path, grant: Grant
     ) -> ReplayReport:
-        sources = [_led(source, aliases) for source in wanted.sources]
+        sources = [self._bound(_led(source, aliases), wanted) for source in wanted.sources]
         report = await self.repeats(candidate, sources, scratch, grant=grant, timeout_s=grant.timeout_s)
         if not report.ok:
             raise Rejected("Recorded calls do not pass.\n" + "\n".join(f"- {line}" for line in report.failures))
@@ -194,6 +204,12 @@ class Gate:
         if wanted.old is not None:
             await self._agrees(candidate, wanted.old, wanted.sources, scratch)
         return report
+
+    def _bound(self, source: Predecessor, wanted: Wanted) -> Predecessor:
+        """`source` with the calls that the candidate has to repeat."""
+        if wanted.old is None or source.tool is not wanted.old:
+            return source
+        return replace(source, records=binding(source.records, source.records, self._library.content))
 
     async def _agrees(self, candidate: Runnable, old: Tool, sources: Sequence[Predecessor], scratch: Path) -> None:
         """Raises `Rejected` where a mended version goes wrong on what was right before. How much was told does not
@@ -248,7 +264,7 @@ def _check_fields(description: Description, fields: Sequence[str]) -> None:
         raise Rejected(f"InputModel lacks the fields {', '.join(missing)}; it has {', '.join(present) or 'none'}.")
 
 
-def _scrubbed(text: str, module: Path, aside: Path, library: Path) -> str:
+def scrubbed(text: str, module: Path, aside: Path, library: Path) -> str:
     """`text` without temporary paths and memory addresses: the candidate by its file, its workspace as `.`."""
     text = text.replace(str(module), module.name)
     text = re.sub(

@@ -254,6 +254,8 @@ class _Trial:
                 return _Result(record, "failed", _difference(record.output, now), now.output)
             if now.error is None and equal(now.output, before.output):
                 return _Result(record, "passed", now=now.output)
+        if not record.used:
+            return _Result(record, "not_replayable", "its own tool does not repeat it any more", now.output)
         # The old version cannot repeat its own result: what differs may be the world, not the tool.
         if now.error is None and not is_empty(now.output) and not set_error(now.output):
             return _Result(record, "judge", now=now.output)

@@ -11,7 +11,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -39,10 +39,12 @@ from habilis.runtime.grants import Grants
 from habilis.synthesis.adopting import adopted
 from habilis.synthesis.calls_by_rule import TaskGround
 from habilis.synthesis.codeblocks import extract_code
+from habilis.synthesis.confirming import Confirmer
 from habilis.synthesis.gate import Gate, Passed, Predecessor, Rejected, Wanted, old_names
 from habilis.synthesis.new_example import NewExample, checked
-from habilis.synthesis.replay import Replayer, compact, distinct
+from habilis.synthesis.replay import Replayer
 from habilis.synthesis.reviving import revived
+from habilis.synthesis.shown_calls import failure_row, fed_back, merge_row
 from habilis.synthesis.skeleton import as_asked, skeleton, with_imports
 
 if TYPE_CHECKING:
@@ -53,9 +55,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """At writing or mending one tool: a writer that fails three times, told why each time, fails a fourth time too."""
-MAX_FED_BACK_CHARS = 20_000
-BEGINS_LINES, BEGINS_CHARS = 5, 600
-SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
 SAME_AGAIN = "This is the version that failed before, letter by letter. It still fails; change what the reason names."
 
 Purpose = Literal["build", "enhance", "merge"]
@@ -93,6 +92,10 @@ class _Job:
     example: NewExample | None = None
     """Where an example comes from when the module's cannot be used."""
 
+    def module(self, reply: str) -> str:
+        """The whole module in a reply. Raises `WriterFailed`."""
+        return with_imports(self.whole(extract_code(reply)))
+
 
 @dataclass(frozen=True)
 class _Made:
@@ -116,12 +119,17 @@ class Smith:
         grants: Grants | None = None,
         shared: BuildFolder | None = None,
         live: bool = True,
+        confirms: bool = True,
     ) -> None:
-        """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`."""
+        """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`.
+        `confirms`: writers are asked for calls of what they wrote, with their results."""
         self._host, self._library, self._writer = host, library, writer
         self._models, self._prompts, self._emit = models, prompts, emit
         self._task_id, self._shared = task_id, shared
-        self._gate = Gate(host, library, Replayer(host, library, models, prompts, live=live), grants or Grants())
+        replayer = Replayer(host, library, models, prompts, live=live)
+        self._gate = Gate(host, library, replayer, grants or Grants())
+        self.confirms = confirms
+        self._confirmer = Confirmer(writer, prompts, self._gate, replayer, library.private) if confirms else None
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
         self._mending: dict[str, asyncio.Lock] = {}
 
@@ -211,6 +219,7 @@ class Smith:
                 made = _Made(0, back.passed) if back else await self._forge(job)
                 if isinstance(made, str):
                     return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
+                made = made if back else await self._confirmed(job, made)
                 origin = Origin(
                     task=self._task_id,
                     writer=self._writer.name,
@@ -222,6 +231,7 @@ class Smith:
                 )
                 if back:
                     origin = origin.model_copy(update=back.origin)
+                self._keep_confirmed(name, made.passed)
                 tool = private.add(
                     made.passed.source, made.passed.description, made.passed.contract, name=name, origin=origin
                 )
@@ -264,7 +274,7 @@ class Smith:
         source = tool.source()
         records = {record.call_id: record for record in self._library.records(tool.name)}
         records |= {record.call_id: record for record in failures}
-        rows = [self._failure_row(record) for record in failures]
+        rows = [failure_row(record, self._library.content) for record in failures]
 
         def prompt(failure: str) -> Rendered:
             return self._prompts.render("enhance", name=tool.name, code=source, failures=rows, failure=failure)
@@ -281,6 +291,7 @@ class Smith:
         made = await self._forge(job)
         if isinstance(made, str):
             return self._given_up(job, made, EnhanceFailure(reason=made))
+        made = await self._confirmed(job, made, tuple(records.values()))
         origin = tool.origin.model_copy(
             update={
                 "how": "enhanced",
@@ -291,6 +302,7 @@ class Smith:
                 "smoke": made.passed.smoke,
             }
         )
+        self._keep_confirmed(tool.name, made.passed)
         better = self._library.improve(tool, made.passed.source, made.passed.description, made.passed.contract, origin)
         self._emit(
             ToolEnhanced(
@@ -317,19 +329,36 @@ class Smith:
 
         Nothing is put into a library. Raises `ModelUnreachable`, `BudgetReached`, and OSError when the disk refuses.
         """
-        rows = [self._merge_row(source) for source in sources if not source.via]
-
-        def prompt(failure: str) -> Rendered:
-            return self._prompts.render("merge", tools=rows, failure=failure)
-
         self._emit(ToolBuildStarted(tool=name, purpose="merge"))
-        needs = together(*(self._gate.needs_of(source.tool) for source in sources))
-        wanted = Wanted(name, sources=tuple(sources), merges=True, before=needs)
-        job = _Job("merge", prompt, wanted)
+        job = self._merging(name, sources)
         made = await self._forge(job)
         if isinstance(made, str):
             return self._given_up(job, made, MergeFailure(reason=made))
         return made.passed
+
+    async def confirm(self, name: str, sources: Sequence[Predecessor], passed: Passed) -> Passed:
+        """What `merge` made, with the calls that its writer confirms; asked only when nothing else speaks against it.
+
+        Raises as `merge` does.
+        """
+        known = tuple(record for source in sources for record in source.records)
+        return (await self._confirmed(self._merging(name, sources), _Made(0, passed), known)).passed
+
+    def _merging(self, name: str, sources: Sequence[Predecessor]) -> _Job:
+        rows = [merge_row(source) for source in sources if not source.via]
+        needs = together(*(self._gate.needs_of(source.tool) for source in sources))
+        wanted = Wanted(name, sources=tuple(sources), merges=True, before=needs)
+        return _Job("merge", lambda failure: self._prompts.render("merge", tools=rows, failure=failure), wanted)
+
+    async def _confirmed(self, job: _Job, made: _Made, known: Sequence[RecordedCall] = ()) -> _Made:
+        """What was made, with the calls that its writer confirms."""
+        if self._confirmer is None:
+            return made
+        return replace(made, passed=await self._confirmer.confirmed(made.passed, job.wanted, known, job.module))
+
+    def _keep_confirmed(self, name: str, passed: Passed) -> None:
+        """Before the tool itself: killed in between, it is made again from the tape, and so are these."""
+        self._library.private.keep_confirmed(name, passed.confirmed.calls, passed.confirmed.contents)
 
     async def _forge(self, job: _Job) -> _Made | str:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
@@ -340,8 +369,7 @@ class Smith:
             source = ""
             prompt = job.prompt(failure)
             try:
-                source = extract_code(await self._writer.write(prompt.system, prompt.user))
-                source = with_imports(job.whole(source))
+                source = job.module(await self._writer.write(prompt.system, prompt.user))
                 if source in refused:
                     raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
                 return _Made(attempt, await checked(self._gate, source, job.wanted, job.example))
@@ -349,31 +377,8 @@ class Smith:
                 reason = str(rejected)
                 refused.setdefault(source, reason)
                 self._emit(ToolRejected(tool=job.wanted.name, purpose=job.purpose, attempt=attempt, reason=reason))
-                failure = _fed_back(reason, source)
+                failure = fed_back(reason, source)
         return f"{ATTEMPTS} attempts failed; the last one: {reason}"
-
-    def _failure_row(self, record: RecordedCall) -> dict[str, str]:
-        result = record.error.message if record.error else compact(record.output)
-        return {"arguments": compact(record.arguments), "result": result, "begins": self._begins(record)}
-
-    def _merge_row(self, source: Predecessor) -> dict[str, Any]:
-        shown, _ = distinct(source.records)
-        calls = [
-            {"arguments": compact(call.arguments, SHOWN_CALL_CHARS), "output": compact(call.output, SHOWN_CALL_CHARS)}
-            for call in shown[:SHOWN_CALLS]
-        ]
-        return {"name": source.tool.name, "code": source.tool.source().strip(), "calls": calls}
-
-    def _begins(self, record: RecordedCall) -> str:
-        """The first lines of the text files that a failing call opened."""
-        shown = []
-        for name, digest in sorted(record.files.items())[:5]:
-            content = self._library.content(digest) or b""
-            if b"\0" not in content[:BEGINS_CHARS]:
-                lines = content[: 4 * BEGINS_CHARS].decode("utf-8", "replace").splitlines()[:BEGINS_LINES]
-                text = "\n".join(f"    {line}" for line in lines)[:BEGINS_CHARS]
-                shown.append(f"  {name}:\n{text}")
-        return "\n".join(shown)
 
     def _given_up(self, job: _Job, reason: str, failure: Failed) -> Failed:
         self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
@@ -384,13 +389,6 @@ def _of_successor(record: RecordedCall, tool: Tool) -> RecordedCall:
     """A call by an old name as a call of the tool that does its work now."""
     assert tool.alias is not None
     return record.model_copy(update={"tool": tool.manifest.name, "arguments": tool.alias.given(record.arguments)})
-
-
-def _fed_back(reason: str, source: str) -> str:
-    """What the next attempt is told: why the last one failed, and the code that did."""
-    if not source or len(source) > MAX_FED_BACK_CHARS:
-        return reason
-    return f"{reason}\n\nThe version that failed:\n```python\n{source.strip()}\n```"
 
 
 def _request_key(request: ToolRequest) -> str:

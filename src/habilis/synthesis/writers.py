@@ -16,7 +16,7 @@ from habilis.config import WriterSettings, environment
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
 from habilis.core.place import raise_place
-from habilis.core.types import Usage
+from habilis.core.types import Purpose, Usage
 from habilis.models.bounds import cut_of
 from habilis.sandbox.processes.attached import attached
 from habilis.sandbox.processes.temporary import temporary
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MAX_REPLY_BYTES = 4 << 20
 _TAIL_CHARS = 600
 WRITING = "write tool"
+LABELS: Mapping[Purpose, str] = {"calls": "say what calls give"}
 
 
 class ModelWriter:
@@ -40,14 +41,14 @@ class ModelWriter:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def write(self, system: str, user: str) -> str:
+    async def write(self, system: str, user: str, *, purpose: Purpose = "code") -> str:
         from langchain_core.messages import HumanMessage, SystemMessage
 
         reply = await self._models.chat(
-            "builder", [SystemMessage(system), HumanMessage(user)], purpose="code", label=WRITING
+            "builder", [SystemMessage(system), HumanMessage(user)], purpose=purpose, label=LABELS.get(purpose, WRITING)
         )
         text, cut = str(reply.text), cut_of(reply)
-        if cut is not None and not ends_a_block(text):
+        if cut is not None and purpose == "code" and not ends_a_block(text):
             raise WriterFailed(f"The reply with the module {cut.in_full}. Write a shorter module, and nothing but it.")
         if not text.strip():
             raise WriterFailed("The reply was empty.")
@@ -72,7 +73,7 @@ class CommandWriter:
         self._command = tuple(command)
         self._timeout_s = timeout_s
 
-    async def write(self, system: str, user: str) -> str:
+    async def write(self, system: str, user: str, *, purpose: Purpose = "code") -> str:
         with temporary("writer") as folder:
             prompt = f"{system}\n\n{user}\n".encode("utf-8", "replace")
             ended = await _run(self._command, prompt, folder, environment(), self._timeout_s)
@@ -105,15 +106,16 @@ class TapedWriter:
         self.name = writer.name
         self._writer, self._tape = writer, tape
 
-    async def write(self, system: str, user: str) -> str:
+    async def write(self, system: str, user: str, *, purpose: Purpose = "code") -> str:
         from habilis.models.tape import ModelRequest
 
         messages = ({"type": "system", "content": system}, {"type": "human", "content": user})
-        slot = self._tape.slot(ModelRequest("builder", "code", messages, label=f"{WRITING} by {self.name}"))
+        label = f"{LABELS.get(purpose, WRITING)} by {self.name}"
+        slot = self._tape.slot(ModelRequest("builder", purpose, messages, label=label))
         if slot.entry is not None and slot.entry.reply is not None:
             return str(slot.entry.reply["content"])
         try:
-            reply = await self._writer.write(system, user)
+            reply = await self._writer.write(system, user, purpose=purpose)
         except BaseException:
             self._tape.release(slot)
             raise

@@ -109,6 +109,7 @@ def _call_facts(shown: Shown) -> list[tuple[str, str]]:
         f"{calls.total:,} recorded: {calls.success:,} good, {calls.failure:,} failed, {calls.input_error:,} bad input"
     )
     rows = [("calls", f"{told}; {calls.replayable:,} can be repeated")]
+    rows.append(("kinds", ", ".join(f"{number} {kind}" for kind, number in calls.kinds.items())))
     rows += [("proved by", ", ".join(calls.tasks))] if calls.tasks else []
     for call in calls.last:
         gave = call["error"] or json.dumps(call["output"], ensure_ascii=False)

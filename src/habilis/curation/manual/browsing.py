@@ -13,7 +13,7 @@ from habilis.core.errors import UserError
 from habilis.core.types import Effects, Frozen, JsonSchema
 from habilis.curation.manual.change import unknown
 from habilis.curation.manual.history import evidence
-from habilis.library import Library, Tool
+from habilis.library import Library, Origin, Tool
 from habilis.library.catalogue import Catalogue, Listed
 from habilis.library.folder import INDEX
 from habilis.library.outofuse import SetAside, set_aside
@@ -52,9 +52,11 @@ class OldName(Frozen):
 
 
 class CallFigures(Frozen):
-    """The recorded calls of a tool in figures, and the last of them."""
+    """The recorded calls of a tool in figures, and the last of them. `kinds`: how many its writer's `trial` passed, how
+    many tasks made (`used`), and how many its writer foretold (`confirmed`); all other figures are of used ones."""
 
     total: int = 0
+    kinds: dict[str, int] = Field(default_factory=dict)
     success: int = 0
     failure: int = 0
     input_error: int = 0
@@ -165,7 +167,7 @@ def shown(library: Library, said: str) -> Shown:
         needs=manifest.capabilities.shown(),
         input_schema=manifest.input_schema,
         output_schema=manifest.output_schema,
-        calls=_calls(records, manifest.origin.task),
+        calls=_calls(records, manifest.origin),
         answered=manifest.answered,
         old_names=_old_names(library, tool),
         lineage=ancestry(library.path, tool, place),
@@ -188,7 +190,8 @@ def _meant(library: Library, said: str) -> tuple[Tool, SetAside | None]:
     raise UserError(unknown(name, Catalogue.of(library.path)))
 
 
-def _calls(records: Sequence[RecordedCall], task: str) -> CallFigures:
+def _calls(every: Sequence[RecordedCall], origin: Origin) -> CallFigures:
+    records = [record for record in every if record.used]
     verdicts = [record.verdict for record in records]
     proofs = [record.call_id.rpartition(".")[0] for record in records if record.verdict == "success"]
     last = [
@@ -204,11 +207,16 @@ def _calls(records: Sequence[RecordedCall], task: str) -> CallFigures:
     ]
     return CallFigures(
         total=len(records),
+        kinds={
+            "trial": int(origin.smoke.startswith("passed")),
+            "used": len(records),
+            "confirmed": len(every) - len(records),
+        },
         success=verdicts.count("success"),
         failure=verdicts.count("failure"),
         input_error=verdicts.count("input_error"),
         replayable=sum(record.replayable for record in records),
-        tasks=tuple(sorted({task for task in (*proofs, task) if task})),
+        tasks=tuple(sorted({task for task in (*proofs, origin.task) if task})),
         last=tuple(last),
     )
 

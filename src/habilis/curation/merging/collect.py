@@ -23,6 +23,7 @@ from habilis.library.folder import as_kept
 from habilis.rundir import atomic_write, read_jsonl
 
 MENDED = ("enhanced", "forked")
+JUDGED = ("success", "failure")
 _OUR_SUFFIX = re.compile(r"_v\d{2,}$")
 
 
@@ -103,7 +104,7 @@ def unproven(tool: Tool, records: Sequence[RecordedCall]) -> str:
 
     A better version that was not called since passed the replay of every call before it, which is proof as good.
     """
-    verdicts = [r.verdict for r in records if r.version == tool.version and r.verdict in ("success", "failure")]
+    verdicts = [r.verdict for r in records if r.version == tool.version and r.used and r.verdict in JUDGED]
     if not verdicts:
         return "" if tool.origin.how in MENDED else "no call of it was judged"
     if "success" not in verdicts:

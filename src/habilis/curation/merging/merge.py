@@ -11,13 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from habilis.contract.aliases import Alias, alias_between
 from habilis.contract.names import RESERVED, free_name, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.types import Frozen
 from habilis.curation.ledger.reports import MergePolicy
 from habilis.curation.merging.collect import Collected, stem
-from habilis.library import Manifest, Origin, Tool
+from habilis.library import LayeredLibrary, Manifest, Origin, Tool
+from habilis.synthesis.binding import binding
 from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.gate import Gate, Passed, Predecessor, old_names
 from habilis.synthesis.replay import Replayer
@@ -29,12 +32,17 @@ if TYPE_CHECKING:
 
 
 class Made(Frozen):
-    """A tool that the writer made of several, through the smith's gate. `manifest` is what will stand beside it."""
+    """A tool that the writer made of several, through the smith's gate. `manifest` is what will stand beside it.
+
+    `confirmed` are calls that gave what the writer expected of it, `files` the texts that they had, by digest.
+    """
 
     members: tuple[str, ...]
     source: str
     manifest: Manifest
     aliases: dict[str, Alias]
+    confirmed: tuple[RecordedCall, ...] = ()
+    files: dict[str, str] = Field(default_factory=dict)
 
 
 class Merge(Frozen):
@@ -97,14 +105,23 @@ class Merger:
         if blocked:
             return blocked
         name = tools[0].name
-        made = await smith.merge(name, sources)
-        if isinstance(made, MergeFailure):
-            return made.reason
+        passed = await smith.merge(name, sources)
+        if isinstance(passed, MergeFailure):
+            return passed.reason
+        made = self._made(passed, tools, origin)
+        if not smith.confirms or not (await self.prove(made)).merges:
+            return made  # the writer is asked nothing more about what is refused anyway
+        self._given.discard(made.manifest.name)
+        return self._made(await smith.confirm(name, sources, passed), tools, origin)
+
+    def _made(self, passed: Passed, tools: Sequence[Tool], origin: Origin) -> Made:
         return Made(
             members=tuple(tool.name for tool in tools),
-            source=made.source,
-            manifest=self._manifest(made, tools, origin),
-            aliases=dict(made.aliases),
+            source=passed.source,
+            manifest=self._manifest(passed, tools, origin),
+            aliases=dict(passed.aliases),
+            confirmed=passed.confirmed.calls,
+            files={digest: text.decode("utf-8", "replace") for digest, text in passed.confirmed.contents.items()},
         )
 
     async def prove(self, made: Made) -> Decided:
@@ -116,8 +133,10 @@ class Merger:
             module.write_bytes(made.source.encode("utf-8"))
             new = replace(tools[0].runnable, name=module.stem, module=module, requirements=made.manifest.requirements)
             tried = _Tried(tools[0])
+            keep_files(made, self._view)
             for tool in tools:
-                if not await self._stands(tool, new, made.aliases[tool.name], tried, made.manifest.timeout_s):
+                alias, timeout_s = made.aliases[tool.name], made.manifest.timeout_s
+                if not await self._stands(tool, new, alias, tried, timeout_s, others=made.confirmed):
                     decided.evidence += tried.evidence
                     return decided
         aliases = self._with_older(made.aliases, tools)
@@ -213,10 +232,14 @@ class Merger:
         tried: _Tried,
         timeout_s: float | None,
         heir: Tool | None = None,
+        others: Sequence[RecordedCall] = (),
     ) -> bool:
         """Whether `new` repeats all recorded calls of `old` and of its old names, and agrees on generated ones."""
         own, *older = self._sources(old)
         stays = f"{old.name} stays beside {new.name}"
+        mends, records = heir is not None and _descends(heir, old), self._view.records(old.name)
+        bound = binding(own.records, records, self._view.content) if mends else own.records
+        own, expected = (replace(own, records=tuple(r for r in bound if r.used is used)) for used in (True, False))
         with self._view.private.aside() as aside:
             led = [replace(own, alias=alias)] + [replace(s, alias=s.alias.then(alias)) for s in older if s.alias]
             first = await self._gate.repeats(new, led[:1], aside / "own", timeout_s=timeout_s)
@@ -229,9 +252,17 @@ class Merger:
                 why = f" ({first.why_not[0]})" if first.why_not else ""
                 tried.evidence.append(f"{stays}: none of its calls can be run again{why}")
                 return False
-            mends = heir is not None and _descends(heir, old)
+            confirmed = await self._gate.repeats(
+                new, [replace(expected, alias=alias)], aside / "expected", timeout_s=timeout_s
+            )
+            if not confirmed.ok:
+                tried.evidence.append(
+                    f"{stays}, for calls that a writer confirmed and no task made: {confirmed.failures[0]}"
+                )
+                return False
+            report = report.plus(confirmed)
             versions = Versions(old, new, alias, mends)
-            records, others = self._view.records(old.name), self._view.records(heir.name) if heir else []
+            others = self._view.records(heir.name) if heir else others
             known = evidence_on(old, records, new.module.read_text("utf-8"), others, alias)
             trial = await compare(versions, known, self._replayer, self._view, aside / "trial")
         if trial.against:
@@ -286,6 +317,11 @@ class Merger:
         older = [replace(source, via=tool.name) for source in old_names(tool, self._view)]
         good = tuple(record for record in self._view.records(tool.name) if record.verdict == "success")
         return [Predecessor(tool, good), *older]
+
+
+def keep_files(made: Made, view: LayeredLibrary) -> None:
+    """Put the files of confirmed calls where the step finds those of recorded ones. Raises OSError."""
+    view.keep({digest: text.encode("utf-8", "replace") for digest, text in made.files.items()})
 
 
 def _writing(tools: Sequence[Tool]) -> str:

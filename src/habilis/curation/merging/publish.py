@@ -10,7 +10,7 @@ from habilis.contract.records import RecordedCall
 from habilis.core.errors import HabilisError
 from habilis.curation.ledger.reports import Ending, Fate, Lineage, StepReport
 from habilis.curation.merging.collect import Collected, stem
-from habilis.curation.merging.merge import Merge, plain
+from habilis.curation.merging.merge import Merge, keep_files, plain
 from habilis.library import Manifest, Tool
 from habilis.library.catalogue import tool_files
 from habilis.library.drafting import DraftLibrary
@@ -112,6 +112,8 @@ class _Filler:
         winner = self._view.get(merge.winner) if merge.winner else None
         if merge.made is not None:
             source, manifest = merge.made.source.encode("utf-8"), merge.made.manifest
+            keep_files(merge.made, self._view)
+            self._draft.add_records(merge.name, merge.made.confirmed)
         else:
             assert winner is not None
             source, manifest = winner.path.read_bytes(), winner.manifest

@@ -5,7 +5,7 @@ It is not lost: a request close to it brings it back through the gate (`synthesi
 
 from __future__ import annotations
 
-from habilis.curation.merging.collect import Collected
+from habilis.curation.merging.collect import JUDGED, Collected
 from habilis.library import Tool
 
 LAST_CALLS, BELOW = 10, 0.3
@@ -36,4 +36,5 @@ def _verdicts(tool: Tool, collected: Collected) -> list[str]:
     names = (tool.name, *sorted(tool.manifest.aliases))
     public, staged = collected.view.public, collected.staging
     records = [call for library in (public, staged) if library for name in names for call in library.records(name)]
-    return [call.verdict for call in records if call.version == tool.version and call.verdict in ("success", "failure")]
+    used = [call for call in records if call.version == tool.version and call.used]
+    return [call.verdict for call in used if call.verdict in JUDGED]

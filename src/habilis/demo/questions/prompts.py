@@ -15,6 +15,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 _SECTION = re.compile(r"^<([a-z_]+)(?: [^>\n]*)?>\n(.*?)\n?^</\1>[ ]*$", re.MULTILINE | re.DOTALL)
 _KINDS: tuple[tuple[str, str], ...] = (
+    ("disputed", "dispute"),
+    ("tested_tool", "expect"),
     ("tool_request", "build"),
     ("tool_code", "enhance"),
     ("candidates", "plan"),

@@ -1,0 +1,54 @@
+"""What prompts show a writer: recorded calls, and the version of its own that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from habilis.contract.records import RecordedCall
+from habilis.synthesis.gate import Predecessor
+from habilis.synthesis.replay import compact, distinct
+
+BEGINS_LINES, BEGINS_CHARS = 5, 600
+SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
+MAX_FED_BACK_CHARS = 20_000
+Contents = Callable[[str], bytes | None]
+
+
+def failure_row(record: RecordedCall, contents: Contents) -> dict[str, str]:
+    """A call that failed; `contents` reads its files."""
+    result = record.error.message if record.error else compact(record.output)
+    return {"arguments": compact(record.arguments), "result": result, "begins": _begins(record, contents)}
+
+
+def merge_row(source: Predecessor) -> dict[str, Any]:
+    """A tool that is to be merged, with some of its calls."""
+    return {"name": source.tool.name, "code": source.tool.source().strip(), "calls": call_rows(source.records)}
+
+
+def call_rows(records: Sequence[RecordedCall]) -> list[dict[str, str]]:
+    """A few of `records`, cut to a length that a prompt can bear."""
+    shown, _ = distinct(records)
+    return [
+        {"arguments": compact(call.arguments, SHOWN_CALL_CHARS), "output": compact(call.output, SHOWN_CALL_CHARS)}
+        for call in shown[:SHOWN_CALLS]
+    ]
+
+
+def fed_back(reason: str, source: str) -> str:
+    """What the next attempt is told: why the last one failed, and the code that did."""
+    if not source or len(source) > MAX_FED_BACK_CHARS:
+        return reason
+    return f"{reason}\n\nThe version that failed:\n```python\n{source.strip()}\n```"
+
+
+def _begins(record: RecordedCall, contents: Contents) -> str:
+    """The first lines of the text files that a failing call opened."""
+    shown = []
+    for name, digest in sorted(record.files.items())[:5]:
+        content = contents(digest) or b""
+        if b"\0" not in content[:BEGINS_CHARS]:
+            lines = content[: 4 * BEGINS_CHARS].decode("utf-8", "replace").splitlines()[:BEGINS_LINES]
+            text = "\n".join(f"    {line}" for line in lines)[:BEGINS_CHARS]
+            shown.append(f"  {name}:\n{text}")
+    return "\n".join(shown)

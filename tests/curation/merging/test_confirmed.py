@@ -1,0 +1,69 @@
+"""Calls that no task made: they bind a merge, and they are neither proof nor use of a tool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from habilis.contract.records import RecordedCall
+from habilis.curation.manual.browsing import shown
+from habilis.library import Library
+
+from .conftest import Stage, adding, clusters, endings, module
+
+CALLS = [{"a": n, "b": n * 3 - 4} for n in range(1, 7)]
+CAPPED = "    return OutputModel(total=min(input.a + input.b, 1000))"
+
+
+def foretell(folder: Path, name: str, a: int, b: int, total: int) -> None:
+    library = Library(folder)
+    tool = library.get(name)
+    assert tool is not None
+    values: dict[str, Any] = {"arguments": {"a": a, "b": b}, "output": {"total": total, "error": None}}
+    call = RecordedCall(
+        call_id="confirmed-1", tool=name, version=tool.version, verdict="success", kind="confirmed", **values
+    )
+    library.keep_confirmed(name, [call], {})
+
+
+async def test_a_merge_that_contradicts_only_what_was_foretold_leaves_both_and_says_so(stage: Stage) -> None:
+    one = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": CALLS})
+    other = await stage.task("t2", {"add_numbers": module("add_numbers", CAPPED)}, {"add_numbers": CALLS})
+    foretell(Path(one.folder) / "tools", "add_numbers", 700, 600, 1300)
+    foretell(Path(other.folder) / "tools", "add_numbers", 800, 600, 1000)
+    report = await stage.curator(models=False).step(1, [one, other])
+    assert len(stage.names()) == 2
+    assert "that a writer confirmed and no task made" in "\n".join(report.evidence)
+
+
+async def test_calls_that_nobody_made_prove_no_tool(stage: Stage) -> None:
+    task = await stage.task("t1", {"add_numbers": adding()})
+    foretell(Path(task.folder) / "tools", "add_numbers", 2, 3, 5)
+    report = await stage.curator(models=False).step(1, [task])
+    assert endings(report) == {"t1:add_numbers": "retired"}
+
+
+async def test_kinds_of_calls_are_told_apart(stage: Stage) -> None:
+    task = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": CALLS})
+    foretell(Path(task.folder) / "tools", "add_numbers", 2, 3, 5)
+    await stage.curator(models=False).step(1, [task])
+    calls = shown(Library(stage.library), "add_numbers").calls
+    assert calls.kinds == {"trial": 0, "used": 6, "confirmed": 1}
+    assert (calls.total, calls.success) == (6, 6)
+    assert stage.manifest("add_numbers").counters["calls"] == 6
+
+
+async def test_a_merged_tool_is_asked_about_once_and_keeps_what_was_confirmed(stage: Stage) -> None:
+    one = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": CALLS})
+    pairs = [{"x": row["a"], "y": row["b"]} for row in CALLS]
+    summing = adding("sum_of_two", "x: int; y: int", "value: int | None")
+    other = await stage.task("t2", {"sum_of_two": summing}, {"sum_of_two": pairs})
+    way = {"arguments": {"x": "a", "y": "b"}, "fields": {"total": "value"}}
+    merged = adding("add_integers", aliases={"add_numbers": {}, "sum_of_two": way})
+    foretold = '{"arguments": {"a": -5, "b": -6}, "expected": {"total": -11}}'
+    said = (clusters(["add_numbers", "sum_of_two"]), f"```python\n{merged}\n```", foretold)
+    report = await stage.curator(*said, policy="model").step(1, [one, other])
+    assert stage.names() == ["add_integers"], report.evidence
+    kept = [record for record in Library(stage.library).records("add_integers") if not record.used]
+    assert [(record.arguments, record.output["total"]) for record in kept] == [({"a": -5, "b": -6}, -11)]
+    assert report.model_calls == 3, "one more than without"
