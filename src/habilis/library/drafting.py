@@ -106,9 +106,9 @@ class DraftLibrary:
         (self.folder / f"{name}.json").unlink(missing_ok=True)
         if place == "archive":
             return
-        self._move_records(name, self.folder / place / f"{name}.{tool.version}.jsonl")
+        self._move_records(name, self.folder / place / f"{name}.{tool.manifest.identity}.jsonl")
         for alias in sorted(tool.manifest.aliases):
-            self._move_records(alias, self.folder / "archive" / f"{alias}.{tool.version}.jsonl")
+            self._move_records(alias, self.folder / "archive" / f"{alias}.{tool.manifest.identity}.jsonl")
 
     def keep(
         self, source: bytes, manifest: Manifest, place: Place, reason: str, records: Iterable[RecordedCall] = ()
@@ -117,7 +117,7 @@ class DraftLibrary:
         folder = self.folder / place
         folder.mkdir(exist_ok=True)
         told = manifest.model_copy(update={"status": _STATUS[place], "reason": reason, "before": None})
-        stem = f"{manifest.name}.{manifest.version}"
+        stem = f"{manifest.name}.{manifest.identity}"
         atomic_write(folder / f"{stem}.py", source, durable=False)
         atomic_write(folder / f"{stem}.json", as_kept(told), durable=False)
         self.unite(place, stem, records)
@@ -126,7 +126,7 @@ class DraftLibrary:
         """Move what a revived tool was retired with into the archive; returns its recorded calls."""
         found: list[RecordedCall] = []
         for tool, records in self._library.retired():
-            if f"{tool.name}@{tool.version}" in manifest.origin.parents:
+            if tool.label in manifest.origin.parents:
                 found += records
                 self.to_archive("retired", tool)
         return found
@@ -134,13 +134,13 @@ class DraftLibrary:
     def to_archive(self, place: Place, tool: Tool) -> None:
         """Move what lies in `place` of a tool (source, manifest, calls) into the archive."""
         for suffix in (".py", ".json", ".jsonl"):
-            path = self.folder / place / f"{tool.manifest.name}.{tool.version}{suffix}"
+            path = self.folder / place / f"{tool.manifest.name}.{tool.manifest.identity}{suffix}"
             if path.exists():
                 self._moved(path, self.folder / "archive" / path.name)
 
-    def taken_up(self, name: str, version: str) -> list[RecordedCall]:
-        """The calls of an old name that were archived when a tool of this version went out of use."""
-        return RecordStore(self.folder / "archive").read(f"{name}.{version}")
+    def taken_up(self, name: str, identity: str) -> list[RecordedCall]:
+        """The calls of an old name that were archived when a tool of this identity went out of use."""
+        return RecordStore(self.folder / "archive").read(f"{name}.{identity}")
 
     def unite(self, place: Place, stem: str, records: Iterable[RecordedCall]) -> None:
         """Add recorded calls to those that lie in `place` under `stem`, each call id once."""

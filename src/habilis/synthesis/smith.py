@@ -284,7 +284,7 @@ class Smith:
         origin = tool.origin.model_copy(
             update={
                 "how": "enhanced",
-                "parents": (f"{tool.name}@{tool.version}",),
+                "parents": (tool.label,),
                 "task": self._task_id,
                 "writer": self._writer.name,
                 "model": self._models.name("builder"),

@@ -180,9 +180,9 @@ def _meant(library: Library, said: str) -> tuple[Tool, SetAside | None]:
     tool = library.get(name)
     if tool is not None and tool.alias is not None:
         tool = library.get(tool.manifest.name)
-    if tool is not None and tool.version.startswith(version):
+    if tool is not None and tool.manifest.identity.startswith(version):
         return tool, None
-    aside = [one for one in set_aside(library.path, name) if one.tool.version.startswith(version)]
+    aside = [one for one in set_aside(library.path, name) if one.tool.manifest.identity.startswith(version)]
     if aside:
         return aside[0].tool, aside[0]
     raise UserError(unknown(name, Catalogue.of(library.path)))
@@ -281,7 +281,7 @@ class Ancestor(Frozen):
 
 def ancestry(library: Path, tool: Tool, place: str) -> Ancestor:
     """The tree of what `tool` was made from."""
-    return _of(library, tool, place, tool.manifest.reason or "", {f"{tool.manifest.name}@{tool.version}"})
+    return _of(library, tool, place, tool.manifest.reason or "", {tool.label})
 
 
 def _of(library: Path, tool: Tool, place: str, reason: str, seen: set[str]) -> Ancestor:
@@ -290,15 +290,14 @@ def _of(library: Path, tool: Tool, place: str, reason: str, seen: set[str]) -> A
     for label in origin.parents:
         if label in seen or len(seen) > MAX_DEPTH:
             continue
-        name, _, version = label.rpartition("@")
-        found = next((one for one in set_aside(library, name) if one.tool.version == version), None)
+        name, _, identity = label.rpartition("@")
+        found = next((one for one in set_aside(library, name) if one.tool.manifest.identity == identity), None)
         if found is None:
             parents.append(Ancestor(tool=label))
         else:
             parents.append(_of(library, found.tool, found.place, found.reason, {*seen, label}))
-    label = f"{tool.manifest.name}@{tool.version}"
     return Ancestor(
-        tool=label,
+        tool=tool.label,
         how=origin.how,
         task=origin.task,
         model=origin.model,

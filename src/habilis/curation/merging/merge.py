@@ -136,7 +136,7 @@ class Merger:
         name = free_name(said, (taken | self._given).__contains__)
         self._given.add(name)
         manifest = Manifest.of(made.source, made.description, made.contract, name=name, origin=origin)
-        parents = tuple(f"{tool.name}@{tool.version}" for tool in tools)
+        parents = tuple(tool.label for tool in tools)
         update = {"how": "merged", "parents": parents, "our_suffix": name != said, "smoke": made.smoke}
         return manifest.model_copy(update={"status": "public", "origin": origin.model_copy(update=update)})
 
@@ -279,7 +279,10 @@ class Merger:
         return [tool for name in names if (tool := self._view.get(name)) is not None]
 
     def _proofs(self, tool: Tool) -> list[RecordedCall]:
-        return [record for record in self._view.records(tool.name) if record.verdict == "success" and record.replayable]
+        """Good calls of `tool` by any of its names, that can be run again."""
+        names = (tool.name, *tool.manifest.aliases)
+        records = (record for name in names for record in self._view.records(name))
+        return [record for record in records if record.verdict == "success" and record.replayable]
 
     def _sources(self, tool: Tool) -> list[Predecessor]:
         """What has to be repeated for `tool`: its good calls first, then those by its old names."""
@@ -301,7 +304,8 @@ def plain(alias: Alias) -> bool:
 
 def _descends(tool: Tool, from_: Tool) -> bool:
     """Whether `tool` is a better version of `from_`, made to mend what that did wrong."""
-    known = {f"{name}@{from_.version}" for name in (from_.name, from_.manifest.name, from_.origin.asked_name)}
+    identity = from_.manifest.identity
+    known = {f"{name}@{identity}" for name in (from_.name, from_.manifest.name, from_.origin.asked_name)}
     same_stem = stem(tool.name, tool.origin.our_suffix) == stem(from_.name, from_.origin.our_suffix)
-    versions = {parent.rsplit("@", 1)[-1] for parent in tool.origin.parents}
-    return bool(known & set(tool.origin.parents)) or (same_stem and from_.version in versions)
+    made_from = {parent.rsplit("@", 1)[-1] for parent in tool.origin.parents}
+    return bool(known & set(tool.origin.parents)) or (same_stem and identity in made_from)

@@ -127,7 +127,7 @@ class _Filler:
             name: alias for name, alias in merge.aliases.items() if self._filed_under(name, merge) == name
         }
         aliases.pop(merge.name, None)
-        parents = tuple(dict.fromkeys([*manifest.origin.parents, *(f"{t.name}@{t.version}" for t in replaced)]))
+        parents = tuple(dict.fromkeys([*manifest.origin.parents, *(tool.label for tool in replaced)]))
         origin = manifest.origin.model_copy(update={"parents": parents})
         named = _public(manifest.model_copy(update={"origin": origin, "aliases": aliases}), merge.name)
         self._draft.put(source, named)
@@ -200,7 +200,7 @@ class _Filler:
     ) -> None:
         tasks = {tool.origin.task for tool in proved} | {manifest.origin.task}
         line = Lineage(
-            tool=f"{name}@{manifest.version}",
+            tool=f"{name}@{manifest.identity}",
             parents=tuple(parents),
             tasks=tuple(sorted(task for task in tasks if task)),
             writer=manifest.origin.writer,
