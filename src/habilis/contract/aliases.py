@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
+from habilis.contract.records import equal
 from habilis.core.types import Frozen, JsonSchema
 
 
@@ -44,6 +45,21 @@ class Alias(Frozen):
         if output.get("error"):
             found.setdefault("error", output["error"])
         return found
+
+    def back(self, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Arguments of the new tool as the old name took them; None where they say what that cannot."""
+        names = {self.arguments.get(name, name): name for name in properties(self.input_schema)}
+        if any(not equal(arguments.get(name), value) for name, value in self.constants.items()):
+            return None
+        said = {name: value for name, value in arguments.items() if name not in self.constants}
+        return {names[name]: value for name, value in said.items()} if said.keys() <= names.keys() else None
+
+    def forth(self, output: Any) -> Any:
+        """Output of the old tool as the new one gives it, as far as the old one gives it at all."""
+        if not isinstance(output, Mapping):
+            return output
+        new = self._sources()
+        return {new.get(name, name): value for name, value in output.items()}
 
     def then(self, later: Alias) -> Alias:
         """This alias when the tool that it leads to was itself replaced, by `later`."""

@@ -11,6 +11,7 @@ from habilis.contract.records import RecordedCall
 from habilis.contract.runnable import Describer, Description
 from habilis.core.types import Invocation, ToolCard
 from habilis.library.folder import INDEX, Broken, Library
+from habilis.library.members import Member, members_of
 from habilis.library.places import is_generation, writer_lock
 from habilis.library.retrieval import BM25Retriever
 from habilis.library.retrieval.relevance import fitting
@@ -97,6 +98,10 @@ class LayeredLibrary:
         public = self.public.records(name, version) if self.public else []
         found = {call.call_id: call for call in public} | {c.call_id: c for c in self.private.records(name, version)}
         return list(found.values())
+
+    def members(self, tool: Tool) -> list[Member]:
+        """The tools that `tool` took the place of in a merge, which can still be called."""
+        return members_of([library.path for library in (self.private, self.public) if library is not None], tool)
 
     def record_of(self, name: str, call_id: str) -> RecordedCall | None:
         """The record of one call of tool `name`."""

@@ -64,7 +64,9 @@ def set_aside(folder: Path, name: str | None = None, places: Sequence[Place] = P
 def next_nth(folder: Path, name: str, version: str) -> int:
     """Which version of this source it is that tool `name` gets, after those that the library in `folder` keeps."""
     nth = 1
-    while any((folder / place / f"{name}.{version if nth == 1 else f'{version}-{nth}'}.json").exists() for place in PLACES):
+    while any(
+        (folder / place / f"{name}.{version if nth == 1 else f'{version}-{nth}'}.json").exists() for place in PLACES
+    ):
         nth += 1
     return nth
 

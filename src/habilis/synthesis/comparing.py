@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from habilis.contract.aliases import properties
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error
 from habilis.core.types import CallOutcome
@@ -266,13 +265,8 @@ def _led_back(given: Given, alias: Alias | None) -> Given | None:
     """A call of the new version as one of the old; None where it says what the old one cannot."""
     if alias is None:
         return given
-    back = {alias.arguments.get(name, name): name for name in properties(alias.input_schema)}
-    if any(not equal(value, given.arguments.get(name)) for name, value in alias.constants.items()):
-        return None
-    said = {name: value for name, value in given.arguments.items() if name not in alias.constants}
-    if not said.keys() <= back.keys():
-        return None
-    return replace(given, arguments={back[name]: value for name, value in said.items()})
+    arguments = alias.back(given.arguments)
+    return None if arguments is None else replace(given, arguments=arguments)
 
 
 def _examples(source: str) -> list[Given]:

@@ -178,7 +178,7 @@ class Merger:
 
         def rank(tool: Tool) -> tuple[bool, bool, int, int, str]:
             newest = labels.index(tool.name) if tool.name in labels else -1
-            better = any(_descends(tool, t) for t in tools)
+            better = any(descends(tool, t) for t in tools)
             return not tool.manifest.pinned, not better, -len(self._proofs(tool)), -newest, tool.name
 
         return sorted(tools, key=rank)
@@ -191,7 +191,7 @@ class Merger:
             alias = alias_between((old.input_schema, old.output_schema), new, **known)
             if old.manifest.pinned:
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is pinned")
-            elif _descends(old, winner):
+            elif descends(old, winner):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is a better version of that")
             elif alias is None:
                 tried.evidence.append(
@@ -229,7 +229,7 @@ class Merger:
                 why = f" ({first.why_not[0]})" if first.why_not else ""
                 tried.evidence.append(f"{stays}: none of its calls can be run again{why}")
                 return False
-            mends = heir is not None and _descends(heir, old)
+            mends = heir is not None and descends(heir, old)
             versions = Versions(old, new, alias, mends)
             records, others = self._view.records(old.name), self._view.records(heir.name) if heir else []
             known = evidence_on(old, records, new.module.read_text("utf-8"), others, alias)
@@ -302,7 +302,7 @@ def plain(alias: Alias) -> bool:
     return not (alias.arguments or alias.constants or alias.fields)
 
 
-def _descends(tool: Tool, from_: Tool) -> bool:
+def descends(tool: Tool, from_: Tool) -> bool:
     """Whether `tool` is a better version of `from_`, made to mend what that did wrong."""
     identity = from_.manifest.identity
     known = {f"{name}@{identity}" for name in (from_.name, from_.manifest.name, from_.origin.asked_name)}

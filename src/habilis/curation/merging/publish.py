@@ -10,7 +10,7 @@ from habilis.contract.records import RecordedCall
 from habilis.core.errors import HabilisError
 from habilis.curation.ledger.reports import Ending, Fate, Lineage, StepReport
 from habilis.curation.merging.collect import Collected, stem
-from habilis.curation.merging.merge import Merge, plain
+from habilis.curation.merging.merge import Merge, descends, plain
 from habilis.library import Manifest, Tool
 from habilis.library.catalogue import tool_files
 from habilis.library.drafting import DraftLibrary
@@ -128,7 +128,8 @@ class _Filler:
         }
         aliases.pop(merge.name, None)
         parents = tuple(dict.fromkeys([*manifest.origin.parents, *(tool.label for tool in replaced)]))
-        origin = manifest.origin.model_copy(update={"parents": parents})
+        members = tuple(dict.fromkeys([*manifest.origin.members, *_members(replaced, winner)]))
+        origin = manifest.origin.model_copy(update={"parents": parents, "members": members})
         named = _public(manifest.model_copy(update={"origin": origin, "aliases": aliases}), merge.name)
         self._draft.put(source, named)
         self._draft.count(merge.name)
@@ -231,6 +232,14 @@ class _Filler:
 
     def _staged(self, name: str) -> list[RecordedCall]:
         return self._collected.staging.records(name)
+
+
+def _members(replaced: Sequence[Tool], winner: Tool | None) -> list[str]:
+    """The tools that a merge puts out of use and that can be asked where it fails, their own members among them. What
+    the winner mends is known to be wrong, and is none."""
+    mends = [tool for tool in replaced if winner is not None and descends(winner, tool)]
+    asked = [tool.label for tool in replaced if tool not in mends]
+    return [*asked, *(label for tool in replaced for label in tool.origin.members)]
 
 
 def _public(manifest: Manifest, name: str) -> Manifest:
