@@ -56,8 +56,7 @@ def witnessed(call: Invocation) -> list[Invocation]:
     if said is None:
         return [call]
     own = {"call_id": f"{call.call_id}.own", "outcome": said.failed, "verdict": "failure"}
-    answer = {"version": said.version, "outcome": call.outcome.model_copy(update={"stood_in": None})}
-    return [call.model_copy(update=own), call.model_copy(update=answer)]
+    return [call.model_copy(update=own), call.model_copy(update={"version": said.version})]
 
 
 def _failed(outcome: CallOutcome) -> bool:

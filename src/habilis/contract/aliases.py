@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from habilis.contract.records import equal
+from habilis.contract.records import RecordedCall, equal
 from habilis.core.types import Frozen, JsonSchema
 
 
@@ -119,6 +119,13 @@ def alias_between(
         input_schema=old[0],
         output_schema=old[1],
     )
+
+
+def called_by(alias: Alias | None, call: RecordedCall) -> RecordedCall:
+    """A recorded call by an old name as one of the tool that does its work."""
+    if alias is None:
+        return call
+    return call.model_copy(update={"arguments": alias.given(call.arguments), "output": alias.forth(call.output)})
 
 
 def properties(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class RecordedCall(Frozen):
 
     `why_not` says why the call cannot be replayed; None when it can. Paths of the workspace stand as `.` in `output`.
     `granted` and `refused` are kinds and names, as in `CallOutcome`; `traffic` is what it exchanged with granted hosts.
+    `stood_in`: the member (`name@identity`) of a merged tool that answered where this one failed.
     `redacted`: the rules by which something was taken out of it when it was handed on.
     """
 
@@ -53,6 +54,7 @@ class RecordedCall(Frozen):
     refused: tuple[str, ...] = ()
     traffic: Traffic | None = None
     why_not: str | None = None
+    stood_in: str = ""
     redacted: tuple[str, ...] = ()
 
     @property
@@ -191,6 +193,7 @@ def recorded(
         granted=outcome.granted,
         refused=outcome.refused,
         traffic=outcome.traffic,
+        stood_in=outcome.stood_in.member if outcome.stood_in else "",
     )
     unknown = outcome.traffic is None or not outcome.traffic.digest
     if invocation.effects == "writes" and _online(outcome.granted) and unknown:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from habilis.contract.aliases import Alias
+from habilis.contract.names import free_name
 from habilis.contract.records import RecordedCall, RecordStore, counted
 from habilis.library.catalogue import tool_files
 from habilis.library.folder import Library, as_kept
+from habilis.library.members import Member
 from habilis.library.outofuse import Place
 from habilis.library.tool import Manifest, Tool
 from habilis.library.worth import CARRIED
@@ -121,6 +124,31 @@ class DraftLibrary:
         atomic_write(folder / f"{stem}.py", source, durable=False)
         atomic_write(folder / f"{stem}.json", as_kept(told), durable=False)
         self.unite(place, stem, records)
+
+    def bring_in(self, member: Member, merged: Tool) -> str:
+        """Put a member of `merged` back into use, with its old names and calls; returns the name that it has now. What
+        `merged` fails, it can still be asked for."""
+        tool, heir = member.tool, self.get(merged.name) or merged
+        name = free_name(tool.name, self.names().__contains__)
+        own = {tool.name, *tool.manifest.aliases} if name == tool.name else set()
+        taken = {old: alias for old, alias in tool.manifest.aliases.items() if old in heir.manifest.aliases}
+        left = {old: alias for old, alias in heir.manifest.aliases.items() if old not in own}
+        self.describe(heir.manifest.model_copy(update={"aliases": left, "before": None}))
+        update = {"name": name, "status": "public", "reason": None, "before": None, "aliases": taken if own else {}}
+        self.put(tool.path.read_bytes(), tool.manifest.model_copy(update=update))
+        answered = [call for call in self.records(merged.name) if call.version == tool.version]
+        self.add_records(name, [call for one in answered if (call := member.own(one)) is not None])
+        self.count(name)
+        return name
+
+    def rename(self, old: str, name: str, alias: Alias, records: Iterable[RecordedCall]) -> None:
+        """Have tool `name` answer to the free name `old` too, with the calls that were made by it."""
+        tool = self.get(name)
+        assert tool is not None
+        update = {"aliases": {**tool.manifest.aliases, old: alias}, "before": None}
+        self.describe(tool.manifest.model_copy(update=update))
+        self.add_records(old, records)
+        self.count(name)
 
     def bring_back(self, manifest: Manifest) -> list[RecordedCall]:
         """Move what a revived tool was retired with into the archive; returns its recorded calls."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.contract.aliases import Alias, alias_between
+from habilis.contract.records import RecordedCall
 from habilis.library.outofuse import SetAside, set_aside
 from habilis.library.tool import Manifest, Tool
 
@@ -29,6 +30,13 @@ class Member:
         """What the member gave, as the merged tool would have given it."""
         return self.alias.forth(output)
 
+    def own(self, call: RecordedCall) -> RecordedCall | None:
+        """A recorded call of the merged tool as one of the member; None where that cannot be said."""
+        arguments = self.given(call.arguments)
+        if arguments is None:
+            return None
+        return call.model_copy(update={"arguments": arguments, "output": self.alias.seen(call.output), "stood_in": ""})
+
 
 def members_of(folders: Sequence[Path], tool: Tool) -> list[Member]:
     """What the libraries in `folders` keep of the tools that `tool` took the place of: the one by whose name it was
@@ -42,6 +50,21 @@ def members_of(folders: Sequence[Path], tool: Tool) -> list[Member]:
             alias = _way(one, manifest)
             if alias is not None and one.label not in before:
                 found.setdefault(one.label, Member(one.tool, alias))
+    return list(found.values())
+
+
+def line_of(folders: Sequence[Path], tool: Tool) -> list[Tool]:
+    """What the libraries in `folders` keep of all that `tool` was made from, or took the place of."""
+    found: dict[str, Tool] = {}
+    waiting = [*tool.origin.parents, *tool.origin.members]
+    while waiting:
+        label = waiting.pop(0)
+        name = label.rpartition("@")[0]
+        if label in found or label == tool.label:
+            continue
+        for one in (one for folder in folders for one in set_aside(folder, name, ("archive",)) if one.label == label):
+            found[label] = one.tool
+            waiting += [*one.tool.origin.parents, *one.tool.origin.members]
     return list(found.values())
 
 

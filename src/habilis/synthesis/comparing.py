@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from habilis.contract.aliases import properties
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error
 from habilis.core.types import CallOutcome
@@ -98,10 +99,18 @@ class RealCalls:
 
 
 def evidence_on(
-    old: Tool, records: Sequence[RecordedCall], new: str, others: Sequence[RecordedCall], alias: Alias | None
+    old: Tool,
+    records: Sequence[RecordedCall],
+    new: str,
+    others: Sequence[RecordedCall],
+    alias: Alias | None,
+    kept: Sequence[str] = (),
 ) -> RealCalls:
-    """What is known of `old`, with its `records`, and of the version with the text `new`, with `others`."""
-    examples = [*_examples(old.source()), *(_led_back(one, alias) for one in _examples(new))]
+    """What is known of `old`, with its `records`, and of the version with the text `new`, with `others`. `kept` are
+    texts of versions before `old`."""
+    own = set(properties(old.input_schema))
+    before = [one for text in kept for one in _examples(text) if one.arguments.keys() <= own]
+    examples = [*before, *_examples(old.source()), *(_led_back(one, alias) for one in _examples(new))]
     led = [(record, _led_back(Given(record.arguments), alias)) for record in others if record.verdict in _JUDGED]
     return RealCalls(
         tuple(records),

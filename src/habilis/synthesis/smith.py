@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from habilis.contract.aliases import properties
+from habilis.contract.aliases import called_by, properties
 from habilis.contract.capabilities import together
 from habilis.contract.names import safe_name
 from habilis.contract.records import RecordedCall
@@ -38,7 +38,7 @@ from habilis.prompts import Prompts, Rendered
 from habilis.runtime.grants import Grants
 from habilis.synthesis.adopting import adopted
 from habilis.synthesis.calls_by_rule import TaskGround
-from habilis.synthesis.codeblocks import extract_code
+from habilis.synthesis.codeblocks import extract_code, fed_back
 from habilis.synthesis.gate import Gate, Passed, Predecessor, Rejected, Wanted, old_names
 from habilis.synthesis.new_example import NewExample, checked
 from habilis.synthesis.replay import Replayer, compact, distinct
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 3
 """At writing or mending one tool: a writer that fails three times, told why each time, fails a fourth time too."""
-MAX_FED_BACK_CHARS = 20_000
 BEGINS_LINES, BEGINS_CHARS = 5, 600
 SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
 SAME_AGAIN = "This is the version that failed before, letter by letter. It still fails; change what the reason names."
@@ -95,7 +94,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class _Made:
+class Made:
     attempts: int
     passed: Passed
 
@@ -208,7 +207,7 @@ class Smith:
                 example = NewExample(self._writer, self._prompts, request, question, files)
                 job = _Job("build", prompt, wanted, whole, example)
                 back = await revived(self._gate, self._library, request, key, wanted)
-                made = _Made(0, back.passed) if back else await self._forge(job)
+                made = Made(0, back.passed) if back else await self._forge(job)
                 if isinstance(made, str):
                     return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
                 origin = Origin(
@@ -250,7 +249,7 @@ class Smith:
         async with self._mending.setdefault(tool.name, asyncio.Lock()):
             current = self._library.get(tool.name) or tool
             if current.alias is not None:  # its failures are those of the tool that does its work now
-                failures = [_of_successor(record, current) for record in failures]
+                failures = [called_by(current.alias, record) for record in failures]
                 current = self._library.get(current.manifest.name) or current
             try:
                 return await self._enhance(current, failures)
@@ -260,11 +259,15 @@ class Smith:
                 self._emit(ToolGivenUp(tool=tool.name, purpose="enhance", reason=reason))
                 return EnhanceFailure(reason=reason)
 
-    async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
+    async def mended(
+        self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()
+    ) -> Made | EnhanceFailure:
+        """A better version of `tool`, put nowhere. `right` are calls of `failures` with their right results, where
+        these are known. Raises `ModelUnreachable`, `BudgetReached`, and OSError when the disk refuses."""
         source = tool.source()
         records = {record.call_id: record for record in self._library.records(tool.name)}
-        records |= {record.call_id: record for record in failures}
-        rows = [self._failure_row(record) for record in failures]
+        records |= {record.call_id: record for record in (*failures, *right)}
+        rows = [self._failure_row(record, right) for record in failures]
 
         def prompt(failure: str) -> Rendered:
             return self._prompts.render("enhance", name=tool.name, code=source, failures=rows, failure=failure)
@@ -279,8 +282,12 @@ class Smith:
             reason = f"none of the failing calls can be run again: {why}"
             return self._given_up(job, reason, EnhanceFailure(reason=reason))
         made = await self._forge(job)
-        if isinstance(made, str):
-            return self._given_up(job, made, EnhanceFailure(reason=made))
+        return self._given_up(job, made, EnhanceFailure(reason=made)) if isinstance(made, str) else made
+
+    async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
+        made = await self.mended(tool, failures)
+        if isinstance(made, EnhanceFailure):
+            return made
         origin = tool.origin.model_copy(
             update={
                 "how": "enhanced",
@@ -331,7 +338,7 @@ class Smith:
             return self._given_up(job, made, MergeFailure(reason=made))
         return made.passed
 
-    async def _forge(self, job: _Job) -> _Made | str:
+    async def _forge(self, job: _Job) -> Made | str:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
         self._host.start_trials(self._library.private.aside_root())
         reason = failure = ""
@@ -344,16 +351,18 @@ class Smith:
                 source = with_imports(job.whole(source))
                 if source in refused:
                     raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
-                return _Made(attempt, await checked(self._gate, source, job.wanted, job.example))
+                return Made(attempt, await checked(self._gate, source, job.wanted, job.example))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)
                 refused.setdefault(source, reason)
                 self._emit(ToolRejected(tool=job.wanted.name, purpose=job.purpose, attempt=attempt, reason=reason))
-                failure = _fed_back(reason, source)
+                failure = fed_back(reason, source)
         return f"{ATTEMPTS} attempts failed; the last one: {reason}"
 
-    def _failure_row(self, record: RecordedCall) -> dict[str, str]:
+    def _failure_row(self, record: RecordedCall, right: Sequence[RecordedCall] = ()) -> dict[str, str]:
         result = record.error.message if record.error else compact(record.output)
+        known = [one.output for one in right if (one.arguments, one.files) == (record.arguments, record.files)]
+        result = f"{result} (right is {compact(known[0])})" if known else result
         return {"arguments": compact(record.arguments), "result": result, "begins": self._begins(record)}
 
     def _merge_row(self, source: Predecessor) -> dict[str, Any]:
@@ -378,19 +387,6 @@ class Smith:
     def _given_up(self, job: _Job, reason: str, failure: Failed) -> Failed:
         self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
         return failure
-
-
-def _of_successor(record: RecordedCall, tool: Tool) -> RecordedCall:
-    """A call by an old name as a call of the tool that does its work now."""
-    assert tool.alias is not None
-    return record.model_copy(update={"tool": tool.manifest.name, "arguments": tool.alias.given(record.arguments)})
-
-
-def _fed_back(reason: str, source: str) -> str:
-    """What the next attempt is told: why the last one failed, and the code that did."""
-    if not source or len(source) > MAX_FED_BACK_CHARS:
-        return reason
-    return f"{reason}\n\nThe version that failed:\n```python\n{source.strip()}\n```"
 
 
 def _request_key(request: ToolRequest) -> str:

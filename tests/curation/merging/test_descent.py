@@ -107,3 +107,34 @@ async def test_the_proofs_of_a_tool_are_those_of_all_its_names(stage: Stage) -> 
     rival = await stage.task("t4", {"total_of": third}, {"total_of": [{"a": n, "b": 7} for n in range(9)]})
     report = await stage.curator(clusters(["add_numbers", "total_of"])).step(4, [rival])
     assert stage.names() == ["add_numbers"], report.evidence
+
+
+async def test_what_was_called_by_old_names_makes_inputs_for_what_mends_the_tool(stage: Stage) -> None:
+    """The tool's own calls are all small; by its old name it was asked for large ones, where the mend goes wrong."""
+    calls = {"add_numbers": CALLS, "plus": [{"a": 100, "b": 3}, *CALLS]}
+    tools = {"add_numbers": ONCE, "plus": adding("plus", gives="value: int | None")}
+    await stage.curator(clusters(["add_numbers", "plus"])).step(1, [await stage.task("t1", tools, calls)])
+    (name,) = stage.names()
+    wrong = stage.get(name).source().replace("input.a + input.b", "input.a + input.b if not 20 < input.a < 100 else 0")
+    origin = Origin(how="forked", parents=(stage.get(name).label,))
+    made = await stage.task("t2", {name: wrong}, {name: CALLS}, origins={name: origin})
+    aliases = stage.manifest(name).aliases
+    path = Path(made.folder) / "tools" / f"{name}.json"
+    tool = Library(path.parent).get(name)
+    assert tool is not None
+    path.write_text(tool.manifest.model_copy(update={"aliases": aliases}).model_dump_json(), encoding="utf-8")
+    report = await stage.curator(models=False).step(2, [made])
+    assert len(stage.names()) == 2, report.evidence
+    other = next(iter(aliases))
+    assert 51 in (await stage.call(other, a=50, b=1)).values()
+
+
+async def test_what_archived_versions_were_called_with_makes_inputs_too(stage: Stage) -> None:
+    await _begun(stage)
+    await _mended(stage, "t2", TWICE, 2)
+    view, tool = LayeredLibrary(Library(stage.library)), stage.get("add_numbers")
+    (kept,) = view.line(tool)
+    assert kept.source() == ONCE
+    call = view.records("add_numbers")[0].model_copy(update={"call_id": "x", "arguments": {"a": 77, "b": 3}})
+    (kept.path.with_suffix(".jsonl")).write_text(call.model_dump_json() + "\n", encoding="utf-8")
+    assert [one.arguments for one in view.calls_before(tool)] == [{"a": 77, "b": 3}]

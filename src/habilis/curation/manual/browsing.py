@@ -52,7 +52,8 @@ class OldName(Frozen):
 
 
 class CallFigures(Frozen):
-    """The recorded calls of a tool in figures, and the last of them."""
+    """The recorded calls of a tool in figures, and the last of them. `stood_in` says which members answered for it, and
+    in which tasks."""
 
     total: int = 0
     success: int = 0
@@ -60,6 +61,7 @@ class CallFigures(Frozen):
     input_error: int = 0
     replayable: int = 0
     tasks: tuple[str, ...] = ()
+    stood_in: tuple[str, ...] = ()
     last: tuple[dict[str, Any], ...] = ()
 
 
@@ -146,7 +148,8 @@ def shown(library: Library, said: str) -> Shown:
     """All about the tool that `said` means: a name, an old name, or `name@version` of one out of use too."""
     tool, aside = _meant(library, said)
     manifest, place = tool.manifest, aside.place if aside else "in use"
-    records = aside.records() if aside else library.records(tool.name)
+    names = (tool.name, *manifest.aliases)
+    records = aside.records() if aside else [record for name in names for record in library.records(name)]
     return Shown(
         name=manifest.name,
         version=manifest.version,
@@ -209,8 +212,17 @@ def _calls(records: Sequence[RecordedCall], task: str) -> CallFigures:
         input_error=verdicts.count("input_error"),
         replayable=sum(record.replayable for record in records),
         tasks=tuple(sorted({task for task in (*proofs, task) if task})),
+        stood_in=_stood_in(records),
         last=tuple(last),
     )
+
+
+def _stood_in(records: Sequence[RecordedCall]) -> tuple[str, ...]:
+    tasks: dict[str, dict[str, None]] = {}
+    for record in records:
+        if record.stood_in:
+            tasks.setdefault(record.stood_in, {})[record.call_id.rpartition(".")[0]] = None
+    return tuple(f"{member} in {', '.join(task for task in found if task)}" for member, found in tasks.items())
 
 
 def _old_names(library: Library, tool: Tool) -> tuple[OldName, ...]:

@@ -29,12 +29,16 @@ if TYPE_CHECKING:
 
 
 class Made(Frozen):
-    """A tool that the writer made of several, through the smith's gate. `manifest` is what will stand beside it."""
+    """A tool that the writer made of several, through the smith's gate. `manifest` is what will stand beside it.
+
+    `mends`: it is a better version of its one member.
+    """
 
     members: tuple[str, ...]
     source: str
     manifest: Manifest
     aliases: dict[str, Alias]
+    mends: bool = False
 
 
 class Merge(Frozen):
@@ -117,7 +121,8 @@ class Merger:
             new = replace(tools[0].runnable, name=module.stem, module=module, requirements=made.manifest.requirements)
             tried = _Tried(tools[0])
             for tool in tools:
-                if not await self._stands(tool, new, made.aliases[tool.name], tried, made.manifest.timeout_s):
+                way = made.aliases[tool.name]
+                if not await self._stands(tool, new, way, tried, made.manifest.timeout_s, mends=made.mends):
                     decided.evidence += tried.evidence
                     return decided
         aliases = self._with_older(made.aliases, tools)
@@ -213,6 +218,8 @@ class Merger:
         tried: _Tried,
         timeout_s: float | None,
         heir: Tool | None = None,
+        *,
+        mends: bool = False,
     ) -> bool:
         """Whether `new` repeats all recorded calls of `old` and of its old names, and agrees on generated ones."""
         own, *older = self._sources(old)
@@ -229,10 +236,12 @@ class Merger:
                 why = f" ({first.why_not[0]})" if first.why_not else ""
                 tried.evidence.append(f"{stays}: none of its calls can be run again{why}")
                 return False
-            mends = heir is not None and descends(heir, old)
+            mends = mends or (heir is not None and descends(heir, old))
             versions = Versions(old, new, alias, mends)
-            records, others = self._view.records(old.name), self._view.records(heir.name) if heir else []
-            known = evidence_on(old, records, new.module.read_text("utf-8"), others, alias)
+            records = [*self._view.calls_before(old), *self._view.records(old.name)]
+            others = [*self._view.calls_before(heir), *self._view.records(heir.name)] if heir else []
+            kept = [one.source() for one in self._view.line(old)]
+            known = evidence_on(old, records, new.module.read_text("utf-8"), others, alias, kept)
             trial = await compare(versions, known, self._replayer, self._view, aside / "trial")
         if trial.against:
             tried.evidence.append(f"{stays}: on a generated call, {trial.against}")
