@@ -24,7 +24,7 @@ from habilis.curation.merging.merge import Decided, Made, Merge, Merger
 from habilis.curation.merging.publish import Decisions, check_conserved, fill
 from habilis.curation.merging.retire import failing
 from habilis.curation.merging.retry import why_not
-from habilis.curation.merging.undo import Mender, Split, Undone, Witness, lossy, undo
+from habilis.curation.merging.undo import MendsByWriter, Split, Undone, Witness, lossy, undo
 from habilis.library import Library, Origin
 from habilis.library.catalogue import tool_files
 from habilis.library.generations import Generations
@@ -291,7 +291,7 @@ class _Step:
             mender = None
             if lost and self._settings.merge_policy == "model" and self._curator._may_ask:
                 smith, origin = self._smith(collected)
-                mender = Mender(smith, origin, self._generations.library)
+                mender = MendsByWriter(smith, origin, self._generations.library)
             undone = await undo(collected, lost, merger, self._gate, mender)
             entry = undone.model_dump(mode="json")
             self._write("undone", entry)

@@ -94,7 +94,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class Made:
+class Forged:
     attempts: int
     passed: Passed
 
@@ -207,7 +207,7 @@ class Smith:
                 example = NewExample(self._writer, self._prompts, request, question, files)
                 job = _Job("build", prompt, wanted, whole, example)
                 back = await revived(self._gate, self._library, request, key, wanted)
-                made = Made(0, back.passed) if back else await self._forge(job)
+                made = Forged(0, back.passed) if back else await self._forge(job)
                 if isinstance(made, str):
                     return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
                 origin = Origin(
@@ -261,7 +261,7 @@ class Smith:
 
     async def mended(
         self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()
-    ) -> Made | EnhanceFailure:
+    ) -> Forged | EnhanceFailure:
         """A better version of `tool`, put nowhere. `right` are calls of `failures` with their right results, where
         these are known. Raises `ModelUnreachable`, `BudgetReached`, and OSError when the disk refuses."""
         source = tool.source()
@@ -338,7 +338,7 @@ class Smith:
             return self._given_up(job, made, MergeFailure(reason=made))
         return made.passed
 
-    async def _forge(self, job: _Job) -> Made | str:
+    async def _forge(self, job: _Job) -> Forged | str:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
         self._host.start_trials(self._library.private.aside_root())
         reason = failure = ""
@@ -351,7 +351,7 @@ class Smith:
                 source = with_imports(job.whole(source))
                 if source in refused:
                     raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
-                return Made(attempt, await checked(self._gate, source, job.wanted, job.example))
+                return Forged(attempt, await checked(self._gate, source, job.wanted, job.example))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)
                 refused.setdefault(source, reason)

@@ -100,7 +100,11 @@ def _asked(call: RecordedCall) -> str:
 
 
 async def undo(
-    collected: Collected, lost: Mapping[str, Sequence[Witness]], merger: Merger, gate: Gate, mender: Mender | None
+    collected: Collected,
+    lost: Mapping[str, Sequence[Witness]],
+    merger: Merger,
+    gate: Gate,
+    mender: MendsByWriter | None,
 ) -> Undone:
     """What becomes of the merged tools `lost`: each is mended, where `mender` makes a version that stands; else its
     merge is undone."""
@@ -122,7 +126,7 @@ async def undo(
 
 
 @dataclass(frozen=True)
-class Mender:
+class MendsByWriter:
     """Who mends merged tools of the library in the folder `library`; `origin` says who writes."""
 
     smith: Smith
