@@ -103,9 +103,15 @@ def _mended_before(
         if call.verdict != "failure" or call.call_id not in standing:
             continue  # asked before the library, which looks at files: this runs over the whole log every round
         tool = ctx.library.get(call.tool)
-        if tool is not None and f"{tool.manifest.name}@{call.version}" in tool.origin.parents:
+        if tool is not None and (tool.manifest.name, call.version) in _made_from(tool):
             found.setdefault(call.tool, []).append(call)
     return found
+
+
+def _made_from(tool: Tool) -> set[tuple[str, str]]:
+    """Names and versions of what `tool` was made from."""
+    labels = (parent.rpartition("@") for parent in tool.origin.parents)
+    return {(name, identity.partition("-")[0]) for name, _, identity in labels}
 
 
 def _failing(

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from habilis.context.task import TaskContext
-from habilis.contract.records import is_empty, set_error
+from habilis.contract.ruling import ruled
 from habilis.core.events import Judged
 from habilis.core.types import Invocation, Verdict
 from habilis.judging import Case, JudgeTrial, at_once, word_of
 from habilis.judging.planted_cases import FAILED_CALLS
-
-LEFT_OPEN = {"KeyError", "IndexError", "LookupError", "StopIteration"}
-"""Exceptions that may be the caller's mistake (no such column) or the reader's (another delimiter)."""
 
 
 class VerdictReply(BaseModel):
@@ -39,28 +36,8 @@ VERDICT = JudgeTrial("verdict", VerdictsReply, at_once("calls", FAILED_CALLS), _
 
 
 def verdict_by_rule(call: Invocation) -> tuple[Verdict | None, str]:
-    """The verdict that needs no model, with its reason; None where the rules leave it open.
-
-    What the sandbox refused or what could not be had (`denied`, `unavailable`, `interrupted`, an unknown tool) is no
-    fault of the tool's code: mending it could not help.
-    """
-    error = call.outcome.error
-    if error is None:
-        return _verdict_on_output(call.outcome.output)
-    if error.kind in ("invalid_arguments", "unknown_tool", "denied", "unavailable", "interrupted"):
-        return "input_error", error.kind
-    if error.missing_file or error.exception == "FileNotFoundError":
-        return "input_error", "a named file does not exist"
-    if error.kind == "crashed" and error.exception in LEFT_OPEN:
-        return None, ""
-    return "failure", error.exception or error.kind
-
-
-def _verdict_on_output(output: Any) -> tuple[Verdict | None, str]:
-    """An empty list, 0 or False is an answer; None, blank text, {} and a set `error` are failures."""
-    if set_error(output):
-        return "failure", "the output's own error is set"
-    return ("failure", "empty result") if is_empty(output) else ("success", "a result")
+    """The verdict that needs no model, with its reason; None where the rules leave it open."""
+    return ruled(call.outcome)
 
 
 def failure_kind(call: Invocation) -> str:

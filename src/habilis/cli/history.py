@@ -139,6 +139,8 @@ def _take_tool(history: TaskHistory, row: dict[str, Any]) -> None:
         took = "from the record" if row.get("reused") else seconds_text(row["seconds"])
         outcome = f"error: {one_line(row['error'], 300)}" if row.get("error") else one_line(row["text"])
         told.append(("", f"{row['tool']}, {took}: {outcome}"))
+    elif kind == "member_answered":
+        told.append(("stood in", f"{row['member']} for {row['tool']}: {one_line(row['failure'], 300)}"))
     elif kind == "judged" and row["verdict"] != "success":
         told.append(("verdict", f"{row['tool']}: {row['verdict']}, {one_line(row['reason'])}"))
 

@@ -13,15 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.context.standing_in import stood_in, witnessed
 from habilis.contract import taskfiles
 from habilis.contract.names import RESERVED
 from habilis.contract.needs import Supply
 from habilis.contract.pictures import holds_image
+from habilis.contract.records import set_error
 from habilis.core.errors import Interrupted
-from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
+from habilis.core.events import Event, MemberAnswered, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.masker import MASKER
 from habilis.core.place import raise_place
-from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
+from habilis.core.types import CallError, CallOutcome, Effects, Invocation, StoodIn, Task, ToolCard, ToolSpec
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import Recording
 from habilis.runtime.grants import Grants
@@ -30,6 +32,7 @@ from habilis.sources.bound import ExternalTools
 if TYPE_CHECKING:
     from habilis.config import Settings
     from habilis.context.presets import Presets
+    from habilis.contract.capabilities import Grant
     from habilis.contract.needs import Need
     from habilis.contract.records import RecordedCall
     from habilis.core.ports import EventSink
@@ -197,6 +200,10 @@ class TaskContext:
         tool = self.library.get(name)
         if tool is None:
             return "pure"
+        return self.effects_of(tool)
+
+    def effects_of(self, tool: Tool) -> Effects:
+        """What a call of this very tool of a library may do."""
         trust = self.settings.capabilities.effects == "trust"
         return tool.manifest.trusted_effects or tool.effects if trust else tool.effects
 
@@ -227,7 +234,7 @@ class TaskContext:
             self.tape.call_ended(call.id, outcome)
         else:
             self.tape.call_started(call.id, call.name, effects)
-            outcome = await self._run(call, effects)
+            outcome = await stood_in(call, await self._run(call, effects), self)
             self.tape.call_ended(call.id, outcome)
             if outcome.usage is not None:
                 self.models.charge(outcome.usage)
@@ -250,6 +257,8 @@ class TaskContext:
 
         text = await shown(call, outcome, self)
         text = f"{text}\n{note}" if note else text
+        if outcome.stood_in is not None and not reused:
+            self.emit(_member_answered(call, version, outcome.stood_in))
         self.emit(
             ToolCallEnded(
                 call_id=call.id,
@@ -282,7 +291,8 @@ class TaskContext:
         if call.verdict is None or self.library.get(call.tool) is None:
             return
         try:
-            self.library.record(call, workspace=self.workspace, files=self._paths)
+            for one in witnessed(call):
+                self.library.record(one, workspace=self.workspace, files=self._paths)
         except OSError as error:
             raise_place(error, ours=True)
             self.emit(Notice(level="warning", text=f"The call of {call.tool} could not be recorded: {error}"))
@@ -340,12 +350,15 @@ class TaskContext:
             closing.push_async_callback(self.external.aclose)
 
     async def _granted(self, tool: Tool, call: Call) -> CallOutcome:
-        grant = await self.grants.of(tool)
+        return await self.run(tool, call.args, await self.grants.of(tool))
+
+    async def run(self, tool: Tool, arguments: dict[str, Any], grant: Grant) -> CallOutcome:
+        """One run of this very tool of a library in the task's workspace, with `grant`. Nothing is written down."""
         recording = {"network": Recording(self.library.keep)} if grant.network else {}
         return await self.host.call(
             CallSpec(
                 tool.runnable,
-                call.args,
+                arguments,
                 workspace=self.workspace,
                 files=self._paths,
                 timeout_s=grant.timeout_s,
@@ -353,6 +366,12 @@ class TaskContext:
                 **recording,
             )
         )
+
+
+def _member_answered(call: Call, version: str, said: StoodIn) -> MemberAnswered:
+    failed = said.failed
+    why = failed.error.message if failed.error else set_error(failed.output) or "an empty result"
+    return MemberAnswered(call_id=call.id, tool=call.name, version=version, member=said.member, failure=why)
 
 
 INTERRUPTED = CallError(

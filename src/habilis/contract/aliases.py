@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
+from habilis.contract.records import RecordedCall, equal
 from habilis.core.types import Frozen, JsonSchema
 
 
@@ -44,6 +45,21 @@ class Alias(Frozen):
         if output.get("error"):
             found.setdefault("error", output["error"])
         return found
+
+    def back(self, arguments: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Arguments of the new tool as the old name took them; None where they say what that cannot."""
+        names = {self.arguments.get(name, name): name for name in properties(self.input_schema)}
+        if any(not equal(arguments.get(name), value) for name, value in self.constants.items()):
+            return None
+        said = {name: value for name, value in arguments.items() if name not in self.constants}
+        return {names[name]: value for name, value in said.items()} if said.keys() <= names.keys() else None
+
+    def forth(self, output: Any) -> Any:
+        """Output of the old tool as the new one gives it, as far as the old one gives it at all."""
+        if not isinstance(output, Mapping):
+            return output
+        new = self._sources()
+        return {new.get(name, name): value for name, value in output.items()}
 
     def then(self, later: Alias) -> Alias:
         """This alias when the tool that it leads to was itself replaced, by `later`."""
@@ -103,6 +119,13 @@ def alias_between(
         input_schema=old[0],
         output_schema=old[1],
     )
+
+
+def called_by(alias: Alias | None, call: RecordedCall) -> RecordedCall:
+    """A recorded call by an old name as one of the tool that does its work."""
+    if alias is None:
+        return call
+    return call.model_copy(update={"arguments": alias.given(call.arguments), "output": alias.forth(call.output)})
 
 
 def properties(schema: Mapping[str, Any]) -> tuple[str, ...]:

@@ -36,6 +36,7 @@ class RecordedCall(Frozen):
 
     `why_not` says why the call cannot be replayed; None when it can. Paths of the workspace stand as `.` in `output`.
     `granted` and `refused` are kinds and names, as in `CallOutcome`; `traffic` is what it exchanged with granted hosts.
+    `stood_in`: the member (`name@identity`) of a merged tool that answered where this one failed.
     `redacted`: the rules by which something was taken out of it when it was handed on. A `confirmed` call is one that
     no task made: its writer said beforehand what it must give, and so it did. Such calls bind replacements, and count
     neither as proof nor as use.
@@ -55,6 +56,7 @@ class RecordedCall(Frozen):
     refused: tuple[str, ...] = ()
     traffic: Traffic | None = None
     why_not: str | None = None
+    stood_in: str = ""
     redacted: tuple[str, ...] = ()
     kind: Literal["used", "confirmed"] = Field("used", exclude_if=lambda kind: kind == "used")
 
@@ -198,6 +200,7 @@ def recorded(
         granted=outcome.granted,
         refused=outcome.refused,
         traffic=outcome.traffic,
+        stood_in=outcome.stood_in.member if outcome.stood_in else "",
     )
     unknown = outcome.traffic is None or not outcome.traffic.digest
     if invocation.effects == "writes" and _online(outcome.granted) and unknown:

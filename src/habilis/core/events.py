@@ -181,6 +181,18 @@ class ToolCallEnded(Frozen):
     reused: bool = False
 
 
+class MemberAnswered(Frozen):
+    """A merged tool failed a call, and a member of it answered in its place: `member` is `name@identity`, `failure`
+    what the merged tool came to."""
+
+    kind: Literal["member_answered"] = "member_answered"
+    call_id: str
+    tool: str
+    version: str
+    member: str
+    failure: str
+
+
 class Judged(Frozen):
     kind: Literal["judged"] = "judged"
     call_id: str
@@ -326,6 +338,7 @@ Event = Annotated[
     | ToolArchived
     | ToolCallStarted
     | ToolCallEnded
+    | MemberAnswered
     | Judged
     | Thought
     | ThoughtPiece

@@ -220,7 +220,7 @@ class CallOutcome(Frozen):
     level that held it. `granted` is what it was given beside its task's files and `refused` what it wanted and did not
     get, both as kinds and names (`network example.org`, `env API_TOKEN`), never values. `traffic` is set where the call
     was given hosts and what passed was to be kept. `usage` is what models cost that the tool asked, where it is an
-    agent itself.
+    agent itself. `stood_in` is set where a member of a merged tool answered in its place.
     """
 
     output: Any = None
@@ -234,6 +234,19 @@ class CallOutcome(Frozen):
     refused: tuple[str, ...] = ()
     usage: Usage | None = None
     traffic: Traffic | None = None
+    stood_in: StoodIn | None = None
+
+
+class StoodIn(Frozen):
+    """Who answered a call in the place of the tool that was asked (`name@identity`, and its version), and what that
+    tool itself had come to."""
+
+    member: str
+    version: str
+    failed: CallOutcome
+
+
+CallOutcome.model_rebuild()
 
 
 class Invocation(Frozen):

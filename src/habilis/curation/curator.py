@@ -9,28 +9,28 @@ from __future__ import annotations
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.events import Event
 from habilis.core.gathering import side_by_side
-from habilis.core.types import Usage
-from habilis.curation.ledger.journal import Journal
+from habilis.curation.ledger.journal import Journal, paid_on
 from habilis.curation.ledger.reports import Finished, Point, StepReport
 from habilis.curation.merging.cluster import Clusters, asking, cluster, same_words
 from habilis.curation.merging.collect import Collected, collect
 from habilis.curation.merging.merge import Decided, Made, Merge, Merger
 from habilis.curation.merging.publish import Decisions, check_conserved, fill
 from habilis.curation.merging.retire import failing
+from habilis.curation.merging.retry import why_not
+from habilis.curation.merging.undo import MendsByWriter, Split, Undone, Witness, lossy, undo
 from habilis.library import Library, Origin
 from habilis.library.catalogue import tool_files
 from habilis.library.generations import Generations
 from habilis.prompts import Prompts
-from habilis.rundir import read_jsonl
 from habilis.runtime.grants import Grants
-from habilis.synthesis.gate import Gate, Predecessor, Rejected, Wanted
+from habilis.synthesis.gate import Gate
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.smith import Smith
 
@@ -155,25 +155,27 @@ class _Step:
         )
         self._gate, self._replayer = self._gates(collected)
         merger = Merger(collected, self._gate, self._replayer)
-        retired = failing(collected)
-        quarantined, groups, notes = await self._tried_and_grouped(collected, retired)
+        retired, lost = failing(collected), lossy(collected)
+        quarantined, groups, notes = await self._tried_and_grouped(collected, {*retired, *lost})
         made, refused = await self._merged(collected, merger, groups)
         decided = await self._verified(merger, groups, made, refused)
-        evidence = [*collected.evidence, *notes, *decided.evidence]
-        decisions = Decisions(quarantined, retired, decided.merges)
+        splits = await self._undone(collected, merger, lost, decided)
+        told = [one.told(name) for name, witnesses in lost.items() for one in witnesses]
+        evidence = [*collected.evidence, *notes, *told, *decided.evidence]
+        decisions = Decisions(quarantined, retired, decided.merges, splits)
         return await asyncio.to_thread(self._publish, collected, decisions, evidence)
 
     # --- the points
 
     async def _tried_and_grouped(
-        self, collected: Collected, retired: Mapping[str, str]
+        self, collected: Collected, left_out: Collection[str]
     ) -> tuple[dict[str, str], list[tuple[str, ...]], tuple[str, ...]]:
         """New tools that do not pass the gate again, with the reason; groups of tools to be tried as one, and notes.
 
         A model is asked about all of them while the gate tries them: what does not pass drops out of its group. What
         could not be tried in time is taken out of `collected`.
         """
-        asking = asyncio.create_task(self._clusters(collected, retired))
+        asking = asyncio.create_task(self._clusters(collected, left_out))
         try:
             quarantined, late = await self._collected(collected)
         except BaseException:
@@ -202,7 +204,7 @@ class _Step:
         async def one(_: int, name: str) -> str | None:
             try:
                 async with asyncio.timeout_at(self._deadline):
-                    return await self._why_not(collected, name)
+                    return await why_not(collected, name, self._gate)
             except TimeoutError:
                 return None
 
@@ -210,14 +212,14 @@ class _Step:
         late = [name for name, reason in said.items() if reason is None]
         return {"quarantined": {name: reason for name, reason in said.items() if reason}, "late": late}
 
-    async def _clusters(self, collected: Collected, retired: Mapping[str, str]) -> Clusters:
+    async def _clusters(self, collected: Collected, left_out: Collection[str]) -> Clusters:
         """Groups of tools that may do the same, whether all of them pass the gate or not."""
         if self._entry("clustered") is not None:
             return Clusters(())
         return await cluster(
             collected,
             asking(self._asked_models, self._curator._prompts) if self._curator._may_ask else None,
-            left_out=set(retired),
+            left_out=left_out,
         )
 
     def _clustered(self, found: Clusters) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
@@ -280,6 +282,24 @@ class _Step:
             self._write("verified", entry)
         return Decided([Merge.model_validate(merge) for merge in entry["merges"]], list(entry["evidence"]))
 
+    async def _undone(
+        self, collected: Collected, merger: Merger, lost: Mapping[str, Sequence[Witness]], decided: Decided
+    ) -> list[Split]:
+        """The merges of `lost` that are undone; mended tools go to the merges of `decided` instead."""
+        entry = self._entry("undone")
+        if entry is None:
+            mender = None
+            if lost and self._settings.merge_policy == "model" and self._curator._may_ask:
+                smith, origin = self._smith(collected)
+                mender = MendsByWriter(smith, origin, self._generations.library)
+            undone = await undo(collected, lost, merger, self._gate, mender)
+            entry = undone.model_dump(mode="json")
+            self._write("undone", entry)
+        undone = Undone.model_validate({key: value for key, value in entry.items() if key != "parent"})
+        decided.merges += undone.merges
+        decided.evidence += undone.evidence
+        return list(undone.splits)
+
     def _publish(self, collected: Collected, decisions: Decisions, evidence: Sequence[str]) -> StepReport:
         usage, calls = paid_on(self._tape)
         with self._generations.draft() as draft:
@@ -290,6 +310,7 @@ class _Step:
                 parent=self._parent or None,
                 went_in=tuple(collected.went_in),
                 fates=filled.fates,
+                came_back=filled.came_back,
                 lineage=filled.lineage,
                 evidence=tuple(evidence),
                 tools=len(tool_files(draft)),
@@ -307,19 +328,6 @@ class _Step:
 
     # --- what they need
 
-    async def _why_not(self, collected: Collected, name: str) -> str:
-        """Why a new tool may not go into the library: it breaks the gate when it is tried again. Empty when it may."""
-        tool = collected.staging.get(name)
-        if tool is None:
-            problem = collected.staging.entry(name)
-            return getattr(problem, "reason", "it cannot be read")
-        good = tuple(record for record in collected.staging.records(name) if record.verdict == "success")
-        try:
-            await self._gate.check(tool.source(), Wanted(name, sources=(Predecessor(tool, good),)))
-        except Rejected as rejected:
-            return str(rejected)
-        return ""
-
     def _gates(self, collected: Collected) -> tuple[Gate, Replayer]:
         replayer = Replayer(self._curator._host, collected.view, None, self._curator._prompts, live=False)
         return Gate(self._curator._host, collected.view, replayer, self._curator._grants), replayer
@@ -332,6 +340,14 @@ class _Step:
         return policy
 
     async def _made(self, collected: Collected, merger: Merger, group: Sequence[str]) -> Made | str:
+        smith, origin = self._smith(collected)
+        try:
+            return await merger.make(group, smith, origin)
+        except (ModelUnreachable, ModelReplyUnusable, BudgetReached) as error:
+            return f"the writer cannot be asked: {error}"
+
+    def _smith(self, collected: Collected) -> tuple[Smith, Origin]:
+        """Who writes for this step, and what a tool of theirs says of where it comes from."""
         from habilis.synthesis.writers import make_writer
 
         curator, models = self._curator, self._asked_models()
@@ -347,11 +363,7 @@ class _Step:
             live=False,
             confirms=curator._settings.tools.telling_calls,
         )
-        origin = Origin(how="merged", writer=writer.name, model=models.name("builder"))
-        try:
-            return await merger.make(group, smith, origin)
-        except (ModelUnreachable, ModelReplyUnusable, BudgetReached) as error:
-            return f"the writer cannot be asked: {error}"
+        return smith, Origin(how="merged", writer=writer.name, model=models.name("builder"))
 
     def _asked_models(self) -> Models:
         """The models of this step, on a tape of its own: asked again after a kill, they answer from it."""
@@ -382,9 +394,3 @@ class _Step:
 
     def _write(self, point: Point, payload: dict[str, Any]) -> None:
         self._journal.write(self._number, point, {"parent": self._parent, **payload})
-
-
-def paid_on(path: Path) -> tuple[Usage, int]:
-    """What the model calls on a tape cost, failed attempts included, and how many were finished."""
-    rows = [row for row in read_jsonl(path) if row.get("kind") in ("reply", "refusal")]
-    return sum((Usage.model_validate(row.get("usage", {})) for row in rows), Usage()), len(rows)

@@ -89,10 +89,10 @@ class Holdings:
     def _successor(self, version: str) -> str | None:
         """The tool in use that was made from `version`, by way of others or not."""
         children: dict[str, list[str]] = {}
-        tools = {tool.version: tool for tool in self._library.tools()}
+        tools = {tool.manifest.identity: tool for tool in self._library.tools()}
         for manifest in [*(tool.manifest for tool in tools.values()), *self._archived.values()]:
             for parent in manifest.origin.parents:
-                children.setdefault(parent.rpartition("@")[2], []).append(manifest.version)
+                children.setdefault(parent.rpartition("@")[2], []).append(manifest.identity)
         seen, waiting = {version}, [version]
         while waiting:
             for child in sorted(children.get(waiting.pop(0), ())):

@@ -10,9 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from habilis.contract.aliases import Alias
+from habilis.contract.names import free_name
 from habilis.contract.records import RecordedCall, RecordStore, counted
 from habilis.library.catalogue import tool_files
 from habilis.library.folder import Library, as_kept
+from habilis.library.members import Member
 from habilis.library.outofuse import Place
 from habilis.library.tool import Manifest, Tool
 from habilis.library.worth import CARRIED
@@ -106,9 +109,9 @@ class DraftLibrary:
         (self.folder / f"{name}.json").unlink(missing_ok=True)
         if place == "archive":
             return
-        self._move_records(name, self.folder / place / f"{name}.{tool.version}.jsonl")
+        self._move_records(name, self.folder / place / f"{name}.{tool.manifest.identity}.jsonl")
         for alias in sorted(tool.manifest.aliases):
-            self._move_records(alias, self.folder / "archive" / f"{alias}.{tool.version}.jsonl")
+            self._move_records(alias, self.folder / "archive" / f"{alias}.{tool.manifest.identity}.jsonl")
 
     def keep(
         self, source: bytes, manifest: Manifest, place: Place, reason: str, records: Iterable[RecordedCall] = ()
@@ -117,16 +120,41 @@ class DraftLibrary:
         folder = self.folder / place
         folder.mkdir(exist_ok=True)
         told = manifest.model_copy(update={"status": _STATUS[place], "reason": reason, "before": None})
-        stem = f"{manifest.name}.{manifest.version}"
+        stem = f"{manifest.name}.{manifest.identity}"
         atomic_write(folder / f"{stem}.py", source, durable=False)
         atomic_write(folder / f"{stem}.json", as_kept(told), durable=False)
         self.unite(place, stem, records)
+
+    def bring_in(self, member: Member, merged: Tool) -> str:
+        """Put a member of `merged` back into use, with its old names and calls; returns the name that it has now. What
+        `merged` fails, it can still be asked for."""
+        tool, heir = member.tool, self.get(merged.name) or merged
+        name = free_name(tool.name, self.names().__contains__)
+        own = {tool.name, *tool.manifest.aliases} if name == tool.name else set()
+        taken = {old: alias for old, alias in tool.manifest.aliases.items() if old in heir.manifest.aliases}
+        left = {old: alias for old, alias in heir.manifest.aliases.items() if old not in own}
+        self.describe(heir.manifest.model_copy(update={"aliases": left, "before": None}))
+        update = {"name": name, "status": "public", "reason": None, "before": None, "aliases": taken if own else {}}
+        self.put(tool.path.read_bytes(), tool.manifest.model_copy(update=update))
+        answered = [call for call in self.records(merged.name) if call.version == tool.version]
+        self.add_records(name, [call for one in answered if (call := member.own(one)) is not None])
+        self.count(name)
+        return name
+
+    def rename(self, old: str, name: str, alias: Alias, records: Iterable[RecordedCall]) -> None:
+        """Have tool `name` answer to the free name `old` too, with the calls that were made by it."""
+        tool = self.get(name)
+        assert tool is not None
+        update = {"aliases": {**tool.manifest.aliases, old: alias}, "before": None}
+        self.describe(tool.manifest.model_copy(update=update))
+        self.add_records(old, records)
+        self.count(name)
 
     def bring_back(self, manifest: Manifest) -> list[RecordedCall]:
         """Move what a revived tool was retired with into the archive; returns its recorded calls."""
         found: list[RecordedCall] = []
         for tool, records in self._library.retired():
-            if f"{tool.name}@{tool.version}" in manifest.origin.parents:
+            if tool.label in manifest.origin.parents:
                 found += records
                 self.to_archive("retired", tool)
         return found
@@ -134,13 +162,13 @@ class DraftLibrary:
     def to_archive(self, place: Place, tool: Tool) -> None:
         """Move what lies in `place` of a tool (source, manifest, calls) into the archive."""
         for suffix in (".py", ".json", ".jsonl"):
-            path = self.folder / place / f"{tool.manifest.name}.{tool.version}{suffix}"
+            path = self.folder / place / f"{tool.manifest.name}.{tool.manifest.identity}{suffix}"
             if path.exists():
                 self._moved(path, self.folder / "archive" / path.name)
 
-    def taken_up(self, name: str, version: str) -> list[RecordedCall]:
-        """The calls of an old name that were archived when a tool of this version went out of use."""
-        return RecordStore(self.folder / "archive").read(f"{name}.{version}")
+    def taken_up(self, name: str, identity: str) -> list[RecordedCall]:
+        """The calls of an old name that were archived when a tool of this identity went out of use."""
+        return RecordStore(self.folder / "archive").read(f"{name}.{identity}")
 
     def unite(self, place: Place, stem: str, records: Iterable[RecordedCall]) -> None:
         """Add recorded calls to those that lie in `place` under `stem`, each call id once."""

@@ -31,7 +31,7 @@ from habilis.core.errors import UserError
 from habilis.core.gathering import side_by_side
 from habilis.core.masker import MASKER
 from habilis.core.types import CallError, Invocation, ToolCard
-from habilis.library.outofuse import set_aside
+from habilis.library.outofuse import next_nth, set_aside
 from habilis.library.places import aside_folder, aside_root, reserved_name, settle, writer_lock
 from habilis.library.reading import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Reader
 from habilis.library.retrieval import BM25Retriever
@@ -172,6 +172,7 @@ class Library:
             old = self._must_get(name)
             manifest = Manifest.of(source, description, contract, name=name, origin=origin or Origin(), after=old)
             self._keep_in_archive(old, f"replaced by {manifest.version}")
+            manifest = manifest.model_copy(update={"nth": next_nth(self.path, name, manifest.version)})
             # Written before the source, and holding the old description too: at every moment one of both fits.
             atomic_write(self._manifest_path(name), as_kept(manifest))
             atomic_write(old.path, source)
@@ -275,7 +276,7 @@ class Library:
     def _keep_in_archive(self, tool: Tool, reason: str) -> Path:
         folder = self.path / "archive"
         folder.mkdir(parents=True, exist_ok=True)
-        kept = folder / f"{tool.name}.{tool.version}.py"
+        kept = folder / f"{tool.name}.{tool.manifest.identity}.py"
         manifest = tool.manifest.model_copy(update={"reason": reason, "before": None})
         atomic_write(kept, tool.path.read_bytes())
         atomic_write(kept.with_suffix(".json"), as_kept(manifest))

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from habilis.contract.aliases import called_by, properties
 from habilis.contract.contract import Contract
-from habilis.contract.records import RecordedCall
+from habilis.contract.records import RecordedCall, RecordStore
 from habilis.contract.runnable import Describer, Description
 from habilis.core.types import Invocation, ToolCard
 from habilis.library.folder import INDEX, Broken, Library
+from habilis.library.members import Member, line_of, members_of
 from habilis.library.places import is_generation, writer_lock
 from habilis.library.retrieval import BM25Retriever
 from habilis.library.retrieval.relevance import fitting
@@ -97,6 +99,28 @@ class LayeredLibrary:
         public = self.public.records(name, version) if self.public else []
         found = {call.call_id: call for call in public} | {c.call_id: c for c in self.private.records(name, version)}
         return list(found.values())
+
+    def members(self, tool: Tool) -> list[Member]:
+        """The tools that `tool` took the place of in a merge, which can still be called."""
+        return members_of(self._folders, tool)
+
+    def line(self, tool: Tool) -> list[Tool]:
+        """The versions in the archives that `tool` was made from, or took the place of."""
+        return line_of(self._folders, tool)
+
+    def calls_before(self, tool: Tool) -> list[RecordedCall]:
+        """Good calls, as calls of `tool`, that were made by its old names or of versions in the archives."""
+        own, found = set(properties(tool.input_schema)), []
+        for name, alias in sorted(tool.manifest.aliases.items()):
+            found += [called_by(alias, call) for call in self.records(name)]
+        for one in self.line(tool):
+            beside = RecordStore(one.path.parent).read(one.path.stem)
+            found += [called_by(tool.manifest.aliases.get(one.name), call) for call in beside]
+        return [call for call in found if call.verdict == "success" and call.arguments.keys() <= own]
+
+    @property
+    def _folders(self) -> list[Path]:
+        return [library.path for library in (self.private, self.public) if library is not None]
 
     def record_of(self, name: str, call_id: str) -> RecordedCall | None:
         """The record of one call of tool `name`."""

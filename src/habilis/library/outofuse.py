@@ -30,8 +30,8 @@ class SetAside:
 
     @property
     def label(self) -> str:
-        """`name@version`."""
-        return f"{self.tool.name}@{self.tool.version}"
+        """`name@identity`."""
+        return self.tool.label
 
     @property
     def reason(self) -> str:
@@ -59,6 +59,16 @@ def set_aside(folder: Path, name: str | None = None, places: Sequence[Place] = P
                 continue
             found.append(SetAside(place, Tool(name=manifest.name, path=path, manifest=manifest)))
     return found
+
+
+def next_nth(folder: Path, name: str, version: str) -> int:
+    """Which version of this source it is that tool `name` gets, after those that the library in `folder` keeps."""
+    nth = 1
+    while any(
+        (folder / place / f"{name}.{version if nth == 1 else f'{version}-{nth}'}.json").exists() for place in PLACES
+    ):
+        nth += 1
+    return nth
 
 
 def stems(folder: Path, place: Place) -> list[str]:

@@ -25,7 +25,9 @@ How = Literal["built", "enhanced", "forked", "adopted", "merged", "revived"]
 
 
 class Origin(Frozen):
-    """Where a version of a tool comes from. `parents` are versions that it was made from (`name@version`).
+    """Where a version of a tool comes from. `parents` are versions that it was made from (`name@identity`).
+
+    `members` are those among them whose work a merge gave to it: where it fails, they are asked.
 
     `asked_name` is the name that was asked for; `our_suffix` says that `_v02` and the like were added by us.
     `shared_by` is the task that had built the tool when this one took it over, empty for others.
@@ -33,6 +35,7 @@ class Origin(Frozen):
 
     how: How = "built"
     parents: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
     task: str = ""
     writer: str = ""
     model: str = ""
@@ -51,6 +54,7 @@ class Manifest(Frozen):
     or inferred; `inspected`: its source was read for needs that it does not declare. `before` is the manifest that this
     one replaces, until the source is replaced as well: at every moment one of the two describes the source there.
     `likeness` is equal for tools of equal code (`contract.likeness`); older manifests have none.
+    `nth` tells versions of one name and the very same source apart: a mend may restore an old text.
     `pinned`: a person said that it stays; the curator neither merges it into another nor retires it.
     """
 
@@ -75,11 +79,17 @@ class Manifest(Frozen):
     reason: str | None = None
     aliases: dict[str, Alias] = Field(default_factory=dict)
     pinned: bool = False
+    nth: int = 1
     before: Manifest | None = None
 
     @property
     def version(self) -> str:
         return self.digest[:16]
+
+    @property
+    def identity(self) -> str:
+        """What descent goes by: the version, and its number where another of the same source came before."""
+        return self.version if self.nth == 1 else f"{self.version}-{self.nth}"
 
     @property
     def request_key(self) -> str:
@@ -146,6 +156,11 @@ class Tool(Frozen):
     def version(self) -> str:
         """Digest of the source: 16 hexadecimal digits."""
         return self.manifest.version
+
+    @property
+    def label(self) -> str:
+        """`name@identity`, as `Origin.parents` names it."""
+        return f"{self.manifest.name}@{self.manifest.identity}"
 
     @property
     def input_schema(self) -> JsonSchema:

@@ -32,6 +32,7 @@ _WORDS = (ast.Name, ast.Tuple, ast.Compare)
 _TRIES = 8
 """From how many lines on a reply without any fence is parsed."""
 MAX_BARE_CHARS = 200_000
+MAX_FED_BACK_CHARS = 20_000
 
 
 @dataclass(frozen=True)
@@ -181,3 +182,10 @@ def ends_a_block(text: str) -> bool:
     """Whether every block of code in `text` is closed, and there is one: what was cut stands behind it."""
     fences = len(_FENCE.findall(text))
     return fences > 0 and fences % 2 == 0
+
+
+def fed_back(reason: str, source: str) -> str:
+    """What the next attempt is told: why the last one failed, and the code that did."""
+    if not source or len(source) > MAX_FED_BACK_CHARS:
+        return reason
+    return f"{reason}\n\nThe version that failed:\n```python\n{source.strip()}\n```"

@@ -99,10 +99,18 @@ class RealCalls:
 
 
 def evidence_on(
-    old: Tool, records: Sequence[RecordedCall], new: str, others: Sequence[RecordedCall], alias: Alias | None
+    old: Tool,
+    records: Sequence[RecordedCall],
+    new: str,
+    others: Sequence[RecordedCall],
+    alias: Alias | None,
+    kept: Sequence[str] = (),
 ) -> RealCalls:
-    """What is known of `old`, with its `records`, and of the version with the text `new`, with `others`."""
-    examples = [*_examples(old.source()), *(_led_back(one, alias) for one in _examples(new))]
+    """What is known of `old`, with its `records`, and of the version with the text `new`, with `others`. `kept` are
+    texts of versions before `old`."""
+    own = set(properties(old.input_schema))
+    before = [one for text in kept for one in _examples(text) if one.arguments.keys() <= own]
+    examples = [*before, *_examples(old.source()), *(_led_back(one, alias) for one in _examples(new))]
     led = [(record, _led_back(Given(record.arguments), alias)) for record in others if record.verdict in _JUDGED]
     return RealCalls(
         tuple(records),
@@ -267,13 +275,8 @@ def _led_back(given: Given, alias: Alias | None) -> Given | None:
     """A call of the new version as one of the old; None where it says what the old one cannot."""
     if alias is None:
         return given
-    back = {alias.arguments.get(name, name): name for name in properties(alias.input_schema)}
-    if any(not equal(value, given.arguments.get(name)) for name, value in alias.constants.items()):
-        return None
-    said = {name: value for name, value in given.arguments.items() if name not in alias.constants}
-    if not said.keys() <= back.keys():
-        return None
-    return replace(given, arguments={back[name]: value for name, value in said.items()})
+    arguments = alias.back(given.arguments)
+    return None if arguments is None else replace(given, arguments=arguments)
 
 
 def _examples(source: str) -> list[Given]:

@@ -218,7 +218,8 @@ class Gate:
         if "writes" in (old.effects, read_contract(source).effects):
             return  # what may write is not run to see
         records = next((one.records for one in sources if one.tool is old), ())
-        known = evidence_on(old, records, source, (), None)
+        kept = [one.source() for one in self._library.line(old)]
+        known = evidence_on(old, [*self._library.calls_before(old), *records], source, (), None, kept)
         versions = Versions(old, candidate, mends=True)
         trial = await compare(versions, known, self._replayer, self._library, scratch / "generated")
         if trial.against:

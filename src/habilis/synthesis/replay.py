@@ -248,6 +248,8 @@ class _Trial:
         assert now is not None
         if now.error is None and equal(now.output, record.output):
             return _Result(record, "passed", now=now.output)
+        if record.stood_in.partition("@")[0] not in ("", self._old[0].name):  # the old version has no word here
+            return _Result(record, "failed", _difference(record.output, now), now.output)
         before, _ = await self._run(self._old, record, "old")
         if before is not None and before.error is None:
             if equal(before.output, record.output):
@@ -273,6 +275,8 @@ class _Trial:
             return _Result(record, "failed", reason, now.output)
         if twin is not None and equal(now.output, twin.output):
             return _Result(record, "passed", now=now.output)
+        if twin is not None and twin.stood_in:
+            return _Result(record, "failed", _difference(twin.output, now), now.output)
         return _Result(record, "judge", now=now.output)
 
     async def _of_candidate(self, record: RecordedCall) -> tuple[CallOutcome | None, _Result | None]:

@@ -42,7 +42,7 @@ async def revived(
             continue
         origin = {
             "how": "revived",
-            "parents": (f"{tool.name}@{tool.version}",),
+            "parents": (tool.label,),
             "writer": tool.origin.writer,
             "model": tool.origin.model,
         }

@@ -1,4 +1,4 @@
-"""What prompts show a writer: recorded calls, and the version of its own that failed."""
+"""What prompts show a writer of recorded calls."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from habilis.synthesis.replay import compact, distinct
 
 BEGINS_LINES, BEGINS_CHARS = 5, 600
 SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
-MAX_FED_BACK_CHARS = 20_000
 Contents = Callable[[str], bytes | None]
 
 
-def failure_row(record: RecordedCall, contents: Contents) -> dict[str, str]:
-    """A call that failed; `contents` reads its files."""
+def failure_row(record: RecordedCall, contents: Contents, right: Sequence[RecordedCall] = ()) -> dict[str, str]:
+    """A call that failed; `contents` reads its files. Of `right` comes what it should have given, where it is there."""
     result = record.error.message if record.error else compact(record.output)
+    known = [one.output for one in right if (one.arguments, one.files) == (record.arguments, record.files)]
+    result = f"{result} (right is {compact(known[0])})" if known else result
     return {"arguments": compact(record.arguments), "result": result, "begins": _begins(record, contents)}
 
 
@@ -33,13 +34,6 @@ def call_rows(records: Sequence[RecordedCall]) -> list[dict[str, str]]:
         {"arguments": compact(call.arguments, SHOWN_CALL_CHARS), "output": compact(call.output, SHOWN_CALL_CHARS)}
         for call in shown[:SHOWN_CALLS]
     ]
-
-
-def fed_back(reason: str, source: str) -> str:
-    """What the next attempt is told: why the last one failed, and the code that did."""
-    if not source or len(source) > MAX_FED_BACK_CHARS:
-        return reason
-    return f"{reason}\n\nThe version that failed:\n```python\n{source.strip()}\n```"
 
 
 def _begins(record: RecordedCall, contents: Contents) -> str:

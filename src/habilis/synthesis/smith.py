@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from habilis.contract.aliases import properties
+from habilis.contract.aliases import called_by, properties
 from habilis.contract.capabilities import together
 from habilis.contract.names import safe_name
 from habilis.contract.records import RecordedCall
@@ -38,13 +38,13 @@ from habilis.prompts import Prompts, Rendered
 from habilis.runtime.grants import Grants
 from habilis.synthesis.adopting import adopted
 from habilis.synthesis.calls_by_rule import TaskGround
-from habilis.synthesis.codeblocks import extract_code
+from habilis.synthesis.codeblocks import extract_code, fed_back
 from habilis.synthesis.confirming import Confirmer
 from habilis.synthesis.gate import Gate, Passed, Predecessor, Rejected, Wanted, old_names
 from habilis.synthesis.new_example import NewExample, checked
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.reviving import revived
-from habilis.synthesis.shown_calls import failure_row, fed_back, merge_row
+from habilis.synthesis.shown_calls import failure_row, merge_row
 from habilis.synthesis.skeleton import as_asked, skeleton, with_imports
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class _Job:
 
 
 @dataclass(frozen=True)
-class _Made:
+class Forged:
     attempts: int
     passed: Passed
 
@@ -216,7 +216,7 @@ class Smith:
                 example = NewExample(self._writer, self._prompts, request, question, files)
                 job = _Job("build", prompt, wanted, whole, example)
                 back = await revived(self._gate, self._library, request, key, wanted)
-                made = _Made(0, back.passed) if back else await self._forge(job)
+                made = Forged(0, back.passed) if back else await self._forge(job)
                 if isinstance(made, str):
                     return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
                 made = made if back else await self._confirmed(job, made)
@@ -260,7 +260,7 @@ class Smith:
         async with self._mending.setdefault(tool.name, asyncio.Lock()):
             current = self._library.get(tool.name) or tool
             if current.alias is not None:  # its failures are those of the tool that does its work now
-                failures = [_of_successor(record, current) for record in failures]
+                failures = [called_by(current.alias, record) for record in failures]
                 current = self._library.get(current.manifest.name) or current
             try:
                 return await self._enhance(current, failures)
@@ -270,32 +270,43 @@ class Smith:
                 self._emit(ToolGivenUp(tool=tool.name, purpose="enhance", reason=reason))
                 return EnhanceFailure(reason=reason)
 
-    async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
-        source = tool.source()
-        records = {record.call_id: record for record in self._library.records(tool.name)}
-        records |= {record.call_id: record for record in failures}
-        rows = [failure_row(record, self._library.content) for record in failures]
-
-        def prompt(failure: str) -> Rendered:
-            return self._prompts.render("enhance", name=tool.name, code=source, failures=rows, failure=failure)
-
+    async def mended(
+        self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()
+    ) -> Forged | EnhanceFailure:
+        """A better version of `tool`, put nowhere. `right` are calls of `failures` with their right results, where
+        these are known. Raises `ModelUnreachable`, `BudgetReached`, and OSError when the disk refuses."""
+        job = self._enhancing(tool, failures, right)
         self._emit(ToolBuildStarted(tool=tool.name, purpose="enhance"))
-        sources = (Predecessor(tool, tuple(records.values())), *old_names(tool, self._library))
-        needs = self._gate.needs_of(tool)
-        wanted = Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs)
-        job = _Job("enhance", prompt, wanted)
         if not any(record.replayable for record in failures):
             why = failures[0].why_not if failures else "no failing call was given"
             reason = f"none of the failing calls can be run again: {why}"
             return self._given_up(job, reason, EnhanceFailure(reason=reason))
         made = await self._forge(job)
-        if isinstance(made, str):
-            return self._given_up(job, made, EnhanceFailure(reason=made))
-        made = await self._confirmed(job, made, tuple(records.values()))
+        return self._given_up(job, made, EnhanceFailure(reason=made)) if isinstance(made, str) else made
+
+    def _enhancing(self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()) -> _Job:
+        source = tool.source()
+        records = {record.call_id: record for record in self._library.records(tool.name)}
+        records |= {record.call_id: record for record in (*failures, *right)}
+        rows = [failure_row(record, self._library.content, right) for record in failures]
+
+        def prompt(failure: str) -> Rendered:
+            return self._prompts.render("enhance", name=tool.name, code=source, failures=rows, failure=failure)
+
+        sources = (Predecessor(tool, tuple(records.values())), *old_names(tool, self._library))
+        needs = self._gate.needs_of(tool)
+        return _Job("enhance", prompt, Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs))
+
+    async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
+        made = await self.mended(tool, failures)
+        if isinstance(made, EnhanceFailure):
+            return made
+        job = self._enhancing(tool, failures)
+        made = await self._confirmed(job, made, job.wanted.sources[0].records)
         origin = tool.origin.model_copy(
             update={
                 "how": "enhanced",
-                "parents": (f"{tool.name}@{tool.version}",),
+                "parents": (tool.label,),
                 "task": self._task_id,
                 "writer": self._writer.name,
                 "model": self._models.name("builder"),
@@ -337,12 +348,9 @@ class Smith:
         return made.passed
 
     async def confirm(self, name: str, sources: Sequence[Predecessor], passed: Passed) -> Passed:
-        """What `merge` made, with the calls that its writer confirms; asked only when nothing else speaks against it.
-
-        Raises as `merge` does.
-        """
+        """What `merge` made, with the calls that its writer confirms, asked last of all. Raises as `merge` does."""
         known = tuple(record for source in sources for record in source.records)
-        return (await self._confirmed(self._merging(name, sources), _Made(0, passed), known)).passed
+        return (await self._confirmed(self._merging(name, sources), Forged(0, passed), known)).passed
 
     def _merging(self, name: str, sources: Sequence[Predecessor]) -> _Job:
         rows = [merge_row(source) for source in sources if not source.via]
@@ -350,7 +358,7 @@ class Smith:
         wanted = Wanted(name, sources=tuple(sources), merges=True, before=needs)
         return _Job("merge", lambda failure: self._prompts.render("merge", tools=rows, failure=failure), wanted)
 
-    async def _confirmed(self, job: _Job, made: _Made, known: Sequence[RecordedCall] = ()) -> _Made:
+    async def _confirmed(self, job: _Job, made: Forged, known: Sequence[RecordedCall] = ()) -> Forged:
         """What was made, with the calls that its writer confirms."""
         if self._confirmer is None:
             return made
@@ -360,7 +368,7 @@ class Smith:
         """Before the tool itself: killed in between, it is made again from the tape, and so are these."""
         self._library.private.keep_confirmed(name, passed.confirmed.calls, passed.confirmed.contents)
 
-    async def _forge(self, job: _Job) -> _Made | str:
+    async def _forge(self, job: _Job) -> Forged | str:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
         self._host.start_trials(self._library.private.aside_root())
         reason = failure = ""
@@ -372,7 +380,7 @@ class Smith:
                 source = job.module(await self._writer.write(prompt.system, prompt.user))
                 if source in refused:
                     raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
-                return _Made(attempt, await checked(self._gate, source, job.wanted, job.example))
+                return Forged(attempt, await checked(self._gate, source, job.wanted, job.example))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)
                 refused.setdefault(source, reason)
@@ -383,12 +391,6 @@ class Smith:
     def _given_up(self, job: _Job, reason: str, failure: Failed) -> Failed:
         self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
         return failure
-
-
-def _of_successor(record: RecordedCall, tool: Tool) -> RecordedCall:
-    """A call by an old name as a call of the tool that does its work now."""
-    assert tool.alias is not None
-    return record.model_copy(update={"tool": tool.manifest.name, "arguments": tool.alias.given(record.arguments)})
 
 
 def _request_key(request: ToolRequest) -> str:

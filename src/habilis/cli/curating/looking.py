@@ -111,6 +111,7 @@ def _call_facts(shown: Shown) -> list[tuple[str, str]]:
     rows = [("calls", f"{told}; {calls.replayable:,} can be repeated")]
     rows.append(("kinds", ", ".join(f"{number} {kind}" for kind, number in calls.kinds.items())))
     rows += [("proved by", ", ".join(calls.tasks))] if calls.tasks else []
+    rows += [("stood in", "\n".join(calls.stood_in))] if calls.stood_in else []
     for call in calls.last:
         gave = call["error"] or json.dumps(call["output"], ensure_ascii=False)
         rows.append(("", f"{call_text(shown.name, call['arguments'], 80)} → {one_line(gave, 100)}"))

@@ -192,6 +192,9 @@ class ConsoleSink:
         made = f" · made {', '.join(event.made)}" if event.made else ""
         self.line("", f"✓ {event.tool}, {took} → {one_line(event.text)}{made}", "green")
 
+    def _on_member_answered(self, event: ev.MemberAnswered) -> None:
+        self.line("", f"{event.member} answered for {event.tool}: {one_line(event.failure, 300)}", "yellow")
+
     def _on_judged(self, event: ev.Judged) -> None:
         if event.verdict == "success":
             return

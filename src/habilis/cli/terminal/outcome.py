@@ -99,6 +99,9 @@ def facts(result: TaskResult) -> list[str]:
     tools = [f"made {', '.join(result.tools_made)}"] if result.tools_made else []
     tools += [f"used {', '.join(result.tools_used)}"] if result.tools_used else []
     rows += ["tools: " + "; ".join(tools)] if tools else []
+    stood_in = [(call.outcome.stood_in, call.tool) for call in result.invocations]
+    members = dict.fromkeys(f"{said.member} answered for {tool}" for said, tool in stood_in if said is not None)
+    rows += [f"merged tools failed: {', '.join(members)}"] if members else []
     rows += ["the limit of rounds was reached"] if result.round_limit_reached else []
     rows += ["files: " + ", ".join(result.files)] if result.files else []
     rows += [f"run: {_shown_path(result.run_dir)}"] if result.run_dir else []

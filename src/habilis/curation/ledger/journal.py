@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import UserError
+from habilis.core.types import Usage
 from habilis.curation.ledger.reports import Point
-from habilis.rundir import append_line
+from habilis.rundir import append_line, read_jsonl
 from habilis.rundir.files import row_of
 from habilis.rundir.plain import lines_of
 from habilis.rundir.training import journal_line
@@ -52,3 +53,9 @@ class Journal:
                     raise UserError(
                         f"{self.path} is damaged at line {number}; 'habilis runs check --repair' sets that line aside"
                     ) from None
+
+
+def paid_on(path: Path) -> tuple[Usage, int]:
+    """What the model calls on a tape cost, failed attempts included, and how many were finished."""
+    rows = [row for row in read_jsonl(path) if row.get("kind") in ("reply", "refusal")]
+    return sum((Usage.model_validate(row.get("usage", {})) for row in rows), Usage()), len(rows)

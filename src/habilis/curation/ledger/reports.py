@@ -10,7 +10,7 @@ from habilis.core.types import FORMAT, Frozen, Status, TaskResult, Usage
 
 Scorer = Literal["auto", "exact", "text", "numeric", "list", "set", "judge"]
 MergePolicy = Literal["best", "model", "naive"]
-Point = Literal["tasks", "collected", "clustered", "merged", "verified", "published"]
+Point = Literal["tasks", "collected", "clustered", "merged", "verified", "undone", "published"]
 """Where a step stands in its journal, in this order."""
 Ending = Literal["kept", "merged", "retired", "quarantined"]
 
@@ -86,7 +86,8 @@ class StepReport(Frozen):
     """One step of the curator: every tool that went in is accounted for, once (`balanced`).
 
     `model_calls` counts finished requests; `usage` is what they cost, failed attempts included. `evidence` says in
-    lines what merges were tried on, and what spoke against others.
+    lines what merges were tried on, and what spoke against others. `came_back` are members of merges that were undone:
+    out of use before, in use since.
     """
 
     format: int = FORMAT
@@ -95,6 +96,7 @@ class StepReport(Frozen):
     parent: int | None = None
     went_in: tuple[str, ...] = ()
     fates: tuple[Fate, ...] = ()
+    came_back: tuple[Fate, ...] = ()
     lineage: tuple[Lineage, ...] = ()
     evidence: tuple[str, ...] = ()
     tools: int = 0

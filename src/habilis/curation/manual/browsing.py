@@ -53,7 +53,8 @@ class OldName(Frozen):
 
 class CallFigures(Frozen):
     """The recorded calls of a tool in figures, and the last of them. `kinds`: how many its writer's `trial` passed, how
-    many tasks made (`used`), and how many its writer foretold (`confirmed`); all other figures are of used ones."""
+    many tasks made (`used`), and how many its writer foretold (`confirmed`); all other figures are of used ones.
+    `stood_in` says which members answered for it, and in which tasks."""
 
     total: int = 0
     kinds: dict[str, int] = Field(default_factory=dict)
@@ -62,6 +63,7 @@ class CallFigures(Frozen):
     input_error: int = 0
     replayable: int = 0
     tasks: tuple[str, ...] = ()
+    stood_in: tuple[str, ...] = ()
     last: tuple[dict[str, Any], ...] = ()
 
 
@@ -148,7 +150,8 @@ def shown(library: Library, said: str) -> Shown:
     """All about the tool that `said` means: a name, an old name, or `name@version` of one out of use too."""
     tool, aside = _meant(library, said)
     manifest, place = tool.manifest, aside.place if aside else "in use"
-    records = aside.records() if aside else library.records(tool.name)
+    names = (tool.name, *manifest.aliases)
+    records = aside.records() if aside else [record for name in names for record in library.records(name)]
     return Shown(
         name=manifest.name,
         version=manifest.version,
@@ -182,9 +185,9 @@ def _meant(library: Library, said: str) -> tuple[Tool, SetAside | None]:
     tool = library.get(name)
     if tool is not None and tool.alias is not None:
         tool = library.get(tool.manifest.name)
-    if tool is not None and tool.version.startswith(version):
+    if tool is not None and tool.manifest.identity.startswith(version):
         return tool, None
-    aside = [one for one in set_aside(library.path, name) if one.tool.version.startswith(version)]
+    aside = [one for one in set_aside(library.path, name) if one.tool.manifest.identity.startswith(version)]
     if aside:
         return aside[0].tool, aside[0]
     raise UserError(unknown(name, Catalogue.of(library.path)))
@@ -217,8 +220,17 @@ def _calls(every: Sequence[RecordedCall], origin: Origin) -> CallFigures:
         input_error=verdicts.count("input_error"),
         replayable=sum(record.replayable for record in records),
         tasks=tuple(sorted({task for task in (*proofs, origin.task) if task})),
+        stood_in=_stood_in(records),
         last=tuple(last),
     )
+
+
+def _stood_in(records: Sequence[RecordedCall]) -> tuple[str, ...]:
+    tasks: dict[str, dict[str, None]] = {}
+    for record in records:
+        if record.stood_in:
+            tasks.setdefault(record.stood_in, {})[record.call_id.rpartition(".")[0]] = None
+    return tuple(f"{member} in {', '.join(task for task in found if task)}" for member, found in tasks.items())
 
 
 def _old_names(library: Library, tool: Tool) -> tuple[OldName, ...]:
@@ -289,7 +301,7 @@ class Ancestor(Frozen):
 
 def ancestry(library: Path, tool: Tool, place: str) -> Ancestor:
     """The tree of what `tool` was made from."""
-    return _of(library, tool, place, tool.manifest.reason or "", {f"{tool.manifest.name}@{tool.version}"})
+    return _of(library, tool, place, tool.manifest.reason or "", {tool.label})
 
 
 def _of(library: Path, tool: Tool, place: str, reason: str, seen: set[str]) -> Ancestor:
@@ -298,15 +310,14 @@ def _of(library: Path, tool: Tool, place: str, reason: str, seen: set[str]) -> A
     for label in origin.parents:
         if label in seen or len(seen) > MAX_DEPTH:
             continue
-        name, _, version = label.rpartition("@")
-        found = next((one for one in set_aside(library, name) if one.tool.version == version), None)
+        name, _, identity = label.rpartition("@")
+        found = next((one for one in set_aside(library, name) if one.tool.manifest.identity == identity), None)
         if found is None:
             parents.append(Ancestor(tool=label))
         else:
             parents.append(_of(library, found.tool, found.place, found.reason, {*seen, label}))
-    label = f"{tool.manifest.name}@{tool.version}"
     return Ancestor(
-        tool=label,
+        tool=tool.label,
         how=origin.how,
         task=origin.task,
         model=origin.model,

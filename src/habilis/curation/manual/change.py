@@ -106,7 +106,7 @@ class Change:
         for old in sorted(manifest.aliases.keys() - aliases.keys()):
             self.notes.append(f"its old name {old} belongs to another tool now")
         for old in aliases:
-            self.draft.add_records(old, self.draft.taken_up(old, tool.version))
+            self.draft.add_records(old, self.draft.taken_up(old, tool.manifest.identity))
         self.draft.to_archive(place, tool)
         origin = manifest.origin.model_copy(update={"how": "revived"})
         update = {"name": name, "status": "public", "reason": None, "before": None, "pinned": False}
@@ -186,7 +186,7 @@ def revivable(library: Library, catalogue: Catalogue, said: str, under: str) -> 
 def _out_of_use(library: Library, catalogue: Catalogue, said: str) -> SetAside:
     name, _, version = said.partition("@")
     used = catalogue.tools[name].version if name in catalogue.tools else ""
-    there = [one for one in set_aside(library.path, name) if one.tool.version.startswith(version)]
+    there = [one for one in set_aside(library.path, name) if one.tool.manifest.identity.startswith(version)]
     found = [one for one in there if one.tool.version != used]
     if not found and used and (there or not version):
         raise UserError(f"{said} is in use")

@@ -175,6 +175,9 @@ def _lines_of(report: dict[str, Any], name: str) -> Iterator[str]:
             yield f"{tool} taken into use as {into}{reason}"
         elif into == name and plain != name:
             yield f"does the work of {tool}{reason}" if ending == "merged" else f"{tool} goes on as {name}"
+    for fate in report.get("came_back", ()):
+        if name in (str(fate.get("tool", "")).rpartition("@")[0], fate.get("into")):
+            yield f"{fate['tool']} came back as {fate['into']}: {fate.get('reason', '')}"
     for line in report.get("lineage", ()):
         if str(line.get("tool", "")).rpartition("@")[0] == name:
             yield _descent(line)

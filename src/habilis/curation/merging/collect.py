@@ -20,6 +20,7 @@ from habilis.curation.ledger.reports import Fate, Finished
 from habilis.library import LayeredLibrary, Library, Tool
 from habilis.library.catalogue import Catalogue
 from habilis.library.folder import as_kept
+from habilis.library.outofuse import next_nth, set_aside
 from habilis.rundir import atomic_write, read_jsonl
 
 MENDED = ("enhanced", "forked")
@@ -112,6 +113,19 @@ def unproven(tool: Tool, records: Sequence[RecordedCall]) -> str:
     return "its last call failed" if verdicts[-1] == "failure" else ""
 
 
+def _line(tool: Tool, private: Library) -> tuple[str, ...]:
+    """What `tool` was made from, by way of versions that its task alone has had."""
+    found = dict.fromkeys(tool.origin.parents)
+    kept = {one.label: one.tool for one in set_aside(private.path, tool.name, ("archive",))} if found else {}
+    waiting = list(found)
+    while waiting:
+        before = kept.pop(waiting.pop(0), None)
+        if before is not None and before.origin.how in MENDED:
+            waiting += before.origin.parents
+            found |= dict.fromkeys(before.origin.parents)
+    return tuple(found)
+
+
 class _Collector:
     def __init__(self, found: Collected) -> None:
         self._found = found
@@ -130,7 +144,7 @@ class _Collector:
             if reason := unproven(tool, records):
                 found.fates.append(Fate(tool=label, ending="retired", reason=f"{reason}; it stays with its task"))
                 continue
-            names[tool.name] = self._place(tool, label, task_id)
+            names[tool.name] = self._place(tool, label, task_id, private)
             self._stage_records(names[tool.name], records, task_id, private)
         for broken in private.broken():
             found.evidence.append(f"task {task_id}: {broken.file} is no usable tool: {broken.reason}")
@@ -149,7 +163,7 @@ class _Collector:
             if question not in questions:
                 questions.append(question)
 
-    def _place(self, tool: Tool, label: str, task_id: str) -> str:
+    def _place(self, tool: Tool, label: str, task_id: str, private: Library) -> str:
         """The name in the view of what `tool` is: of the tool of the same source, else a free one of its own."""
         same = self._by_version.get(tool.version)
         if same is not None:
@@ -161,9 +175,15 @@ class _Collector:
         self._by_version[tool.version] = name
         self._found.new[name] = label
         origin = tool.origin.model_copy(
-            update={"task": tool.origin.task or task_id, "our_suffix": tool.origin.our_suffix or name != tool.name}
+            update={
+                "task": tool.origin.task or task_id,
+                "our_suffix": tool.origin.our_suffix or name != tool.name,
+                "parents": _line(tool, private),
+            }
         )
-        update = {"name": name, "origin": origin, "status": "candidate", "counters": {}, "before": None}
+        public = self._found.view.public
+        nth = next_nth(public.path, base, tool.version) if public is not None else 1
+        update = {"name": name, "origin": origin, "status": "candidate", "counters": {}, "before": None, "nth": nth}
         staged = self._found.staging.path
         atomic_write(staged / f"{name}.json", as_kept(tool.manifest.model_copy(update=update)), durable=False)
         atomic_write(staged / f"{name}.py", tool.path.read_bytes(), durable=False)

@@ -35,6 +35,7 @@ class Made(Frozen):
     """A tool that the writer made of several, through the smith's gate. `manifest` is what will stand beside it.
 
     `confirmed` are calls that gave what the writer expected of it, `files` the texts that they had, by digest.
+    `mends`: it is a better version of its one member.
     """
 
     members: tuple[str, ...]
@@ -43,6 +44,7 @@ class Made(Frozen):
     aliases: dict[str, Alias]
     confirmed: tuple[RecordedCall, ...] = ()
     files: dict[str, str] = Field(default_factory=dict)
+    mends: bool = False
 
 
 class Merge(Frozen):
@@ -135,8 +137,11 @@ class Merger:
             tried = _Tried(tools[0])
             keep_files(made, self._view)
             for tool in tools:
-                alias, timeout_s = made.aliases[tool.name], made.manifest.timeout_s
-                if not await self._stands(tool, new, alias, tried, timeout_s, others=made.confirmed):
+                way = made.aliases[tool.name]
+                again = self._stands(
+                    tool, new, way, tried, made.manifest.timeout_s, mends=made.mends, others=made.confirmed
+                )
+                if not await again:
                     decided.evidence += tried.evidence
                     return decided
         aliases = self._with_older(made.aliases, tools)
@@ -155,7 +160,7 @@ class Merger:
         name = free_name(said, (taken | self._given).__contains__)
         self._given.add(name)
         manifest = Manifest.of(made.source, made.description, made.contract, name=name, origin=origin)
-        parents = tuple(f"{tool.name}@{tool.version}" for tool in tools)
+        parents = tuple(tool.label for tool in tools)
         update = {"how": "merged", "parents": parents, "our_suffix": name != said, "smoke": made.smoke}
         return manifest.model_copy(update={"status": "public", "origin": origin.model_copy(update=update)})
 
@@ -197,7 +202,7 @@ class Merger:
 
         def rank(tool: Tool) -> tuple[bool, bool, int, int, str]:
             newest = labels.index(tool.name) if tool.name in labels else -1
-            better = any(_descends(tool, t) for t in tools)
+            better = any(descends(tool, t) for t in tools)
             return not tool.manifest.pinned, not better, -len(self._proofs(tool)), -newest, tool.name
 
         return sorted(tools, key=rank)
@@ -210,7 +215,7 @@ class Merger:
             alias = alias_between((old.input_schema, old.output_schema), new, **known)
             if old.manifest.pinned:
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is pinned")
-            elif _descends(old, winner):
+            elif descends(old, winner):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is a better version of that")
             elif alias is None:
                 tried.evidence.append(
@@ -233,11 +238,14 @@ class Merger:
         timeout_s: float | None,
         heir: Tool | None = None,
         others: Sequence[RecordedCall] = (),
+        *,
+        mends: bool = False,
     ) -> bool:
         """Whether `new` repeats all recorded calls of `old` and of its old names, and agrees on generated ones."""
         own, *older = self._sources(old)
         stays = f"{old.name} stays beside {new.name}"
-        mends, records = heir is not None and _descends(heir, old), self._view.records(old.name)
+        records = self._view.records(old.name)
+        mends = mends or (heir is not None and descends(heir, old))
         bound = binding(own.records, records, self._view.content) if mends else own.records
         own, expected = (replace(own, records=tuple(r for r in bound if r.used is used)) for used in (True, False))
         with self._view.private.aside() as aside:
@@ -262,8 +270,10 @@ class Merger:
                 return False
             report = report.plus(confirmed)
             versions = Versions(old, new, alias, mends)
-            others = self._view.records(heir.name) if heir else others
-            known = evidence_on(old, records, new.module.read_text("utf-8"), others, alias)
+            records = [*self._view.calls_before(old), *records]
+            others = [*self._view.calls_before(heir), *self._view.records(heir.name)] if heir else others
+            kept = [one.source() for one in self._view.line(old)]
+            known = evidence_on(old, records, new.module.read_text("utf-8"), others, alias, kept)
             trial = await compare(versions, known, self._replayer, self._view, aside / "trial")
         if trial.against:
             tried.evidence.append(f"{stays}: on a generated call, {trial.against}")
@@ -310,7 +320,10 @@ class Merger:
         return [tool for name in names if (tool := self._view.get(name)) is not None]
 
     def _proofs(self, tool: Tool) -> list[RecordedCall]:
-        return [record for record in self._view.records(tool.name) if record.verdict == "success" and record.replayable]
+        """Good calls of `tool` by any of its names, that can be run again."""
+        names = (tool.name, *tool.manifest.aliases)
+        records = (record for name in names for record in self._view.records(name))
+        return [record for record in records if record.verdict == "success" and record.replayable]
 
     def _sources(self, tool: Tool) -> list[Predecessor]:
         """What has to be repeated for `tool`: its good calls first, then those by its old names."""
@@ -335,9 +348,10 @@ def plain(alias: Alias) -> bool:
     return not (alias.arguments or alias.constants or alias.fields)
 
 
-def _descends(tool: Tool, from_: Tool) -> bool:
+def descends(tool: Tool, from_: Tool) -> bool:
     """Whether `tool` is a better version of `from_`, made to mend what that did wrong."""
-    known = {f"{name}@{from_.version}" for name in (from_.name, from_.manifest.name, from_.origin.asked_name)}
+    identity = from_.manifest.identity
+    known = {f"{name}@{identity}" for name in (from_.name, from_.manifest.name, from_.origin.asked_name)}
     same_stem = stem(tool.name, tool.origin.our_suffix) == stem(from_.name, from_.origin.our_suffix)
-    versions = {parent.rsplit("@", 1)[-1] for parent in tool.origin.parents}
-    return bool(known & set(tool.origin.parents)) or (same_stem and from_.version in versions)
+    made_from = {parent.rsplit("@", 1)[-1] for parent in tool.origin.parents}
+    return bool(known & set(tool.origin.parents)) or (same_stem and identity in made_from)

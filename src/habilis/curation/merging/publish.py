@@ -10,10 +10,12 @@ from habilis.contract.records import RecordedCall
 from habilis.core.errors import HabilisError
 from habilis.curation.ledger.reports import Ending, Fate, Lineage, StepReport
 from habilis.curation.merging.collect import Collected, stem
-from habilis.curation.merging.merge import Merge, keep_files, plain
+from habilis.curation.merging.merge import Merge, descends, keep_files, plain
+from habilis.curation.merging.undo import Split
 from habilis.library import Manifest, Tool
 from habilis.library.catalogue import tool_files
 from habilis.library.drafting import DraftLibrary
+from habilis.library.members import members_of
 
 
 class NotConserved(HabilisError):
@@ -22,19 +24,22 @@ class NotConserved(HabilisError):
 
 @dataclass(frozen=True)
 class Decisions:
-    """What a step decided. `quarantined` are new tools, `retired` tools of the library, each with the reason."""
+    """What a step decided. `quarantined` are new tools, `retired` tools of the library, each with the reason; `splits`
+    are merges that are undone."""
 
     quarantined: Mapping[str, str] = field(default_factory=dict)
     retired: Mapping[str, str] = field(default_factory=dict)
     merges: Sequence[Merge] = ()
+    splits: Sequence[Split] = ()
 
 
 @dataclass(frozen=True)
 class Filled:
-    """What filling a draft came to: the fate of every tool that went in, the lineage of the new ones, and whether the
-    draft holds anything that the generation before does not."""
+    """What filling a draft came to: the fate of every tool that went in and of those that came back, the lineage of the
+    new ones, and whether the draft holds anything that the generation before does not."""
 
     fates: tuple[Fate, ...]
+    came_back: tuple[Fate, ...]
     lineage: tuple[Lineage, ...]
     changed: bool
 
@@ -53,7 +58,7 @@ def check_conserved(report: StepReport, draft: Path) -> None:
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise NotConserved(f"two tools of the step have one name: {', '.join(twice[:5])}")
     there = set(tool_files(draft))
-    said = {fate.into for fate in report.fates if fate.into is not None}
+    said = {fate.into for fate in (*report.fates, *report.came_back) if fate.into is not None}
     if there != said or len(there) != report.tools:
         odd = there ^ said
         raise NotConserved(f"the draft does not hold what the step says: {', '.join(sorted(odd)[:5])}")
@@ -66,6 +71,7 @@ class _Filler:
         self._fates: dict[str, Fate] = {fate.tool: fate for fate in collected.fates}
         self._now: dict[str, str] = {}
         self._lineage: list[Lineage] = []
+        self._came_back: list[Fate] = []
 
     def fill(self) -> Filled:
         changed = [self._draft.add_records(name, self._staged(name)) for name in self._collected.called]
@@ -79,6 +85,8 @@ class _Filler:
         for name in self._collected.new:
             if self._collected.label(name) not in self._fates:
                 self._keep(name)
+        for split in self._decisions.splits:
+            self._split(split)
         for name, reason in sorted(self._decisions.retired.items()):
             if self._collected.label(name) not in self._fates:
                 self._draft.take_out(name, "retired", reason)
@@ -92,8 +100,10 @@ class _Filler:
         for name, times in sorted(self._collected.offered.items()):
             self._draft.offered(name, times)
         lineage = sorted(self._lineage, key=lambda line: line.tool)
-        more = any(changed) or bool(self._collected.new or self._decisions.retired)
-        return Filled(tuple(self._settled()), tuple(lineage), more)
+        more = any(changed) or bool(
+            self._collected.new or self._decisions.retired or self._decisions.merges or self._came_back
+        )
+        return Filled(tuple(self._settled()), tuple(self._came_back), tuple(lineage), more)
 
     # --- one tool
 
@@ -129,8 +139,9 @@ class _Filler:
             name: alias for name, alias in merge.aliases.items() if self._filed_under(name, merge) == name
         }
         aliases.pop(merge.name, None)
-        parents = tuple(dict.fromkeys([*manifest.origin.parents, *(f"{t.name}@{t.version}" for t in replaced)]))
-        origin = manifest.origin.model_copy(update={"parents": parents})
+        parents = tuple(dict.fromkeys([*manifest.origin.parents, *(tool.label for tool in replaced)]))
+        members = tuple(dict.fromkeys([*manifest.origin.members, *_members(replaced, winner, merge)]))
+        origin = manifest.origin.model_copy(update={"parents": parents, "members": members})
         named = _public(manifest.model_copy(update={"origin": origin, "aliases": aliases}), merge.name)
         self._draft.put(source, named)
         self._draft.count(merge.name)
@@ -152,6 +163,23 @@ class _Filler:
             self._draft.drop_records(tool.name)
         self._draft.add_records(filed, records)
         self._end(tool.name, "merged", merge.name, reason)
+
+    def _split(self, split: Split) -> None:
+        """Undo a merge: members come back, and what was made of them goes where a member answers to its name too."""
+        merged = self._draft.get(split.name)
+        assert merged is not None
+        there = {one.tool.label: one for one in members_of([self._draft.folder], merged)}
+        names = {}
+        for label in split.back:
+            names[label] = self._draft.bring_in(there[label], merged)
+            back = there[label].tool
+            self._came_back.append(Fate(tool=label, ending="kept", into=names[label], reason=split.reason))
+            self._descent(names[label], back.manifest, back.origin.parents)
+        if split.alias is not None:
+            calls = self._draft.records(split.name)
+            self._draft.take_out(split.name, "retired", split.reason)
+            self._draft.rename(split.name, names[split.heir], split.alias, calls)
+            self._end(split.name, "retired", names[split.heir], split.reason)
 
     def _filed_under(self, name: str, merge: Merge) -> str:
         """Where the calls of a replaced tool lie: under its own name, which becomes an old name of the other; or under
@@ -202,7 +230,7 @@ class _Filler:
     ) -> None:
         tasks = {tool.origin.task for tool in proved} | {manifest.origin.task}
         line = Lineage(
-            tool=f"{name}@{manifest.version}",
+            tool=f"{name}@{manifest.identity}",
             parents=tuple(parents),
             tasks=tuple(sorted(task for task in tasks if task)),
             writer=manifest.origin.writer,
@@ -233,6 +261,15 @@ class _Filler:
 
     def _staged(self, name: str) -> list[RecordedCall]:
         return self._collected.staging.records(name)
+
+
+def _members(replaced: Sequence[Tool], winner: Tool | None, merge: Merge) -> list[str]:
+    """The tools that a merge puts out of use and that can be asked where it fails, their own members among them. What
+    the winner mends is known to be wrong, and is none."""
+    mended = merge.made is not None and merge.made.mends
+    mends = [tool for tool in replaced if mended or (winner is not None and descends(winner, tool))]
+    asked = [tool.label for tool in replaced if tool not in mends]
+    return [*asked, *(label for tool in replaced for label in tool.origin.members)]
 
 
 def _public(manifest: Manifest, name: str) -> Manifest:
