@@ -2,7 +2,8 @@
 
 A wrong join is worse than a missed one. So no share of common words decides: whatever one request says must be said,
 in some words, by the other. Then the order must agree where it tells something: what is converted into what, what is
-done first (the square of a sum is no sum of squares).
+done first (the square of a sum is no sum of squares). Two requests that say opposite things, or lead opposite ways, are
+different; what is neither is left open.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Literal
 
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.library.retrieval.terms import readable
+from habilis.synthesis.opposites import opposed
 from habilis.synthesis.vocabulary import implied_by, says_nothing, spoken
 
 # words as `spoken` gives them: synonyms as one, stemmed
@@ -88,16 +90,21 @@ _COMMON_NAMES = frozenset(
     ]
 )
 """Names of fields that say no more than the type does."""
+_PLAIN_RESULTS = frozenset(("sum", "count"))
+
+
+Relation = Literal["same", "different", "open"]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class Asked:
     """A request as it is compared.
 
     `words` are to be met by the other request, `said` is all that it says. `ways` lead from one word to another (`a`
     to `b`), `hints` do so less plainly (`b of a`). `order` are the words as they come.
     """
 
+    request: ToolRequest
     words: frozenset[str]
     said: frozenset[str]
     ways: frozenset[tuple[str, str]]
@@ -105,6 +112,11 @@ class _Asked:
     order: tuple[str, ...]
     takes: frozenset[str]
     gives: frozenset[str]
+
+    @property
+    def meant(self) -> frozenset[str]:
+        """All that it says, but for results that are only called a total or a count."""
+        return self.said - (_PLAIN_RESULTS - self.words - self.takes)
 
 
 def same_request(one: ToolRequest, other: ToolRequest) -> bool:
@@ -114,25 +126,60 @@ def same_request(one: ToolRequest, other: ToolRequest) -> bool:
     - what one says in name and description the other says too, fields counted in and synonyms as one word;
     - what is made into what, and what is done first, is the same.
     """
-    if one == other:
-        return True
-    first, second = _asked(one), _asked(other)
+    return relation(asked(one), asked(other)) == "same"
+
+
+def relation(one: Asked, other: Asked) -> Relation:
+    """Whether two requests ask for the same or for something else, as far as rules tell."""
+    if one.request == other.request:
+        return "same"
+    if _differ(one, other):
+        return "different"
+    return "same" if _say_the_same(one, other) else "open"
+
+
+def likeness(one: Asked, other: Asked) -> float:
+    """How much two requests have in common, from 0 to 1: words, and the types of their fields."""
+    first, second = one.words | one.takes | one.gives, other.words | other.takes | other.gives
+    words = len(first & second) / max(1, len(first | second))
+    fields = fields_match(one.request.input_schema, other.request.input_schema)
+    return (2 * words + fields) / 3
+
+
+def _differ(one: Asked, other: Asked) -> bool:
+    """Whether two requests surely ask for something else: results of other types, opposite words, the other order."""
     return (
-        bool(first.words and second.words)
-        and first.words <= second.said
-        and second.words <= first.said
-        and _fields_agree(one.input_schema, other.input_schema, first, second)
-        and _fields_agree(one.output_schema, other.output_schema, first, second)
-        and not _swapped(first, second)
-        and _ways_agree(first, second)
-        and _ways_agree(second, first)
-        and _places_agree(first.order, second.order)
-        and _amounts_agree(first.order, second.order)
-        and _deeds_agree(one, other, first.words & second.words & _DEEDS)
+        not _results_meet(one.request.output_schema, other.request.output_schema)
+        or opposed((one.words, one.meant), (other.words, other.meant))
+        or _swapped(one, other)
+        or _led_back(one.ways | one.hints, other.ways | other.hints)
+        or not _places_agree(one.order, other.order)
+        or not _amounts_agree(one.order, other.order)
+        or any(_reversed(one.request, other.request, pair) for pair in combinations(one.words & other.words & _DEEDS, 2))
     )
 
 
-def _asked(request: ToolRequest) -> _Asked:
+def _say_the_same(one: Asked, other: Asked) -> bool:
+    first, second = one.request, other.request
+    return (
+        bool(one.words and other.words)
+        and one.words <= other.said
+        and other.words <= one.said
+        and _fields_agree(first.input_schema, second.input_schema, one, other)
+        and _fields_agree(first.output_schema, second.output_schema, one, other)
+        and _ways_agree(one, other)
+        and _ways_agree(other, one)
+        and _deeds_agree(first, second, one.words & other.words & _DEEDS)
+    )
+
+
+def _results_meet(one: JsonSchema, other: JsonSchema) -> bool:
+    """Whether the results of one can be among those of the other, by their types."""
+    ours, theirs = (Counter(_typed(schema).values()) for schema in (one, other))
+    return "any" in {*ours, *theirs} or ours <= theirs or theirs <= ours
+
+
+def asked(request: ToolRequest) -> Asked:
     name, description = spoken(request.name), spoken(request.description)
     ways = {(kind, pair) for text in (name, description) for kind, pair in _directed(text)}
     codes = {code for kind, pair in ways for code in _coded(kind, pair)}
@@ -142,7 +189,8 @@ def _asked(request: ToolRequest) -> _Asked:
         for schema in (request.input_schema, request.output_schema)
     )
     said = words | takes | gives
-    return _Asked(
+    return Asked(
+        request=request,
         words=words,
         said=said | implied_by(said),
         ways=frozenset(pair for kind, pair in ways if kind in _FORWARD and all(pair)),
@@ -175,24 +223,22 @@ def _coded(kind: str, pair: tuple[str, str]) -> Iterator[str]:
         yield "decod"
 
 
-def _ways_agree(first: _Asked, second: _Asked) -> bool:
-    """Whether nothing that `first` leads one way is led the other way in `second`.
-
-    Where `first` says so plainly (`a to b`), and `second` says nothing, its words have to come in the same order.
-    """
+def _ways_agree(first: Asked, second: Asked) -> bool:
+    """Whether what `first` leads one way plainly (`a to b`), and `second` does not, comes in that order at least."""
     shown = second.ways | second.hints
-    for one, other in first.ways | first.hints:
-        if (one, other) in shown or one == other:
-            continue
-        if (other, one) in shown:
-            return False
-        plain = (one, other) in first.ways and {one, other} <= second.words
-        if plain and second.order.index(one) > second.order.index(other):
-            return False
-    return True
+    return not any(
+        {one, other} <= second.words and second.order.index(one) > second.order.index(other)
+        for one, other in first.ways - shown
+        if one != other
+    )
 
 
-def _swapped(first: _Asked, second: _Asked) -> bool:
+def _led_back(ours: frozenset[tuple[str, str]], theirs: frozenset[tuple[str, str]]) -> bool:
+    """Whether something is led one way by one, and only the other way by the other."""
+    return any((end, start) in theirs and (start, end) not in theirs for start, end in ours if start != end)
+
+
+def _swapped(first: Asked, second: Asked) -> bool:
     """Whether something goes into one that comes out of the other."""
     in_one, in_other = first.takes - first.gives, second.takes - second.gives
     return bool((in_one & (second.gives - second.takes) | in_other & (first.gives - first.takes)) - _COMMON_NAMES)
@@ -223,6 +269,12 @@ def _deeds_agree(one: ToolRequest, other: ToolRequest, deeds: Iterable[str]) -> 
     )
 
 
+def _reversed(one: ToolRequest, other: ToolRequest, pair: tuple[str, str]) -> bool:
+    """Whether one does last what the other does first."""
+    last, its = _last(one, pair), _last(other, pair)
+    return last is not None and its is not None and last != its
+
+
 def _last(request: ToolRequest, deeds: tuple[str, str]) -> str | None:
     """Which of two deeds is done last: the first that is named (a sum of squares), or the second after a `then`."""
     for text in (spoken(request.description), spoken(request.name)):
@@ -232,7 +284,7 @@ def _last(request: ToolRequest, deeds: tuple[str, str]) -> str | None:
     return None
 
 
-def _fields_agree(one: JsonSchema, other: JsonSchema, first: _Asked, second: _Asked) -> bool:
+def _fields_agree(one: JsonSchema, other: JsonSchema, first: Asked, second: Asked) -> bool:
     """Whether the fields of both go together, and none that goes with another says something else than it."""
     pairs = _paired(one, other)
     if pairs is None:

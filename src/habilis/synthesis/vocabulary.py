@@ -329,7 +329,7 @@ def implied_by(words: frozenset[str]) -> frozenset[str]:
 
 
 def _stems(text: str) -> tuple[str, ...]:
-    words = re.findall(r"[^\W\d_]+\d*|\d+|[,;.]", readable(text))
+    words = re.findall(r"[^\W\d_]+\d*|\d+|[,;.]", re.sub(r"\bnumbers\b", "values", readable(text)))
     return tuple(stem(_BRITISH.sub(lambda found: _AMERICAN[found.group(1)], word)) for word in words)
 
 
