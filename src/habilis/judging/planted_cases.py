@@ -132,5 +132,7 @@ _OTHER = (
     ("kelvin_from_celsius", "fahrenheit_from_celsius"),
 )
 _PLANTED = sorted([*((pair, True) for pair in _SAME), *((pair, False) for pair in _OTHER)])
-TWINS = at_once("pairs", [Case(right, dict(zip(("one", "other"), pair, strict=True))) for pair, right in _PLANTED], tools=TOOLS)
+TWINS = at_once(
+    "pairs", [Case(right, dict(zip(("one", "other"), pair, strict=True))) for pair, right in _PLANTED], tools=TOOLS
+)
 """One question about all of them. A case is a pair; to accept it is to call both the same."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import combinations
 
 from habilis.synthesis.vocabulary import spoken
 
@@ -41,6 +42,11 @@ def opposed(one: Said, other: Said) -> bool:
     (our_words, ours), (their_words, theirs) = ((_kinds(words), _kinds(said)) for words, said in (one, other))
     only_ours, only_theirs = our_words - theirs, their_words - ours
     return not {line for line, _ in only_ours}.isdisjoint(line for line, _ in only_theirs)
+
+
+def rivals(words: frozenset[str]) -> list[tuple[str, str]]:
+    """Each two of `words` that are opposites."""
+    return [pair for pair in combinations(sorted(words), 2) if opposed(*((frozenset({one}),) * 2 for one in pair))]
 
 
 def _kinds(words: frozenset[str]) -> set[tuple[int, int]]:

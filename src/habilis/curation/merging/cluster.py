@@ -73,7 +73,9 @@ def asking(models: Callable[[], Models], prompts: Prompts) -> Ask:
     """Asks the model that `models` gives, if planted pairs show that its word tells twins apart."""
 
     async def ask(rows: Sequence[Mapping[str, str]], pairs: Sequence[Pair]) -> PairsReply:
-        prompt = prompts.render("cluster", tools=list(rows), pairs=[{"one": one, "other": other} for one, other in pairs])
+        prompt = prompts.render(
+            "cluster", tools=list(rows), pairs=[{"one": one, "other": other} for one, other in pairs]
+        )
         messages = prompt.messages()
         standing = await standing_of(TWIN, models(), prompts)
         if not standing.tells:
@@ -244,29 +246,6 @@ def _words(name: str) -> str:
 def same_words(names: Iterable[str]) -> bool:
     """Whether names differ in nothing but the order of their words and the numbers of their versions."""
     return len({_words(stem(name, our_suffix=True)) for name in names}) == 1
-
-
-def _batches(pairs: _Pairs, joined: Joined) -> list[list[str]]:
-    """What to ask about, one list of names per call: neighbourhoods that hang together, small ones side by side.
-
-    There are never more calls than new tools. Neighbourhoods that are settled already are not asked about.
-    """
-    linked = Joined()
-    for name, near in pairs.near.items():
-        for other in near:
-            linked.join(name, other)
-    found: list[list[str]] = []
-    for group in linked.groups():
-        if len({joined.top(name) for name in group}) == 1:
-            continue
-        new = [name for name in group if name in pairs.near]
-        parts = [group] if len(group) <= ASKED_AT_ONCE else [sorted({name, *pairs.near[name]}) for name in new]
-        for part in parts:
-            if found and len({*found[-1], *part}) <= ASKED_AT_ONCE:
-                found[-1] = sorted({*found[-1], *part})
-            else:
-                found.append(part)
-    return found
 
 
 def _row(tool: Tool) -> dict[str, str]:
