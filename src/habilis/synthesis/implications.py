@@ -31,8 +31,8 @@ routine method procedure program script function utility handy convenient desire
 kind type types also then next finally code per keep filter amt python standard common usual
 several contain consecutive already successive together overall various multiple specific individual associated
 reference report reports provide provides supply supplies display displays process handle handles operation law theorem
-formula sequence money occurrence occurrences among th translate translates translation assign assigns completed formatted
-respectively term
+formula money occurrence occurrences among th translate translates translation assign assigns completed formatted
+respectively term sequence
 """
 _SILENT_NOT = frozenset(("only", "non", "present", "positive", "negative", "both", "set"))
 """Words of the list above that say something after all; the list is of those that speak of any request alike."""

@@ -278,7 +278,7 @@ def _steps_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     (sooner, later), (its_sooner, its_later) = (
         (set(text[: text.index("then")]), set(text[text.index("then") :])) for text in (first, second)
     )
-    return not any(filter(_tells, (sooner - later) & (its_later - its_sooner)))
+    return not any(_tells(word) for word in (sooner - later) & (its_later - its_sooner))
 
 
 def _amounts_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
