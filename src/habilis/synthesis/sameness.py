@@ -93,7 +93,7 @@ Relation = Literal["same", "different", "open"]
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestWords:
     """A request as it is compared.
 
     `words` are to be met by the other request, `said` is all that it says, `meant` the same without results that are
@@ -123,7 +123,7 @@ def same_request(one: ToolRequest, other: ToolRequest) -> bool:
     return relation(asked(one), asked(other)) == "same"
 
 
-def relation(one: Asked, other: Asked) -> Relation:
+def relation(one: RequestWords, other: RequestWords) -> Relation:
     """Whether two requests ask for the same or for something else, as far as rules tell."""
     if one.request == other.request:
         return "same"
@@ -132,7 +132,7 @@ def relation(one: Asked, other: Asked) -> Relation:
     return "same" if _say_the_same(one, other) else "open"
 
 
-def likeness(one: Asked, other: Asked) -> float:
+def likeness(one: RequestWords, other: RequestWords) -> float:
     """How much two requests have in common, from 0 to 1: words, and the types of their fields."""
     first, second = one.words | one.takes | one.gives, other.words | other.takes | other.gives
     words = len(first & second) / max(1, len(first | second))
@@ -140,7 +140,7 @@ def likeness(one: Asked, other: Asked) -> float:
     return (2 * words + fields) / 3
 
 
-def _differ(one: Asked, other: Asked) -> bool:
+def _differ(one: RequestWords, other: RequestWords) -> bool:
     """Whether two requests surely ask for something else: results of other types, opposite words, the other order."""
     shared = one.words & other.words
     return (
@@ -156,7 +156,7 @@ def _differ(one: Asked, other: Asked) -> bool:
     )
 
 
-def _say_the_same(one: Asked, other: Asked) -> bool:
+def _say_the_same(one: RequestWords, other: RequestWords) -> bool:
     first, second = one.request, other.request
     return (
         bool(one.words and other.words)
@@ -176,7 +176,7 @@ def _results_meet(one: JsonSchema, other: JsonSchema) -> bool:
     return "any" in {*ours, *theirs} or ours <= theirs or theirs <= ours
 
 
-def asked(request: ToolRequest) -> Asked:
+def asked(request: ToolRequest) -> RequestWords:
     name, description = spoken(request.name), spoken(request.description)
     ways = {(kind, pair) for text in (name, description) for kind, pair in _directed(text)}
     codes = {code for kind, pair in ways for code in _coded(kind, pair)}
@@ -187,7 +187,7 @@ def asked(request: ToolRequest) -> Asked:
     )
     said = words | takes | gives
     meant = words | takes | (gives - _PLAIN_RESULTS)
-    return Asked(
+    return RequestWords(
         request=request,
         words=words,
         said=said | implied_by(said),
@@ -233,7 +233,7 @@ def _coded(kind: str, pair: tuple[str, str]) -> Iterator[str]:
         yield "decod"
 
 
-def _ways_agree(first: Asked, second: Asked) -> bool:
+def _ways_agree(first: RequestWords, second: RequestWords) -> bool:
     """Whether what `first` leads one way plainly (`a to b`), and `second` does not, comes in that order at least."""
     shown = second.ways | second.hints
     return not any(
@@ -249,7 +249,7 @@ def _led_back(ours: frozenset[tuple[str, str]], theirs: frozenset[tuple[str, str
     return bool((ours & back) - theirs - {(end, start) for start, end in ours})
 
 
-def _swapped(first: Asked, second: Asked) -> bool:
+def _swapped(first: RequestWords, second: RequestWords) -> bool:
     """Whether something goes into one that comes out of the other."""
     in_one, in_other = first.takes - first.makes, second.takes - second.makes
     return bool((in_one & (second.makes - second.takes) | in_other & (first.makes - first.takes)) - _COMMON_NAMES)
@@ -305,7 +305,7 @@ def _turned(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and one != other
 
 
-def _start(asked: Asked, pair: tuple[str, str]) -> str | None:
+def _start(asked: RequestWords, pair: tuple[str, str]) -> str | None:
     """Which of two opposites is made into the other: the first that is named, or the second after a `from`."""
     for text in (spoken(asked.request.description), spoken(asked.request.name)):
         if set(pair) <= set(text):
@@ -325,7 +325,7 @@ def _last(request: ToolRequest, deeds: tuple[str, str]) -> str | None:
     return None
 
 
-def _fields_agree(one: JsonSchema, other: JsonSchema, first: Asked, second: Asked) -> bool:
+def _fields_agree(one: JsonSchema, other: JsonSchema, first: RequestWords, second: RequestWords) -> bool:
     """Whether the fields of both go together, and none that goes with another says something else than it."""
     pairs = paired(one, other)
     if pairs is None:

@@ -24,7 +24,7 @@ from habilis.judging.planted_cases import TWINS
 from habilis.library import Tool
 from habilis.library.catalogue import Listed
 from habilis.library.retrieval import BM25Retriever
-from habilis.synthesis.sameness import Asked, asked, likeness, relation
+from habilis.synthesis.sameness import RequestWords, asked, likeness, relation
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
@@ -204,7 +204,7 @@ class _Compared:
                 left.append((-likeness(one, other), pair))
         self.open = [pair for _, pair in sorted(left)]
 
-    def _told(self, collected: Collected, name: str) -> Asked | None:
+    def _told(self, collected: Collected, name: str) -> RequestWords | None:
         """What the tool of this name was made for, as far as it tells."""
         if (tool := collected.view.get(name)) is None:
             return None
