@@ -62,7 +62,8 @@ VALUES: dict[str, dict[str, object]] = {
                 "result": "mean: number",
             },
             {"name": "roll_die", "description": "Roll a die.", "parameters": "none", "result": "points: integer"},
-        ]
+        ],
+        "pairs": [{"one": "average_column", "other": "roll_die"}],
     },
     "dispute": {
         "name": "average_column",

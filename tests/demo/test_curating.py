@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import combinations
 
 import pytest
 from langchain_core.messages import HumanMessage, SystemMessage
@@ -41,9 +42,11 @@ def tools_of(player, questions):
     return list(found.values())
 
 
-def clusters_of(player, tools, **model) -> list[list[str]]:
-    said = ask(player, "cluster", {"tools": [row(tool) for tool in tools]}, **model)
-    return [one["tools"] for one in json.loads(said)["clusters"]]
+def words_on(player, rows, **model) -> list[tuple[str, str, str]]:
+    """What is said of each two of some tools: their names and the word, as often as it is said."""
+    pairs = [{"one": one["name"], "other": other["name"]} for one, other in combinations(rows, 2)]
+    said = json.loads(ask(player, "cluster", {"tools": rows, "pairs": pairs}, **model))["pairs"]
+    return [(pair["one"], pair["other"], pair["word"]) for pair in said]
 
 
 def ask(player, prompt, values, faults: Faults | None = None) -> str:
@@ -59,7 +62,7 @@ def merge_values(tools, calls=()) -> dict:
 # good replies
 
 
-def test_twins_go_into_one_cluster_and_strangers_stay_alone(player, loaded):
+def test_twins_are_the_same_and_strangers_are_not(player, loaded):
     groups = [tools_of(player, questions) for questions in TWINS.values()]
     stranger = {
         "name": "paint_fence",
@@ -68,9 +71,10 @@ def test_twins_go_into_one_cluster_and_strangers_stay_alone(player, loaded):
         "result": "colour: string",
     }
     rows = [row(tool) for group in groups for tool in reversed(group)] + [stranger]
-    said = json.loads(ask(player, "cluster", {"tools": sorted(rows, key=lambda one: one["name"])}))
-    found = sorted(sorted(one["tools"]) for one in said["clusters"])
-    assert found == sorted([*(sorted(tool.name for tool in group) for group in groups), ["paint_fence"]])
+    said = words_on(player, sorted(rows, key=lambda one: one["name"]))
+    same = {pair for group in groups for pair in combinations(sorted(tool.name for tool in group), 2)}
+    assert {(one, other) for one, other, word in said if word == "same"} == same
+    assert len(said) == len(rows) * (len(rows) - 1) // 2
 
 
 @pytest.mark.parametrize("questions", TWINS.values(), ids=TWINS)
@@ -123,20 +127,20 @@ def test_without_its_name_no_fault_is_made(player):
 
 @pytest.mark.parametrize("kind", OF_CLUSTERS)
 def test_a_cluster_reply_can_be_spoilt_in_each_way(player, kind):
-    tools = tools_of(player, [*TWINS["roman"], *TWINS["base64_encode"]])
-    names = sorted(tool.name for tool in tools)
+    rows = [row(tool) for tool in tools_of(player, [*TWINS["roman"], *TWINS["base64_encode"]])]
+    names = {one["name"] for one in rows}
     faults = Faults.named(f"offline:faulty:{kind}")
     if kind == "rubbish":
         with pytest.raises(json.JSONDecodeError):
-            clusters_of(player, tools, faults=faults)
+            words_on(player, rows, faults=faults)
         return
-    said = [name for group in clusters_of(player, tools, faults=faults) for name in group]
+    good, said = words_on(player, rows), words_on(player, rows, faults=faults)
     assert {
-        "incomplete": set(said) < set(names),
-        "invented": bool(set(said) - set(names)),
-        "path": any("/" in name for name in said),
-        "double": len(said) > len(set(said)),
-        "overreach": sorted(said) == names and len(clusters_of(player, tools, faults=faults)) == 1,
+        "incomplete": set(said) < set(good),
+        "invented": bool({other for _, other, _ in said} - names),
+        "path": any("/" in other for _, other, _ in said),
+        "double": len({pair[:2] for pair in said}) * 2 == len(said),
+        "overreach": {word for *_, word in said} == {"same"} != {word for *_, word in good},
     }[kind]
 
 

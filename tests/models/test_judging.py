@@ -55,21 +55,12 @@ def reply_to(trial: JudgeTrial[Any], words: dict[Case, bool], cases: tuple[Case,
             rows = [(case.shown["record"], yes) for case, yes in zip(cases, said, strict=True)]
             return {"results": [{"record": name, "fixed": yes, "reason": "so"} for name, yes in rows]}
         case "cluster":
-            return {"clusters": [{"tools": group} for group in groups_of(trial, cases, said)]}
+            words = ("same" if yes else "different" for yes in said)
+            return {"pairs": [{**case.shown, "reason": "so", "word": next(words)} for case in cases]}
         case "judge_answer":
             return {"extracted_answer": "x", "reasoning": "so", "correct": "yes" if first else "no"}
         case _:
             return {"reasoning": "so", "found": ["x"], "missing": [] if first else ["y"], "too_many": []}
-
-
-def groups_of(trial: JudgeTrial[Any], cases: tuple[Case, ...], said: list[bool]) -> list[list[str]]:
-    """Clusters in which the pairs that are said to be twins lie together."""
-    groups = [{row["name"]} for row in trial.questions[0].shown["tools"]]
-    for case, yes in zip(cases, said, strict=True):
-        if yes:
-            both = [group for group in groups if group & set(case.shown["pair"])]
-            groups = [group for group in groups if group not in both] + [set().union(*both)]
-    return [sorted(group) for group in groups]
 
 
 def judge(trial: JudgeTrial[Any], word: Words | str) -> ScriptedModel:

@@ -1,6 +1,8 @@
-"""What a user would lose: a tool that is built twice, or, worse, one that is taken for another. 120 pairs, half held.
+"""What a user would lose: a tool that is built twice, or, worse, one that is taken for another.
 
-The pairs were written before the rule. Those marked `held` are no material to tune with: look at their count alone.
+Pairs that were written before the rule: 120 first (`same`, `different`), 199 later and in freer words (`more_…`). Those
+marked `held` are no material to tune with: look at their count alone. What is found of the later ones is less; there a
+model is asked.
 """
 
 from __future__ import annotations
@@ -13,16 +15,18 @@ from typing import Any
 import pytest
 
 from habilis.core.types import JsonSchema, ToolRequest
-from habilis.synthesis.sameness import same_request
+from habilis.synthesis.sameness import asked, relation, same_request
 
 PAIRS = Path(__file__).parent / "requests"
-LEAST_FOUND = {"tuned": 0.85, "held": 0.75}
-"""Of the half that the words were chosen with, and of the other."""
+LEAST_FOUND = {("same", False): 0.95, ("same", True): 0.85, ("more_same", False): 0.65, ("more_same", True): 0.45}
+"""Of the half that the words were chosen with, and of the other, which is held."""
+PARTED = 0.55
+"""The least share of different ones that rules part, so that no model is asked."""
 
 
 def pairs(name: str, *, held: bool) -> list[tuple[ToolRequest, ToolRequest]]:
     rows = [json.loads(line) for line in (PAIRS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(rows) == 60
+    assert len(rows) >= 60
     return [(_request(row["one"]), _request(row["other"])) for row in rows if row["held"] is held]
 
 
@@ -44,23 +48,34 @@ def _schema(fields: str) -> JsonSchema:
 halves = pytest.mark.parametrize("held", [False, True], ids=["tuned", "held"])
 
 
-@halves
-def test_a_tool_asked_for_twice_in_other_words_is_built_once(held: bool) -> None:
-    rows = pairs("same", held=held)
-    missed = [f"{one.name} / {other.name}" for one, other in rows if not same_request(one, other)]
-    assert len(rows) == 30
-    assert len(missed) <= (1 - LEAST_FOUND["held" if held else "tuned"]) * len(rows), len(missed)
+@pytest.mark.parametrize(("name", "held"), LEAST_FOUND)
+def test_a_tool_asked_for_twice_in_other_words_is_built_once(name: str, held: bool) -> None:
+    rows = pairs(name, held=held)
+    found = sum(same_request(one, other) for one, other in rows)
+    assert len(rows) >= 30
+    assert found >= LEAST_FOUND[name, held] * len(rows)
 
 
 @halves
-def test_what_differs_in_one_word_is_never_taken_for_the_same(held: bool) -> None:
-    rows = pairs("different", held=held)
-    assert len(rows) == 30
+@pytest.mark.parametrize("name", ["different", "more_different"])
+def test_what_differs_in_one_word_is_never_taken_for_the_same(name: str, held: bool) -> None:
+    rows = pairs(name, held=held)
+    assert len(rows) >= 30
     assert [f"{one.name} / {other.name}" for one, other in rows if same_request(one, other)] == []
 
 
 @halves
-@pytest.mark.parametrize("name", ["same", "different"])
+def test_rules_part_most_of_what_differs_in_one_word_and_next_to_nothing_else(held: bool) -> None:
+    def parted(name: str) -> float:
+        rows = pairs(name, held=held)
+        return sum(relation(asked(one), asked(other)) == "different" for one, other in rows) / len(rows)
+
+    assert parted("different") >= PARTED
+    assert max(parted("same"), parted("more_same")) <= 0.1
+
+
+@halves
+@pytest.mark.parametrize("name", ["same", "different", "more_same", "more_different"])
 def test_the_order_of_two_requests_does_not_matter(name: str, held: bool) -> None:
     for one, other in pairs(name, held=held):
         assert same_request(one, other) is same_request(other, one)

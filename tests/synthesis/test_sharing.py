@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from habilis.core.errors import ModelUnreachable
 from habilis.core.types import ToolRequest
 from habilis.library import Tool
-from habilis.synthesis.sameness import accepts, same_request
+from habilis.synthesis.fields import accepts
+from habilis.synthesis.sameness import same_request
 from habilis.synthesis.sharing import BuildFolder
 from habilis.synthesis.smith import BuildFailure
 

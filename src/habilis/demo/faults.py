@@ -19,11 +19,11 @@ from habilis.demo.questions.operations import Fields
 from habilis.demo.questions.prompts import Seen
 
 OF_CLUSTERS = {
-    "incomplete": "leaves a tool out",
+    "incomplete": "leaves a pair out",
     "invented": "names a tool that is not there",
     "path": "puts a path where a name belongs",
-    "double": "names a tool in two clusters",
-    "overreach": "puts all tools into one cluster",
+    "double": "calls each pair the same and different",
+    "overreach": "calls all tools the same",
     "rubbish": "text instead of the structure that was asked for",
 }
 OF_MERGES = {
@@ -89,21 +89,20 @@ class Faults:
 
     def cluster(self, seen: Seen, good: Mapping[str, Any]) -> Mapping[str, Any]:
         """The good reply, spoilt."""
-        clusters = [list(one["tools"]) for one in good["clusters"]]
+        pairs = [dict(pair) for pair in good["pairs"]]
         fault = self.of_cluster(seen)
-        if not clusters or not fault:
+        if not pairs or not fault:
             return good
         if fault == "incomplete":
-            clusters[0].pop()
-        elif fault == "invented":
-            clusters[-1].append("tool_of_my_dreams")
-        elif fault == "path":
-            clusters[0].insert(0, _OUTSIDE)
+            pairs.pop()
+        elif fault in ("invented", "path"):
+            name = _OUTSIDE if fault == "path" else "tool_of_my_dreams"
+            pairs += [{**pair, "other": name, "word": "same"} for pair in pairs]
         elif fault == "double":
-            clusters[-1].append(clusters[0][0])
+            pairs += [{**pair, "word": "different" if pair["word"] == "same" else "same"} for pair in pairs]
         elif fault == "overreach":
-            clusters = [[name for names in clusters for name in names]]
-        return {"clusters": [{"tools": names} for names in clusters]}
+            pairs = [{**pair, "word": "same"} for pair in pairs]
+        return {"pairs": pairs}
 
     def merge(self, seen: Seen, good: str) -> str:
         """The good reply, spoilt. A refusal stays one."""

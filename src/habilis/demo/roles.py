@@ -102,16 +102,19 @@ def _candidates(text: str) -> dict[str, str]:
 
 
 def clustered(seen: Seen) -> dict[str, Any]:
-    """Every tool of the prompt in one cluster, in its order: together those that it recognises as one operation, alone
-    all others."""
-    clusters: dict[str, list[str]] = {}
+    """A word on every pair: the same are tools that it recognises as one operation."""
+    jobs: dict[str, str] = {}
     for tool in entries(seen.parts["tools"], "name"):
         parameters = [part.split(":")[0].strip() for part in tool.get("parameters", "").split(",")]
         names = [name for name in parameters if name and name != "none"]
         operation = recognise(tool["name"], tool.get("description", ""), names, all_operations())
-        job = operation.key if operation else f"the job of {tool['name']} alone"
-        clusters.setdefault(job, []).append(tool["name"])
-    return {"clusters": [{"tools": list(dict.fromkeys(tools))} for tools in clusters.values()]}
+        jobs[tool["name"]] = operation.key if operation else f"the job of {tool['name']} alone"
+    found = []
+    for pair in entries(seen.parts.get("pairs", ""), "one"):
+        one, other = jobs.get(pair["one"], pair["one"]), jobs.get(pair["other"], pair["other"])
+        reason = f"The one does {one}, the other {other}."
+        found.append({**pair, "reason": reason, "word": "same" if one == other else "different"})
+    return {"pairs": found}
 
 
 _DATA: Mapping[str, Callable[[Seen], Mapping[str, Any]]] = {

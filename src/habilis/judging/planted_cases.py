@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from habilis.judging.trials import Case, Question
+from habilis.judging.trials import Case, at_once
 
 
 def _failed(right: bool, place: int, tool: str, error: str, named: str, begins: str, **arguments: Any) -> Case:
@@ -131,10 +131,8 @@ _OTHER = (
     ("in_capitals", "in_small_letters"),
     ("kelvin_from_celsius", "fahrenheit_from_celsius"),
 )
-TWINS = (
-    Question(
-        {"tools": TOOLS},
-        (*(Case(True, {"pair": pair}) for pair in _SAME), *(Case(False, {"pair": pair}) for pair in _OTHER)),
-    ),
+_PLANTED = sorted([*((pair, True) for pair in _SAME), *((pair, False) for pair in _OTHER)])
+TWINS = at_once(
+    "pairs", [Case(right, dict(zip(("one", "other"), pair, strict=True))) for pair, right in _PLANTED], tools=TOOLS
 )
-"""One question about all of them. A case is a pair; to accept it is to put both into one cluster."""
+"""One question about all of them. A case is a pair; to accept it is to call both the same."""

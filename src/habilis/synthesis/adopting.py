@@ -6,8 +6,8 @@ from habilis.contract.names import safe_name
 from habilis.core.types import ToolRequest
 from habilis.library import Library, Origin, Tool
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround
+from habilis.synthesis.fields import accepts
 from habilis.synthesis.gate import Gate, Rejected, Wanted
-from habilis.synthesis.sameness import accepts
 from habilis.synthesis.sharing import Offer
 
 

@@ -2,7 +2,8 @@
 
 A wrong join is worse than a missed one. So no share of common words decides: whatever one request says must be said,
 in some words, by the other. Then the order must agree where it tells something: what is converted into what, what is
-done first (the square of a sum is no sum of squares).
+done first (the square of a sum is no sum of squares). Two requests that say opposite things, or lead opposite ways, are
+different; what is neither is left open.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from itertools import combinations, takewhile
+from typing import Literal
 
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.library.retrieval.terms import readable
-from habilis.synthesis.vocabulary import implied_by, says_nothing, spoken
+from habilis.synthesis.fields import fields_match, paired, typed
+from habilis.synthesis.implications import implied_by, says_nothing
+from habilis.synthesis.opposites import opposed, rivals
+from habilis.synthesis.vocabulary import spoken
 
 # words as `spoken` gives them: synonyms as one, stemmed
 _FORWARD = frozenset(("to", "into", "as", "per", "minus", "subtract", "over", "vs", "than"))
@@ -62,12 +66,6 @@ _DEEDS = frozenset(
 )
 """Operations of which two, one done after the other, give something else in the other order."""
 _PATHS = frozenset(("path", "file", "filename", "filepath", "csv", "pdf", "folder", "directory", "dir"))
-_NUMBERED = (
-    frozenset(("a", "x", "first", "one", "1")),
-    frozenset(("b", "y", "second", "two", "2")),
-    frozenset(("c", "z", "third", "three", "3")),
-)
-_FIELD_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+")
 _SIDES = frozenset(("base", "breadth", "height", "length", "side", "width"))
 _COMMON_NAMES = frozenset(
     [
@@ -88,23 +86,31 @@ _COMMON_NAMES = frozenset(
     ]
 )
 """Names of fields that say no more than the type does."""
+_PLAIN_RESULTS = frozenset(("sum", "count"))
+
+
+Relation = Literal["same", "different", "open"]
 
 
 @dataclass(frozen=True)
-class _Asked:
+class RequestWords:
     """A request as it is compared.
 
-    `words` are to be met by the other request, `said` is all that it says. `ways` lead from one word to another (`a`
-    to `b`), `hints` do so less plainly (`b of a`). `order` are the words as they come.
+    `words` are to be met by the other request, `said` is all that it says, `meant` the same without results that are
+    only called a total or a count. `ways` lead from one word to another (`a` to `b`), `hints` do so less plainly (`b of
+    a`). `order` are the words as they come. What it `makes` is given, or is said to come from something.
     """
 
+    request: ToolRequest
     words: frozenset[str]
     said: frozenset[str]
+    meant: frozenset[str]
     ways: frozenset[tuple[str, str]]
     hints: frozenset[tuple[str, str]]
     order: tuple[str, ...]
     takes: frozenset[str]
     gives: frozenset[str]
+    makes: frozenset[str]
 
 
 def same_request(one: ToolRequest, other: ToolRequest) -> bool:
@@ -114,42 +120,84 @@ def same_request(one: ToolRequest, other: ToolRequest) -> bool:
     - what one says in name and description the other says too, fields counted in and synonyms as one word;
     - what is made into what, and what is done first, is the same.
     """
-    if one == other:
-        return True
-    first, second = _asked(one), _asked(other)
+    return relation(asked(one), asked(other)) == "same"
+
+
+def relation(one: RequestWords, other: RequestWords) -> Relation:
+    """Whether two requests ask for the same or for something else, as far as rules tell."""
+    if one.request == other.request:
+        return "same"
+    if _differ(one, other):
+        return "different"
+    return "same" if _say_the_same(one, other) else "open"
+
+
+def likeness(one: RequestWords, other: RequestWords) -> float:
+    """How much two requests have in common, from 0 to 1: words, and the types of their fields."""
+    first, second = one.words | one.takes | one.gives, other.words | other.takes | other.gives
+    words = len(first & second) / max(1, len(first | second))
+    fields = fields_match(one.request.input_schema, other.request.input_schema)
+    return (2 * words + fields) / 3
+
+
+def _differ(one: RequestWords, other: RequestWords) -> bool:
+    """Whether two requests surely ask for something else: results of other types, opposite words, the other order."""
+    shared = one.words & other.words
     return (
-        bool(first.words and second.words)
-        and first.words <= second.said
-        and second.words <= first.said
-        and _fields_agree(one.input_schema, other.input_schema, first, second)
-        and _fields_agree(one.output_schema, other.output_schema, first, second)
-        and not _swapped(first, second)
-        and _ways_agree(first, second)
-        and _ways_agree(second, first)
-        and _places_agree(first.order, second.order)
-        and _amounts_agree(first.order, second.order)
-        and _deeds_agree(one, other, first.words & second.words & _DEEDS)
+        not _results_meet(one.request.output_schema, other.request.output_schema)
+        or opposed((one.words, one.meant), (other.words, other.meant))
+        or _swapped(one, other)
+        or any(_turned(_start(one, pair), _start(other, pair)) for pair in rivals(shared))
+        or not _steps_agree(one.order, other.order)
+        or _led_back(one.ways | one.hints, other.ways | other.hints)
+        or not _places_agree(one.order, other.order)
+        or not _amounts_agree(one.order, other.order)
+        or any(_reversed(one.request, other.request, pair) for pair in combinations(shared & _DEEDS, 2))
     )
 
 
-def _asked(request: ToolRequest) -> _Asked:
+def _say_the_same(one: RequestWords, other: RequestWords) -> bool:
+    first, second = one.request, other.request
+    return (
+        bool(one.words and other.words)
+        and one.words <= other.said
+        and other.words <= one.said
+        and _fields_agree(first.input_schema, second.input_schema, one, other)
+        and _fields_agree(first.output_schema, second.output_schema, one, other)
+        and _ways_agree(one, other)
+        and _ways_agree(other, one)
+        and _deeds_agree(first, second, one.words & other.words & _DEEDS)
+    )
+
+
+def _results_meet(one: JsonSchema, other: JsonSchema) -> bool:
+    """Whether the results of one can be among those of the other, by their types."""
+    ours, theirs = (Counter(typed(schema).values()) for schema in (one, other))
+    return "any" in {*ours, *theirs} or ours <= theirs or theirs <= ours
+
+
+def asked(request: ToolRequest) -> RequestWords:
     name, description = spoken(request.name), spoken(request.description)
     ways = {(kind, pair) for text in (name, description) for kind, pair in _directed(text)}
     codes = {code for kind, pair in ways for code in _coded(kind, pair)}
     words = frozenset(filter(_tells, (*name, *description))) | codes
     takes, gives = (
-        frozenset(word for field in _typed(schema) for word in spoken(field) if _tells(word))
+        frozenset(word for field in typed(schema) for word in spoken(field) if _tells(word))
         for schema in (request.input_schema, request.output_schema)
     )
     said = words | takes | gives
-    return _Asked(
+    meant = words | takes | (gives - _PLAIN_RESULTS)
+    return RequestWords(
+        request=request,
         words=words,
         said=said | implied_by(said),
+        meant=meant | implied_by(meant),
         ways=frozenset(pair for kind, pair in ways if kind in _FORWARD and all(pair)),
         hints=frozenset(pair for kind, pair in ways if kind in _BACKWARD and all(pair)),
         order=description + name,
         takes=takes,
         gives=gives,
+        makes=gives | frozenset(word for text in (name, description) for word in _made(text)),
     )
 
 
@@ -161,10 +209,20 @@ def _directed(text: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, str]]]:
     """The words that show a way, each with what it leads from and to; empty where nothing telling stands."""
     for at, word in enumerate(text):
         if word in _FORWARD | _BACKWARD and not (word == "to" and _ONTO & set(text[:at])):
-            before = next(filter(_tells, reversed(text[:at])), "")
-            after = next(filter(_tells, text[at + 1 :]), "")
+            before = next(filter(_tells, takewhile(_goes_on, reversed(text[:at]))), "")
+            after = next(filter(_tells, takewhile(_goes_on, text[at + 1 :])), "")
             if not {before, after} & _DEEDS:  # their order is looked at elsewhere
                 yield word, (before, after) if word in _FORWARD else (after, before)
+
+
+def _made(text: tuple[str, ...]) -> Iterator[str]:
+    """What is said to come from something: the words before the first `from`, of that clause."""
+    if "from" in text:
+        yield from filter(_tells, takewhile(_goes_on, reversed(text[: text.index("from")])))
+
+
+def _goes_on(word: str) -> bool:
+    return word not in _THEN
 
 
 def _coded(kind: str, pair: tuple[str, str]) -> Iterator[str]:
@@ -175,37 +233,52 @@ def _coded(kind: str, pair: tuple[str, str]) -> Iterator[str]:
         yield "decod"
 
 
-def _ways_agree(first: _Asked, second: _Asked) -> bool:
-    """Whether nothing that `first` leads one way is led the other way in `second`.
-
-    Where `first` says so plainly (`a to b`), and `second` says nothing, its words have to come in the same order.
-    """
+def _ways_agree(first: RequestWords, second: RequestWords) -> bool:
+    """Whether what `first` leads one way plainly (`a to b`), and `second` does not, comes in that order at least."""
     shown = second.ways | second.hints
-    for one, other in first.ways | first.hints:
-        if (one, other) in shown or one == other:
-            continue
-        if (other, one) in shown:
-            return False
-        plain = (one, other) in first.ways and {one, other} <= second.words
-        if plain and second.order.index(one) > second.order.index(other):
-            return False
-    return True
+    return not any(
+        {one, other} <= second.words and second.order.index(one) > second.order.index(other)
+        for one, other in first.ways - shown
+        if one != other
+    )
 
 
-def _swapped(first: _Asked, second: _Asked) -> bool:
+def _led_back(ours: frozenset[tuple[str, str]], theirs: frozenset[tuple[str, str]]) -> bool:
+    """Whether something is led only one way by one, and only the other way by the other."""
+    back = {(end, start) for start, end in theirs}
+    return bool((ours & back) - theirs - {(end, start) for start, end in ours})
+
+
+def _swapped(first: RequestWords, second: RequestWords) -> bool:
     """Whether something goes into one that comes out of the other."""
-    in_one, in_other = first.takes - first.gives, second.takes - second.gives
-    return bool((in_one & (second.gives - second.takes) | in_other & (first.gives - first.takes)) - _COMMON_NAMES)
+    in_one, in_other = first.takes - first.makes, second.takes - second.makes
+    return bool((in_one & (second.makes - second.takes) | in_other & (first.makes - first.takes)) - _COMMON_NAMES)
 
 
 def _places_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
     """Whether the first and the second, `a` and `b`, come in one order: `a` less `b` is not `b` less `a`."""
-    one, other = (list(dict.fromkeys(filter(_is_place, text))) for text in (first, second))
+    one, other = (list(dict.fromkeys(filter(_is_place, _without_articles(text)))) for text in (first, second))
     return [place for place in one if place in other] == [place for place in other if place in one]
+
+
+def _without_articles(text: tuple[str, ...]) -> tuple[str, ...]:
+    """`a` names a number only beside `b`; of what is sorted, keys and values are places too."""
+    kept = text if "b" in text else tuple(word for word in text if word != "a")
+    return tuple({"key": "first", "valu": "second"}.get(word, word) for word in kept) if "sort" in text else kept
 
 
 def _is_place(word: str) -> bool:
     return word in _PLACES or (len(word) == 1 and word.isalpha())
+
+
+def _steps_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
+    """Whether nothing that one does before a `then` is done after it by the other."""
+    if "then" not in first or "then" not in second:
+        return True
+    (sooner, later), (its_sooner, its_later) = (
+        (set(text[: text.index("then")]), set(text[text.index("then") :])) for text in (first, second)
+    )
+    return not any(_tells(word) for word in (sooner - later) & (its_later - its_sooner))
 
 
 def _amounts_agree(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
@@ -223,6 +296,26 @@ def _deeds_agree(one: ToolRequest, other: ToolRequest, deeds: Iterable[str]) -> 
     )
 
 
+def _reversed(one: ToolRequest, other: ToolRequest, pair: tuple[str, str]) -> bool:
+    """Whether one does last what the other does first."""
+    return _turned(_last(one, pair), _last(other, pair))
+
+
+def _turned(one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and one != other
+
+
+def _start(asked: RequestWords, pair: tuple[str, str]) -> str | None:
+    """Which of two opposites is made into the other: the first that is named, or the second after a `from`."""
+    for text in (spoken(asked.request.description), spoken(asked.request.name)):
+        if set(pair) <= set(text):
+            one, other = sorted(pair, key=text.index)
+            between = set(text[text.index(one) : text.index(other)])
+            if between & {"from", "into", "to"}:
+                return other if "from" in between else one
+    return None
+
+
 def _last(request: ToolRequest, deeds: tuple[str, str]) -> str | None:
     """Which of two deeds is done last: the first that is named (a sum of squares), or the second after a `then`."""
     for text in (spoken(request.description), spoken(request.name)):
@@ -232,9 +325,9 @@ def _last(request: ToolRequest, deeds: tuple[str, str]) -> str | None:
     return None
 
 
-def _fields_agree(one: JsonSchema, other: JsonSchema, first: _Asked, second: _Asked) -> bool:
+def _fields_agree(one: JsonSchema, other: JsonSchema, first: RequestWords, second: RequestWords) -> bool:
     """Whether the fields of both go together, and none that goes with another says something else than it."""
-    pairs = _paired(one, other)
+    pairs = paired(one, other)
     if pairs is None:
         return False
     for name, known in pairs:
@@ -256,111 +349,3 @@ def _is_path(name: str, schema: JsonSchema) -> bool:
     said = schema["properties"][name]
     told = said.get("description", "") if isinstance(said, Mapping) else ""
     return bool(_PATHS & set(re.findall(r"[a-z]+", f"{readable(name)} {str(told).lower()}".replace("_", " "))))
-
-
-# --- fields that go together
-
-
-def fields_match(one: JsonSchema, other: JsonSchema) -> bool:
-    """Whether two objects have the same fields but for names: each field of one has its own in the other.
-
-    Of the same type, they go together by name, by the words of their names, by a word that no other pair shares, by
-    their initial, by their places (`a` and `b`, `first` and `second`), or by being alone of their type, in this order.
-    """
-    return _paired(one, other) is not None
-
-
-def accepts(tool: JsonSchema, asked: JsonSchema) -> bool:
-    """Whether a tool takes the fields that were asked for, but for names, and needs no others."""
-    wanted, required = _typed(asked), tool.get("required") or ()
-    found = tool.get("properties")
-    fields = found if isinstance(found, dict) else {}
-    used = {name: said for name, said in fields.items() if name in wanted or name in required}
-    return any(_takes({"properties": taken}, asked) for taken in (used, fields))
-
-
-def _takes(tool: JsonSchema, asked: JsonSchema) -> bool:
-    """Whether the fields go together, and none that is asked for as a number takes integers alone."""
-    taken, wanted = _typed(tool, exact=True), _typed(asked, exact=True)
-    pairs = _paired(tool, asked)
-    return pairs is not None and all(
-        taken[name] == wanted[known] or "integer" not in taken[name] for name, known in pairs
-    )
-
-
-def _paired(one: JsonSchema, other: JsonSchema) -> list[tuple[str, str]] | None:
-    """Each field of `one` with its own in `other`; None when they do not all go together."""
-    first, second = _typed(one), _typed(other)
-    if Counter(first.values()) != Counter(second.values()):
-        return None
-    pairs = []
-    for goes_with in (_same_name, _same_words, _share_a_word, _initial, _same_number):
-        for name in list(first):
-            near = [known for known, kind in second.items() if kind == first[name] and goes_with(name, known)]
-            back = [
-                known for known, kind in first.items() if near and kind == first[name] and goes_with(known, near[0])
-            ]
-            if len(near) == len(back) == 1:
-                del first[name], second[near[0]]
-                pairs.append((name, near[0]))
-    if any(count > 1 for count in Counter(first.values()).values()):
-        return None
-    by_kind = {kind: name for name, kind in second.items()}
-    return pairs + [(name, by_kind[kind]) for name, kind in first.items()]
-
-
-def _same_name(one: str, other: str) -> bool:
-    return one == other
-
-
-def _same_words(one: str, other: str) -> bool:
-    return _field_words(one) == _field_words(other) != set()
-
-
-def _share_a_word(one: str, other: str) -> bool:
-    return bool(_field_words(one) & _field_words(other))
-
-
-def _initial(one: str, other: str) -> bool:
-    short, long = sorted((one, other), key=len)
-    return len(short) == 1 < len(long) and long.lower().startswith(short.lower())
-
-
-def _same_number(one: str, other: str) -> bool:
-    return _number(one) == _number(other) != 0
-
-
-def _number(name: str) -> int:
-    """The place of a field that says no more than its place: 1 for `a`, `x`, `first`, `value_1`; 0 for others."""
-    said = _FIELD_WORD.findall(name)[-1:]
-    return next((place for place, names in enumerate(_NUMBERED, 1) if said and said[0].lower() in names), 0)
-
-
-def _field_words(name: str) -> set[str]:
-    """The words of a field's name, `name` left out: `from_unit` and `unitFrom` are one."""
-    words = {word.lower() for word in _FIELD_WORD.findall(name)} - {"name"}
-    return {same for word in words for same in spoken(word)}
-
-
-def _typed(schema: JsonSchema, *, exact: bool = False) -> dict[str, str]:
-    """The type of each field of an object's schema; `error`, which every result may have, left out.
-
-    Unless `exact`, an integer is a number.
-    """
-    found = schema.get("properties")
-    fields = found if isinstance(found, dict) else {}
-    kinds = {name: _kind(said) for name, said in fields.items() if name != "error"}
-    return kinds if exact else {name: kind.replace("integer", "number") for name, kind in kinds.items()}
-
-
-def _kind(said: Any) -> str:
-    """A type in one word: `string`, `array of number`; null, which only says optional, is left out."""
-    if not isinstance(said, Mapping):
-        return "any"
-    options = said.get("anyOf")
-    if isinstance(options, list):
-        kinds = {_kind(option) for option in options} - {"null"}
-        kinds -= {"integer"} if "number" in kinds else set()  # an integer is a number
-        return " or ".join(sorted(kinds)) or "any"
-    kind = str(said.get("type", "any"))
-    return f"array of {_kind(said.get('items'))}" if kind == "array" else kind

@@ -1,4 +1,4 @@
-"""Words with which a tool is asked for: what says the same, what says nothing, what another word says already.
+"""Words with which a tool is asked for, and what says the same.
 
 Only true synonyms stand in one line: two requests that differ in no more than such words become one tool. What might
 mean something else somewhere (a digit and a figure, a sheet and a table) is left out.
@@ -207,95 +207,54 @@ less than: smaller than, fewer than, below, lower than
 several: a number of, a given number of
 histogram: bar counts
 variance: var
+intersection: present in both, appear in both, found in both, occur in both, shared by both, contained in both
+birth date: birthdate, birthday, date of birth, dob, birth day
+punctuation: punctuation mark, punctuation character, punctuation symbol
+longest: with the most letters, with most letters, with the most characters, of maximum length, with the greatest length
+shortest: with the fewest letters, with fewest letters, with the fewest characters, of minimum length
+moving mean: moving average, rolling mean, rolling average, sliding average, sliding mean, running average
+weighted mean: weighted average
+molar mass: molecular weight, molar weight, molecular mass
+valid: well formed, validate, correctly formatted, validity, validation
+true positive: true positives
+false positive: false positives
+true negative: true negatives
+false negative: false negatives
+z score: standard score, z scores
+payment: instalment, installment, repayment
+url: link, links
+swap case: invert case, invert the case, toggle case, toggle the case, flip the case, swap upper and lower case
+| switch case, swap the case
+caesar: caesar cipher, caesar shift, caesar code
+group: category, class
+2d: two dimensional, in the plane, planar
+quadratic: quadratic equation
+size: how large, how big, file size in bytes
+dot product: vector product of two vectors
+mole: amount of substance
+swap: exchange, interchange
+missing: empty cell, blank cell, empty value, null value, blank value, missing cell, missing entry
+ratio: share of, fraction of, portion of
+business day: working day, work day, workday
+title case: capitalise the first letter of every word, capitalise the first letter of each word, capitalise words
+| capitalise first letter of each word, capitalise first letter of every word, first letter of each word in upper case
+shorten: cut off, cut down, clip
+iso: iso 8601, iso format, iso date, iso 8601 date
+hms: hh mm ss, hours minutes and seconds, hours, minutes and seconds, hours minutes seconds
+sort: order records, order rows, order by, order words, order strings, order dates, order objects, put in order
+count: how many ways, number of ways, ways
+chunk: batch, consecutive chunk
+principal: loan amount, amount borrowed, borrowed amount
 """
 _SPANS = """
-@ count: number of @s, how many @s, count of @s, elapsed @s, @s elapsed, in @s, @s between, @s passed
+@ count: number of @s, how many @s, count of @s, elapsed @s, @s elapsed, @s between, @s passed
 | difference in @s, number of @s between, how many @s lie between, @s apart, number of full @s
 """
 """Of each unit of time."""
-_UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
-_SILENT = """
-a about all an and any are as at be been being by can could did do does done each either every everything for from get
-gets getting given gives give giving had has have having how i if in into is it its let make makes making me my of on
-one onto or our out over please kindly realise realize realises provided supplied specified named certain particular
-so some such than that the their them then there these they this those through to upon used using use uses via was we
-were what when where whether which while who will with within would you your compute computes computing computation
-calculate calculates calculating calculation calcul calculator determine determines determining determination return
-returns returning result results find finds finding perform performs performing obtain obtains obtaining evaluate
-evaluates evaluation produce produces producing output outputs tool function helper simple single whole numeric
-numerical value values number numbers integer integers int float list lists array arrays sequence text texts string
-strings file files path content contents input inputs data read reads reading load loads loading open opens write item
-items element elements entry entries collection set convert converts converting conversion converter transform change
-changes turn turns express expresses represent extract extracts extraction collect collects select choose pick check
-checks checking test tests tell tells say says decide verify show shows present presents name names create creates
-build generate work works run non negative negatives positive exactly also just only two both pair general stored under
-against another other against thing things object parameter parameters argument arguments corresponding respective
-resulting actual apply applies applying lie lies put puts form available known possible based written parse directly
-simply correctly exact exactly proper properly full complete completely entire person user people actual per se ie eg
-example via true false calc search searching locate look lookup fetch retrieve
-identify detect derive acquire gather pull grab take receive accept allow able according simply quick easily
-routine method procedure program script function utility handy convenient desired required requested appropriate
-kind type types also then next finally code per keep filter amt python standard common usual
-"""
-_SILENT_NOT = frozenset(("only", "non", "present", "positive", "negative", "both", "set"))
-"""Words of the list above that say something after all; the list is of those that speak of any request alike."""
-_IMPLIED = """
-upper: letter character
-lower: letter character
-celsius: temperature degree scale
-fahrenheit: temperature degree scale
-kelvin: temperature degree
-kilometre: distance length
-mile: distance length
-metre: distance length
-kilogram: weight
-pound: weight
-bmi: person weight height metre kilogram
-leap: year
-fibonacci: position nth
-hypotenuse: right triangle length side leg cathetus
-right triangle: angle leg
-sha256: hash
-sha1: hash
-sha512: hash
-md5: hash
-base64: encode
-email: address
-url: address
-reverse: character order
-weekday: week
-decimal: base
-binary: base digit
-circle: round
-speed: travel distance time
-shuffle: seed random
-discount: apply price percent reduce after rate
-gross: add
-net: subtract
-percent change: between difference old new
-euclidean distance: length between point
-distance: between difference
-difference: between
-intersection: between
-sum: add
-tip: amount bill
-anagram: word
-palindrome: word
-euclidean distance: plane distance point
-vowel: letter
-quotient: dividend divisor
-transpose: matrix row column
-flatten: nest
-keep order: order
-replace: substring
-ascending: sort
-descending: sort
-json: key
-percent: whole
-roman: numeral
-vat: rate
-slug: title
-"""
+UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
+_CLEARER = {"different": "distinct", "numbers of": "values of", "positive": "above zero"}
+"""Words that a stemmer, or the list above, would take for others."""
+_MISREAD = re.compile(rf"\b(?:{'|'.join(_CLEARER)})\b")
 _LONGEST = 6
 _BRITISH = re.compile(r"(?<=[a-z]{3})(is(?=e[drs]?$|ing$|ation$)|our(?=s?$|ed$|ing$)|ll(?=ed$|ing$|er$))")
 _AMERICAN = {"is": "iz", "our": "or", "ll": "l"}
@@ -319,41 +278,17 @@ def spoken(text: str) -> tuple[str, ...]:
     return tuple(found)
 
 
-def says_nothing(word: str) -> bool:
-    return word in _silent()
-
-
-def implied_by(words: frozenset[str]) -> frozenset[str]:
-    """What `words` say besides themselves."""
-    return frozenset().union(*(_implied().get(word, frozenset()) for word in words))
-
-
 def _stems(text: str) -> tuple[str, ...]:
-    words = re.findall(r"[^\W\d_]+\d*|\d+|[,;.]", readable(text))
+    words = re.findall(r"[^\W\d_]+\d*|\d+|[,;.]", _MISREAD.sub(lambda found: _CLEARER[found.group()], readable(text)))
     return tuple(stem(_BRITISH.sub(lambda found: _AMERICAN[found.group(1)], word)) for word in words)
 
 
 @lru_cache(maxsize=1)
 def _phrases() -> dict[tuple[str, ...], str]:
     found: dict[tuple[str, ...], str] = {}
-    spans = "".join(_SPANS.rstrip().replace("@", unit) for unit in _UNITS)
+    spans = "".join(_SPANS.rstrip().replace("@", unit) for unit in UNITS)
     for line in (_SAME.strip() + spans).replace("\n|", ",").strip().splitlines():
         head, others = line.split(":", 1)
         for phrase in (head, *others.split(",")):
             found.setdefault(_stems(phrase), head)
-    return found
-
-
-@lru_cache(maxsize=1)
-def _silent() -> frozenset[str]:
-    return frozenset(map(stem, _SILENT.split())) - frozenset(map(stem, _SILENT_NOT))
-
-
-@lru_cache(maxsize=1)
-def _implied() -> dict[str, frozenset[str]]:
-    found: dict[str, frozenset[str]] = {}
-    spans = "".join(f"\n{unit} count: {unit} between difference count" for unit in _UNITS)
-    for line in (_IMPLIED.strip() + spans).splitlines():
-        head, others = map(spoken, line.split(":"))
-        found[head[0]] = found.get(head[0], frozenset()) | frozenset(others)
     return found

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from habilis.curation.merging.cluster import ClusterReply, ClustersReply, Joined, checked
+from habilis.curation.merging.cluster import Joined, PairReply, PairsReply, word_on
 from habilis.library import Library
 from habilis.runtime.calls import CallSpec
 
@@ -22,6 +22,7 @@ BODIES = {
     "take": "    return OutputModel({o}=input.{a} - input.{b})",
     "fail": "    raise ValueError('no')",
 }
+WORDS = ["same", "different", "unsure"]
 ODD = ["", "../../x", "nosuch", "add", "add", "/etc/passwd", "add\x00", "ADD", "tool_", "records", "日本"]
 
 tools = st.fixed_dictionaries(
@@ -43,13 +44,14 @@ steps = st.lists(
 
 @st.composite
 def said(draw: Any) -> str:
-    """What a hostile model says of clusters: names doubled, left out and invented, or no such thing at all."""
-    kind = draw(st.sampled_from(["groups", "groups", "rubbish", "empty", "raises"]))
-    if kind == "groups":
+    """What a hostile model says of pairs: doubled, left out and invented ones, or no such thing at all."""
+    kind = draw(st.sampled_from(["pairs", "pairs", "rubbish", "empty", "raises"]))
+    if kind == "pairs":
         names = [f"{name}{suffix}" for name in NAMES for suffix in ("", "_v02", "_v03")]
-        groups = draw(st.lists(st.lists(st.sampled_from([*names, *ODD]), max_size=8), max_size=6))
-        return json.dumps({"clusters": [{"tools": group} for group in groups]})
-    return {"rubbish": "as you wish", "empty": json.dumps({"clusters": []}), "raises": "!"}[kind]
+        name = st.sampled_from([*names, *ODD])
+        row = st.fixed_dictionaries({"one": name, "other": name, "reason": name, "word": st.sampled_from(WORDS[:2])})
+        return json.dumps({"pairs": draw(st.lists(row, max_size=24))})
+    return {"rubbish": "as you wish", "empty": json.dumps({"pairs": []}), "raises": "!"}[kind]
 
 
 @pytest.mark.slow
@@ -103,16 +105,22 @@ async def _task(stage: Stage, task_id: str, made: list[dict[str, Any]], status: 
     return await stage.task(task_id, sources, calls, status=status, verdict=verdict)
 
 
-@given(names=st.lists(st.text(max_size=4), unique=True, max_size=8), data=st.data())
-def test_a_reply_made_sound_names_each_tool_exactly_once_and_nothing_else(names: list[str], data: Any) -> None:
-    any_name = st.one_of(st.sampled_from(names), st.text(max_size=4)) if names else st.text(max_size=4)
-    groups = data.draw(st.lists(st.lists(any_name, max_size=6), max_size=6))
-    reply = ClustersReply(clusters=[ClusterReply(tools=group) for group in groups])
-    found = checked(reply, names)
-    assert sorted(name for group in found for name in group) == sorted(names)
-    first = {name: n for n, group in reversed(list(enumerate(groups))) for name in group if name in names}
-    for group in found:
-        assert len({first.get(name, name) for name in group}) == 1
+@given(said=st.lists(st.tuples(st.sampled_from("abc../"), st.sampled_from("abc"), st.sampled_from(WORDS)), max_size=8))
+def test_a_pair_of_which_two_things_are_said_has_no_word(said: list[tuple[str, str, Any]]) -> None:
+    reply = PairsReply(pairs=[PairReply(one=one, other=other, reason="", word=word) for one, other, word in said])
+    words = {word for one, other, word in said if {one, other} == {"a", "b"}}
+    assert word_on(reply, ("b", "a")) == (words.pop() if len(words) == 1 else None)
+
+
+@given(
+    pairs=st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=10),
+    apart=st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=4),
+)
+def test_no_group_holds_two_that_are_apart(pairs: list[tuple[str, str]], apart: list[tuple[str, str]]) -> None:
+    joined = Joined(pair for pair in apart if pair[0] != pair[1])
+    for pair in pairs:
+        joined.join(*pair)
+    assert not any(set(pair) <= {*group} for pair in apart if pair[0] != pair[1] for group in joined.groups())
 
 
 @given(pairs=st.lists(st.tuples(st.sampled_from("abcdef"), st.sampled_from("abcdef")), max_size=10))

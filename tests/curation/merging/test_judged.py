@@ -23,10 +23,10 @@ async def test_no_tool_is_joined_on_the_word_of_one_that_joins_all(
 
     tools = {
         "sum_of_pair": adding("sum_of_pair", description="Adds the two numbers of a pair."),
-        "total_for_pair": module(
-            "total_for_pair",
+        "checkout_figure": module(
+            "checkout_figure",
             "    return OutputModel(total=sum([input.a, input.b]))",
-            description="Gives the total of the numbers of a pair.",
+            description="What the two amounts come to at the till.",
         ),
     }
     tasks = [await stage.task(name, {name: source}, {name: [{"a": 1, "b": 2}]}) for name, source in tools.items()]
@@ -35,7 +35,7 @@ async def test_no_tool_is_joined_on_the_word_of_one_that_joins_all(
     report = await curator.step(1, tasks)
     assert len(stage.asked) == 1
     assert stage.names() == sorted(tools)
-    assert any("clustering by name: scripted tells nothing" in line for line in report.evidence)
+    assert any("stays apart: scripted tells nothing" in line for line in report.evidence)
     trusting = Stage(tmp_path / "trusting")
     tasks = [await trusting.task(name, {name: source}, {name: [{"a": 1, "b": 2}]}) for name, source in tools.items()]
     await trusting.curator(joins_all).step(1, tasks)

@@ -265,23 +265,23 @@ async def test_without_calls_that_can_be_run_again_nothing_is_merged(stage: Stag
 
 async def test_old_names_stay_when_what_they_led_to_is_replaced_itself(stage: Stage) -> None:
     one = await stage.task(
-        "t1", {"first": adding("first", "x: int; y: int", "n: int | None")}, {"first": [{"x": 1, "y": 2}]}
+        "t1", {"alpha": adding("alpha", "x: int; y: int", "n: int | None")}, {"alpha": [{"x": 1, "y": 2}]}
     )
     await stage.curator(models=False).step(1, [one])
-    for step, name in enumerate(("second", "third"), 2):
+    for step, name in enumerate(("beta", "gamma"), 2):
         source = adding(name, "x: int; y: int", f"out{step}: int | None")
         task = await stage.task(f"t{step}", {name: source}, {name: [{"x": n, "y": step} for n in range(step)]})
         before = stage.names()[0]
         await stage.curator(clusters([before, name])).step(step, [task])
-    assert stage.names() == ["third"]
-    assert await stage.call("first", x=2, y=3) == {"n": 5, "error": None}
-    assert await stage.call("second", x=2, y=3) == {"out2": 5, "error": None}
-    assert await stage.call("third", x=2, y=3) == {"out3": 5, "error": None}
-    assert Library(stage.library).aliases() == ["first", "second"]
-    assert [card.name for card in Library(stage.library).cards()] == ["third"]
-    called = await stage.task("t9", {}, {"first": [{"x": 8, "y": 8}]})
+    assert stage.names() == ["gamma"]
+    assert await stage.call("alpha", x=2, y=3) == {"n": 5, "error": None}
+    assert await stage.call("beta", x=2, y=3) == {"out2": 5, "error": None}
+    assert await stage.call("gamma", x=2, y=3) == {"out3": 5, "error": None}
+    assert Library(stage.library).aliases() == ["alpha", "beta"]
+    assert [card.name for card in Library(stage.library).cards()] == ["gamma"]
+    called = await stage.task("t9", {}, {"alpha": [{"x": 8, "y": 8}]})
     await stage.curator(models=False).step(4, [called])
-    assert len(Library(stage.library).records("first")) == 2
+    assert len(Library(stage.library).records("alpha")) == 2
 
 
 async def test_the_naive_policy_takes_the_smallest_file_and_still_has_to_prove_it(stage: Stage) -> None:

@@ -1,8 +1,8 @@
-"""Which tools of a step do the same: equal code first, then near neighbours and a model over these, or rules without.
+"""Which tools of a step do the same: equal code first, then rules, then a model about what these leave open.
 
-What a model says is checked: a tool that it leaves out stands alone, a name that it invents is dropped, one that it
-names twice goes to the first cluster. It is asked only about new tools and their neighbours, so that a step costs calls
-in proportion to what is new, never to the size of the library.
+Rules join two tools or part them (`synthesis/sameness.py`); the most alike of the other pairs go to a model in one
+question a step. What it does not call the same stays apart, and so does everything when it cannot be asked. It is asked
+only about new tools and their neighbours: a step costs at most one question, whatever the size of the library.
 """
 
 from __future__ import annotations
@@ -10,61 +10,78 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, Field
 
 from habilis.contract.aliases import kinds, signature
 from habilis.core.errors import Interrupted, ModelReplyUnusable, PlaceError
-from habilis.core.types import ToolCard
+from habilis.core.types import ToolCard, ToolRequest
 from habilis.curation.merging.collect import Collected, stem
 from habilis.judging import Case, JudgeTrial, standing_of
-from habilis.judging.planted_cases import TOOLS, TWINS
+from habilis.judging.planted_cases import TWINS
 from habilis.library import Tool
 from habilis.library.catalogue import Listed
 from habilis.library.retrieval import BM25Retriever
+from habilis.synthesis.sameness import RequestWords, asked, likeness, relation
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models
     from habilis.prompts import Prompts
 
 NEIGHBOURS = 5
-"""Near neighbours of one new tool that a model is asked about."""
-ASKED_AT_ONCE = 30
+"""Near neighbours of one new tool that it is compared with."""
+MOST_ASKED = 24
+"""Pairs in the one question of a step."""
 _HASHED = re.compile(r"tool_[0-9a-f]{8}(_v\d{2,})?")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+Pair = tuple[str, str]
+"""Names of two tools, in alphabetical order."""
 
 
-class ClusterReply(BaseModel):
-    tools: list[str] = Field(max_length=64, description="names, copied letter by letter")
+class PairReply(BaseModel):
+    """The reason stands first: a model that says why before it decides contradicts itself less."""
+
+    one: str = Field(max_length=120, description="names, copied letter by letter")
+    other: str = Field(max_length=120)
+    reason: str = Field(max_length=300)
+    word: Literal["same", "different", "unsure"]
 
 
-class ClustersReply(BaseModel):
-    clusters: list[ClusterReply] = Field(max_length=128)
+class PairsReply(BaseModel):
+    pairs: list[PairReply] = Field(max_length=64)
 
 
-def _joins(reply: ClustersReply, case: Case) -> bool:
-    """Whether a reply puts both tools of a planted pair into one cluster."""
-    one, other = case.shown["pair"]
-    return any(one in group and other in group for group in checked(reply, [row["name"] for row in TOOLS]))
+def word_on(reply: PairsReply, pair: Sequence[str]) -> str | None:
+    """What a reply says of two tools: None where it says nothing, or more than one thing."""
+    words = {row.word for row in reply.pairs if {row.one, row.other} == set(pair)}
+    return words.pop() if len(words) == 1 else None
 
 
-TWIN = JudgeTrial("cluster", ClustersReply, TWINS, _joins)
-Ask = Callable[[Sequence[Mapping[str, str]]], Awaitable[ClustersReply]]
-"""Asks the model about tools as the prompt `cluster` shows them."""
+def _joins(reply: PairsReply, case: Case) -> bool | None:
+    word = word_on(reply, (case.shown["one"], case.shown["other"]))
+    return None if word is None else word == "same"
+
+
+TWIN = JudgeTrial("cluster", PairsReply, TWINS, _joins)
+Ask = Callable[[Sequence[Mapping[str, str]], Sequence[Pair]], Awaitable[PairsReply]]
+"""Asks the model about pairs of tools, which the prompt `cluster` shows it."""
 
 
 def asking(models: Callable[[], Models], prompts: Prompts) -> Ask:
     """Asks the model that `models` gives, if planted pairs show that its word tells twins apart."""
 
-    async def ask(rows: Sequence[Mapping[str, str]]) -> ClustersReply:
-        prompt = prompts.render("cluster", tools=list(rows))
+    async def ask(rows: Sequence[Mapping[str, str]], pairs: Sequence[Pair]) -> PairsReply:
+        prompt = prompts.render(
+            "cluster", tools=list(rows), pairs=[{"one": one, "other": other} for one, other in pairs]
+        )
         messages = prompt.messages()
         standing = await standing_of(TWIN, models(), prompts)
         if not standing.tells:
             raise ModelReplyUnusable(f"{standing.model} {standing.said}")
-        label = "cluster tools"
-        return await models().structured(prompt.role, messages, ClustersReply, purpose="review", label=label)
+        label = "pairs of tools"
+        return await models().structured(prompt.role, messages, PairsReply, purpose="review", label=label)
 
     return ask
 
@@ -88,52 +105,34 @@ async def cluster(collected: Collected, ask: Ask | None, *, left_out: Collection
 
     Never raises for what the model says or fails to say; OSError when what it said cannot be kept.
     """
-    pairs = _Pairs(collected, left_out)
-    joined = Joined()
-    for one, other in pairs.sure:
-        joined.join(one, other)
+    found = _Compared(collected, left_out)
+    joined = Joined(found.apart)
+    for pair in found.same:
+        joined.join(*pair)
     notes: list[str] = []
-    if ask is None:
-        for one, other in pairs.by_stem:
-            joined.join(one, other)
-    else:
-        for names in _batches(pairs, joined):
-            tools = {name: tool for name in names if (tool := collected.view.get(name)) is not None}
-            try:
-                reply = await ask([_row(tools[name]) for name in sorted(tools)])
-            except (OSError, Interrupted, PlaceError):  # the step is to be called again, not to go on with less
-                raise
-            except Exception as error:  # whatever fails here, no tool may be lost for it: names decide instead
-                notes.append(f"clustering by name: {' '.join(str(error).split()) or type(error).__name__}")
-                for one, other in pairs.by_stem:
-                    if one in tools and other in tools:
-                        joined.join(one, other)
-                continue
-            for group in checked(reply, sorted(tools)):
-                for other in group[1:]:
-                    joined.join(group[0], other)
+    left = [pair for pair in found.open if joined.top(pair[0]) != joined.top(pair[1])][:MOST_ASKED]
+    if ask is not None and left:
+        try:
+            reply = await ask([_row(found.tools[name]) for name in sorted({*sum(left, ())})], left)
+        except (OSError, Interrupted, PlaceError):  # the step is to be called again, not to go on with less
+            raise
+        except Exception as error:  # whatever fails here, no tool may be lost for it
+            notes.append(f"what rules leave open stays apart: {' '.join(str(error).split()) or type(error).__name__}")
+        else:
+            joined.apart |= {pair for pair in left if word_on(reply, pair) == "different"}
+            for pair in left:
+                if word_on(reply, pair) == "same":
+                    joined.join(*pair)
     groups = (tuple(sorted(group)) for group in joined.groups() if any(name in collected.new for name in group))
     return Clusters(tuple(sorted(groups)), tuple(notes))
 
 
-def checked(reply: ClustersReply, names: Sequence[str]) -> list[list[str]]:
-    """The reply's clusters made sound: every one of `names` in exactly one of them, nothing else in any."""
-    left = dict.fromkeys(names)
-    found: list[list[str]] = []
-    for said in reply.clusters:
-        group = [name for name in dict.fromkeys(said.tools) if name in left]
-        for name in group:
-            del left[name]
-        if group:
-            found.append(group)
-    return found + [[name] for name in left]
-
-
 class Joined:
-    """Names joined into groups, pair by pair (union–find)."""
+    """Names joined into groups, pair by pair (union–find); no group comes to hold two that are `apart`."""
 
-    def __init__(self) -> None:
+    def __init__(self, apart: Iterable[Pair] = ()) -> None:
         self._above: dict[str, str] = {}
+        self.apart = set(apart)
 
     def top(self, name: str) -> str:
         while (above := self._above.setdefault(name, name)) != name:
@@ -142,7 +141,8 @@ class Joined:
 
     def join(self, one: str, other: str) -> None:
         first, second = sorted((self.top(one), self.top(other)))
-        self._above[second] = first
+        if not any({self.top(name) for name in pair} == {first, second} for pair in self.apart):
+            self._above[second] = first
 
     def groups(self) -> list[list[str]]:
         found: dict[str, list[str]] = {}
@@ -151,8 +151,11 @@ class Joined:
         return [group for group in found.values() if len(group) > 1]
 
 
-class _Pairs:
-    """Pairs of a new tool and another: surely one group by their code or their names, maybe by their neighbourhood."""
+class _Compared:
+    """Pairs with a new tool in each: of the `same` job as far as rules tell, `apart`, or `open`, the most alike first.
+
+    Equal code, and one name but for our suffix, are tried as one whatever else they say.
+    """
 
     def __init__(self, collected: Collected, left_out: Collection[str]) -> None:
         new = [name for name in collected.new if name not in left_out]
@@ -171,24 +174,47 @@ class _Pairs:
                 )
                 index.add(tool.card)
         usable = {name: one for name, one in listed.items() if not one.problem}
+        new = [name for name in new if name in usable]
         alike = _by(usable.values(), lambda one: one.likeness)
         stems, tokens = _by(usable.values(), _stem_key), _by(usable.values(), _token_key)
-        self.sure: list[tuple[str, str]] = []
-        self.by_stem: list[tuple[str, str]] = []
-        self.near: dict[str, list[str]] = {}
+        sure: set[Pair] = set()
+        named: set[Pair] = set()
+        near = {_pair(*pair) for pair in combinations(new, 2)}
         for name in new:
-            if name not in usable:
+            listing = usable[name]
+            equal = alike.get(listing.likeness, ())[:2]
+            sure |= {_pair(name, other) for other in (*equal, *stems.get(_stem_key(listing), ())) if other != name}
+            named |= {_pair(name, other) for other in tokens.get(_token_key(listing), ()) if other != name}
+            found = index.search(_query(listing.card), NEIGHBOURS + 1)
+            near |= {_pair(name, card.name) for card in found if card.name != name}
+        self.same, self.apart = sorted(sure), set[Pair]()
+        self.tools: dict[str, Tool] = {}
+        left = []
+        said = {name: told for name in sorted({*sum(near | named, ())}) if (told := self._told(collected, name))}
+        for pair in sorted((near | named) - sure):
+            if not said.keys() >= {*pair}:
                 continue
-            one = usable[name]
-            equal = [other for other in alike.get(one.likeness, ())[:2] if other != name]
-            permuted = [other for other in tokens.get(_token_key(one), ()) if other != name]
-            same_stem = [other for other in stems.get(_stem_key(one), ()) if other != name]
-            found = index.search(_query(one.card), NEIGHBOURS + 1)
-            near = [card.name for card in found if card.name != name][:NEIGHBOURS]
-            self.sure += [(name, other) for other in equal]
-            self.sure += [(name, other) for other in permuted if _stem_key(usable[other]) != _stem_key(one)]
-            self.by_stem += [(name, other) for other in same_stem]
-            self.near[name] = list(dict.fromkeys([*equal, *permuted, *same_stem, *near]))
+            one, other = (said[name] for name in pair)
+            word = relation(one, other)
+            if word == "different":
+                self.apart.add(pair)
+            elif word == "same" or pair in named:
+                self.same.append(pair)
+            else:
+                left.append((-likeness(one, other), pair))
+        self.open = [pair for _, pair in sorted(left)]
+
+    def _told(self, collected: Collected, name: str) -> RequestWords | None:
+        """What the tool of this name was made for, as far as it tells."""
+        if (tool := collected.view.get(name)) is None:
+            return None
+        self.tools[name] = tool
+        words = {"name": stem(name, tool.origin.our_suffix), "description": tool.description}
+        return asked(ToolRequest(**words, input_schema=tool.input_schema, output_schema=tool.output_schema))
+
+
+def _pair(one: str, other: str) -> Pair:
+    return (one, other) if one < other else (other, one)
 
 
 def _query(card: ToolCard) -> str:
@@ -220,29 +246,6 @@ def _words(name: str) -> str:
 def same_words(names: Iterable[str]) -> bool:
     """Whether names differ in nothing but the order of their words and the numbers of their versions."""
     return len({_words(stem(name, our_suffix=True)) for name in names}) == 1
-
-
-def _batches(pairs: _Pairs, joined: Joined) -> list[list[str]]:
-    """What to ask about, one list of names per call: neighbourhoods that hang together, small ones side by side.
-
-    There are never more calls than new tools. Neighbourhoods that are settled already are not asked about.
-    """
-    linked = Joined()
-    for name, near in pairs.near.items():
-        for other in near:
-            linked.join(name, other)
-    found: list[list[str]] = []
-    for group in linked.groups():
-        if len({joined.top(name) for name in group}) == 1:
-            continue
-        new = [name for name in group if name in pairs.near]
-        parts = [group] if len(group) <= ASKED_AT_ONCE else [sorted({name, *pairs.near[name]}) for name in new]
-        for part in parts:
-            if found and len({*found[-1], *part}) <= ASKED_AT_ONCE:
-                found[-1] = sorted({*found[-1], *part})
-            else:
-                found.append(part)
-    return found
 
 
 def _row(tool: Tool) -> dict[str, str]:
