@@ -17,7 +17,10 @@ __all__ = ["stage"]
 
 
 async def solved(stage: Stage) -> RunDir:
-    stage.add("double", tool_source("double", "return OutputModel(result=2 * input.x)", description="Gives two times a number."))
+    stage.add(
+        "double",
+        tool_source("double", "return OutputModel(result=2 * input.x)", description="Gives two times a number."),
+    )
     stage.add("shout", tool_source("shout", "return OutputModel(result='!')", description="Nothing of the kind."))
     script = Script([calling(call("double", {"x": 21}, "a")), "42"], ({"required_tool_names": ["double"]},))
     result = await stage.play(script, question="What is two times 21?")
@@ -50,7 +53,9 @@ async def test_with_leave_the_rest_is_paid_and_both_sides_are_told(stage: Stage)
     assert found.without_it.calls == 0
     assert 0 < found.paid_tokens <= found.without_it.tokens
     assert found.parted.startswith("model call 1 (basic, plan)")
-    assert all("double" not in str(messages[-1].content).split("<candidates>")[-1] for messages, _ in script.of("plans"))
+    assert all(
+        "double" not in str(messages[-1].content).split("<candidates>")[-1] for messages, _ in script.of("plans")
+    )
     assert before == {path: path.read_bytes() for path in before}, "neither run nor library changes"
 
 

@@ -20,7 +20,7 @@ from habilis.core.events import Event
 from habilis.core.types import Frozen, Task, TaskResult, Usage
 from habilis.library import Library
 from habilis.library.generations import as_of
-from habilis.rundir import RunDir, TaskDir, plain_json, read_jsonl
+from habilis.rundir import RunDir, TaskDir, atomic_write, plain_json, read_jsonl
 from habilis.rundir.plain import lines_of
 from habilis.rundir.seals import unsealed
 from habilis.sandbox.processes.temporary import temporary
@@ -173,8 +173,7 @@ class _Heard:
 
 def _take_along(tape: Path, to: Path) -> None:
     """Copy what models said, and nothing of tools."""
-    with to.open("wb") as stream:
-        stream.writelines(_of_models(tape))
+    atomic_write(to, b"".join(_of_models(tape)), durable=False)
 
 
 def _of_models(tape: Path) -> Iterator[bytes]:
