@@ -37,7 +37,8 @@ def _passed_over(collected: Collected) -> dict[str, str]:
 def _ever_called(tool: Tool, collected: Collected) -> bool:
     """Whether any version of it was called, in this step too, under any of its names."""
     names = (tool.name, *tool.manifest.aliases)
-    return bool(collected.called.keys() & set(names)) or any(collected.view.public.records(name) for name in names)
+    public = collected.view.public
+    return any(name in collected.called or (public is not None and public.records(name)) for name in names)
 
 
 def _failing(collected: Collected) -> dict[str, str]:
