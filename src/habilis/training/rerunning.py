@@ -25,8 +25,8 @@ from habilis.rundir.plain import lines_of
 from habilis.rundir.seals import unsealed
 from habilis.sandbox.processes.temporary import temporary
 
-_OF_MODELS = {"tape", "message", "reply", "refusal"}
-"""Lines of a tape that say what models were asked and said; calls of tools are made again."""
+_OF_MODELS = {"tape", "message", "reply", "refusal", "answered", "noted"}
+"""What models and people said, and choices that later requests depend on; calls of tools are made again."""
 _MISMATCH = "replay: "
 """How the error of a task begins whose tape does not go on."""
 
