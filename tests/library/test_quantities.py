@@ -103,3 +103,13 @@ def test_a_past_question_is_known_by_what_was_asked_not_of_what() -> None:
     index = BM25Retriever([ToolCard(name="t", description="Look up.", answered=(asked,))])
     assert index.search("harbour", 1)
     assert index.search("Calypso 1997", 1) == []
+
+
+def test_of_a_past_question_the_place_that_it_was_about_does_not_count() -> None:
+    asked = "Which trains leave the harbour of Bad Salzuflen today?"
+    other = ToolCard(name="u", description="Opening hours in Salzuflen.")
+    index = BM25Retriever([ToolCard(name="t", description="Look up.", answered=(asked,)), other])
+    assert index.search("harbour", 1)[0].name == "t"
+    assert [card.name for card in index.search("Salzuflen", 2)] == ["u"]
+    german = ToolCard(name="t", description="Look up.", answered=("Wie viele Züge fahren am Hafen ab und nach wo?",))
+    assert BM25Retriever([german]).search("Hafen", 1), "German nouns begin large"

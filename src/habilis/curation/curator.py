@@ -22,7 +22,7 @@ from habilis.curation.merging.cluster import Clusters, asking, cluster, same_wor
 from habilis.curation.merging.collect import Collected, collect
 from habilis.curation.merging.merge import Decided, Made, Merge, Merger
 from habilis.curation.merging.publish import Decisions, check_conserved, fill
-from habilis.curation.merging.retire import failing
+from habilis.curation.merging.retire import worthless
 from habilis.curation.merging.retry import why_not
 from habilis.curation.merging.undo import MendsByWriter, Split, Undone, Witness, lossy, undo
 from habilis.library import Library, Origin
@@ -155,7 +155,7 @@ class _Step:
         )
         self._gate, self._replayer = self._gates(collected)
         merger = Merger(collected, self._gate, self._replayer)
-        retired, lost = failing(collected), lossy(collected)
+        retired, lost = worthless(collected), lossy(collected)
         quarantined, groups, notes = await self._tried_and_grouped(collected, {*retired, *lost})
         made, refused = await self._merged(collected, merger, groups)
         decided = await self._verified(merger, groups, made, refused)

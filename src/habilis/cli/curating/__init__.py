@@ -7,9 +7,10 @@ from collections.abc import Callable
 
 LOOKING = ("list", "show", "search", "history", "diff", "stats", "doctor")
 PROVING = ("check", "test", "dedupe")
+WEIGHING = ("worth",)
 CHANGING = ("merge", "promote", "retire", "quarantine", "revive", "pin", "unpin", "rollback")
 PRUNING = ("prune",)
-VERBS = (*LOOKING, *PROVING, *CHANGING, *PRUNING)
+VERBS = (*LOOKING, *PROVING, *WEIGHING, *CHANGING, *PRUNING)
 
 
 def run(args: Namespace) -> int:
@@ -31,6 +32,10 @@ def run(args: Namespace) -> int:
         from habilis.cli.curating import proving
 
         found = {"check": proving.check, "test": proving.test, "dedupe": proving.dedupe}
+    elif args.verb in WEIGHING:
+        from habilis.cli.curating import weighing
+
+        found = {"worth": weighing.worth}
     else:
         from habilis.cli.curating import changing
 

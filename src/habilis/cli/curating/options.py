@@ -20,6 +20,10 @@ some are named. Calls that cannot be run as they were, or never give the same tw
 DEDUPE_HELP = """Proposes tools that may do the same: near in words, alike in signature, then run on each other's
 recorded calls and on generated ones. One output that differs ends a proposal; at least five equal ones make it.
 Nothing is merged: 'habilis library merge' does that, through its own gate."""
+WORTH_HELP = """Says what the record tells of tools, those that it tells most for first: calls, tasks that ended well,
+plans that were shown a tool which nobody called, and the tokens that writing it again would have cost at least. With
+--replay the tasks of a run that were shown a tool, or called it, run again without it, and stand beside what they came
+to with it. The tape answers up to where the two part; from there a model is asked, and paid. --offline stops there."""
 MERGE_HELP = f"""Merges several tools into one, if that one passes the recorded calls of all the others. Their
 names keep working. {CHANGES}"""
 PROMOTE_HELP = f"""Takes a tool into the library through the gate: a file, or one that a task made (RUN:TOOL, or
@@ -83,6 +87,11 @@ def _add_proving(verb: Callable[..., Any], count: Callable[[str], int]) -> None:
     check.add_argument("--no-load", action="store_true", help="look only, load nothing")
     test = verb("test", "check whether tools still give the same results", TEST_HELP)
     test.add_argument("tools", nargs="*", metavar="TOOL", help="tools to test (default: all)")
+    worth = verb("worth", "what each tool is worth, by its record", WORTH_HELP)
+    worth.add_argument("tools", nargs="*", metavar="TOOL", help="only these tools (default: all)")
+    worth.add_argument("--limit", type=count, metavar="N", help="the first N (0: all; at a terminal 50)")
+    worth.add_argument("--replay", metavar="RUN", help="run the taped tasks of RUN again without each tool named")
+    worth.add_argument("--offline", action="store_true", help="with --replay: ask no model, only say where they part")
     dedupe = verb("dedupe", "propose tools that do the same", DEDUPE_HELP)
     dedupe.add_argument("tools", nargs="*", metavar="TOOL", help="only pairs with one of these")
     dedupe.add_argument("--limit", type=count, default=20, metavar="N", help="try the N likeliest pairs (default 20)")

@@ -11,16 +11,27 @@ from habilis.core.types import ToolCard
 from habilis.library.retrieval.quantities import quantities, yields
 from habilis.library.retrieval.signature import missing, wanted
 from habilis.library.retrieval.terms import faint_terms, terms, without_values
+from habilis.library.retrieval.tongues import language
 from habilis.library.retrieval.weights import FIELDS, Weights
 
 _NUMBER = re.compile(r"\d+")
+_PROPER_NAME = re.compile(r"(?<=[\w,;:)] )[A-Z][a-z]+(?:[ -][A-Z][a-z]+)*\b")
+"""Of a place or a person, inside a sentence: a value too, where nouns begin small."""
 
 
 def texts_of(card: ToolCard) -> tuple[str, ...]:
     """What stands in each of the FIELDS; of past questions what was asked, not of what."""
     parameters, explained = " ".join(card.parameters), " ".join(card.explained)
-    past = _NUMBER.sub(" ", without_values(" ".join(card.answered))) if card.answered else ""
-    return card.name, card.description, parameters, explained, past
+    return card.name, card.description, parameters, explained, " ".join(map(_asked, card.answered))
+
+
+@lru_cache(maxsize=50_000)
+def _asked(question: str) -> str:
+    """What `question` asked for, without the numbers, names and other values that it gave."""
+    plain = without_values(question)
+    if language(question) != "German":
+        plain = _PROPER_NAME.sub(" ", plain)
+    return _NUMBER.sub(" ", plain)
 
 
 def held_by(card: ToolCard) -> dict[str, set[str]]:
