@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 MEMORY = 2 << 30
-TIMEOUT_S = 0.25
+TIMEOUT_S = 0.1
 """Processor time."""
 MOST_CALLS = 40
 _REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.remove", "os.rename")

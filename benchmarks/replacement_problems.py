@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,8 @@ from habilis.core.types import CallError, CallOutcome, JsonSchema
 from habilis.runtime.calls import CallSpec
 
 MOST_TEXT = 20_000
+MOST_LATE = 3
+"""Once it was late so often, a function is taken to be late each time."""
 RESERVED = frozenset({"copy", "dict", "json", "schema", "validate", "construct", "error", "input"})
 
 
@@ -54,10 +57,14 @@ class InProcess:
 
     def __init__(self) -> None:
         self.runs = 0
+        self._late: Counter[str] = Counter()
 
     def run(self, tool: Runnable, arguments: dict[str, Any]) -> CallOutcome:
         self.runs += 1
-        answer = replacement_child.call(str(tool.module), arguments)
+        path = str(tool.module)
+        late = {"kind": "timeout", "error": "it was late too often"}
+        answer = replacement_child.call(path, arguments) if self._late[path] < MOST_LATE else late
+        self._late[path] += answer.get("kind") == "timeout"
         if "error" in answer:
             return CallOutcome(error=CallError(kind=answer["kind"], message=answer["error"]))
         return CallOutcome(output=answer["output"])

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from habilis.library import Tool
-from habilis.synthesis.domain import Domain, Given
+from habilis.synthesis.domain import Domain
+from habilis.synthesis.relations import Given
 from habilis.synthesis.file_variants import labels, odd_variants
 from habilis.synthesis.inputs import drawn, possible
 from habilis.synthesis.smith import EnhanceFailure

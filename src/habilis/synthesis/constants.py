@@ -1,0 +1,50 @@
+"""The numbers and short texts that stand in a tool's code: where it may take another way."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MOST, MOST_CHARS = 40, 40
+_ABOUT = ("InputModel", "OutputModel")
+
+
+@dataclass(frozen=True)
+class Constants:
+    """In order, each once; at most forty of a kind."""
+
+    numbers: tuple[int | float, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def constants(*sources: str) -> Constants:
+    """Those of `sources`; what is no code has none. What code says of itself, such as its docstrings, is left out."""
+    numbers: set[int | float] = set()
+    texts: set[str] = set()
+    for source in sources:
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        for value in _values(tree):
+            if isinstance(value, str):
+                texts.add(value)
+            elif not isinstance(value, bool) and isinstance(value, (int, float)) and abs(value) < 1e9:
+                numbers.add(value)
+    short = sorted(text for text in texts if 0 < len(text) <= MOST_CHARS)
+    return Constants(tuple(sorted(numbers)[:MOST]), tuple(short[:MOST]))
+
+
+def _values(node: ast.AST) -> Iterator[object]:
+    """The constants below `node`, but for docstrings, the tool's description and the declarations of its fields."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant):
+            continue
+        if isinstance(child, ast.ClassDef) and child.name in _ABOUT:
+            continue
+        if isinstance(child, ast.Assign) and any(isinstance(t, ast.Name) and t.id.startswith("__") for t in child.targets):
+            continue
+        if isinstance(child, ast.Constant):
+            yield child.value
+        yield from _values(child)
