@@ -128,6 +128,7 @@ class Bench:
         )
         prompts: Any = Prompts()
         replayer = (Unplaced if self.host is self.child else Replayer)(self.host, HOLDS_NOTHING, None, prompts)
+        self.child.late.clear()
         start, before = time.process_time(), self.child.runs
         with tempfile.TemporaryDirectory() as scratch:
             report = await replayer.replay(new, old, records, Path(scratch) / "replay")

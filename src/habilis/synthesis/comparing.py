@@ -191,7 +191,8 @@ class _Comparing:
         answered = [self._given(r) for r in evidence.records if r in failed and _gave(r)]
         distinct = [call for number, call in enumerate(calls) if call not in calls[:number]]
         known = [*distinct[-MAX_CALLS:], *(one for one in evidence.examples if one not in distinct)]
-        return Domain(known, good=good, wrong=answered if self.versions.mends else ())
+        borders = constants(self.versions.old.source()).borders
+        return Domain(known, good=good, wrong=answered if self.versions.mends else (), borders=borders)
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""

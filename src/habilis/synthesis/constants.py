@@ -16,24 +16,49 @@ class Constants:
 
     numbers: tuple[int | float, ...] = ()
     texts: tuple[str, ...] = ()
+    borders: frozenset[int | float] = frozenset()
+    """Numbers that a parameter itself is compared with: the code means to be asked for them."""
 
 
 def constants(*sources: str) -> Constants:
     """Those of `sources`; what is no code has none. What code says of itself, such as its docstrings, is left out."""
     numbers: set[int | float] = set()
     texts: set[str] = set()
+    borders: set[int | float] = set()
     for source in sources:
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
+        borders.update(_borders(tree))
         for value in _values(tree):
             if isinstance(value, str):
                 texts.add(value)
             elif not isinstance(value, bool) and isinstance(value, (int, float)) and abs(value) < 1e9:
                 numbers.add(value)
     short = sorted(text for text in texts if 0 < len(text) <= MOST_CHARS)
-    return Constants(tuple(sorted(numbers)[:MOST]), tuple(short[:MOST]))
+    return Constants(tuple(sorted(numbers)[:MOST]), tuple(short[:MOST]), frozenset(borders))
+
+
+def _borders(tree: ast.AST) -> Iterator[int | float]:
+    for function in ast.walk(tree):
+        if not isinstance(function, ast.FunctionDef):
+            continue
+        own = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
+        for node in ast.walk(function):
+            if not isinstance(node, ast.Compare):
+                continue
+            sides = [node.left, *node.comparators]
+            if any(_parameter(side, own) for side in sides):
+                values = [side.value for side in sides if isinstance(side, ast.Constant)]
+                yield from (v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool))
+
+
+def _parameter(node: ast.expr, own: set[str]) -> bool:
+    """Whether `node` is a parameter of its function, or a field of one."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in own
 
 
 def _values(node: ast.AST) -> Iterator[object]:

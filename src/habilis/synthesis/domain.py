@@ -8,7 +8,7 @@ stands in a file. What lies outside may teach which of two versions answers more
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -19,11 +19,20 @@ from habilis.synthesis.relations import Given, kept_by, names_of
 class Domain:
     """What `calls` show: the real calls of all versions that are compared, and their writers' examples.
 
-    `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly.
+    `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly. `borders` are
+    numbers that it compares its arguments with: whatever was sent so far, it is made for them.
     """
 
-    def __init__(self, calls: Sequence[Given], *, good: Sequence[Given] = (), wrong: Sequence[Given] = ()) -> None:
+    def __init__(
+        self,
+        calls: Sequence[Given],
+        *,
+        good: Sequence[Given] = (),
+        wrong: Sequence[Given] = (),
+        borders: Collection[float] = (),
+    ) -> None:
         self.calls = calls
+        self._borders = borders
         texts = {name: [c.arguments[name] for c in calls if name in c.arguments] for name in names_of(calls)}
         self.sums = {name for name, seen in texts.items() if all(is_sum(value) for value in seen)}
         self.dates = {name for name, seen in texts.items() if all(as_date(value) for value in seen)}
@@ -65,10 +74,13 @@ class Domain:
                 yield f"{name}: {'a date' if as_date(value) else 'no date'}"
             elif name in self.sums:
                 yield f"{name}: {'a sum' if is_sum(value) else 'no sum'}"
-            elif not _names_file(value, given.files):
+            elif not _names_file(value, given.files) and not self._is_border(value):
                 yield from _traits(value, name)
         for name, content in given.files.items():
             yield from labels(name, content)
+
+    def _is_border(self, value: Any) -> bool:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and value in self._borders
 
     def _named_alike(self, given: Given) -> bool:
         seen = [call.arguments.keys() for call in self.calls]
@@ -79,6 +91,7 @@ class Domain:
 
     def _measured(self, given: Given) -> Iterator[tuple[float, float, float]]:
         plain = {name: value for name, value in given.arguments.items() if name not in self._formed}
+        plain = {name: value for name, value in plain.items() if not self._is_border(value)}
         for path, number in _numbers(Given(plain, given.files)):
             low, high = self._ranges.get(path, (number, number))
             yield low, number, high
@@ -149,7 +162,7 @@ def _ranges(calls: Sequence[Given]) -> dict[str, tuple[float, float]]:
     found = {}
     for path, numbers in seen.items():
         low, high = min(numbers), max(numbers)
-        further = high + 4 if path.endswith(" length") else max(3.0, (high - low) / 2)
+        further = high + 4 if path.endswith(" length") else max(3.0, (high - low) / 2, max(-low, high) / 2)
         found[path] = (max(1, low - further) if path.endswith(" length") and low else low - further, high + further)
     return found
 
