@@ -22,8 +22,8 @@ from habilis.synthesis.relations import Given
 from habilis.synthesis.file_variants import odd_variants, variant
 from habilis.synthesis.formats import as_date
 
-INSIDE, OUTSIDE = 24, 8
-"""Inputs on which two versions are compared at most."""
+INSIDE, OUTSIDE = 18, 8
+"""Inputs on which two versions are compared. Where a narrow domain has fewer, more at its borders take their place."""
 MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
 OF_EACH = 3
@@ -93,11 +93,14 @@ class Search:
     def next(self, number: int) -> list[Input]:
         """Up to `number` more inputs; none when there are no more."""
         found: list[Input] = []
-        while len(found) < number and self._left[True] and (given := self._new_inside()) is not None:
+        while len(found) < number and self._left[True]:
+            if (given := self._new_inside()) is None:
+                self._left = {True: 0, False: self._left[False] + self._left[True]}
+                break
             self._left[True] -= 1
             found.append(Input(given, True))
         while len(found) < number and self._left[False] and (one := self._new_border()) is not None:
-            self._left[one.inside] -= 1
+            self._left[False] -= 1
             found.append(one)
         return found
 

@@ -34,7 +34,7 @@ def kept_by(calls: Sequence[Given]) -> list[Relation]:
         candidates = [_equally_long(one, other)] + ([_texts_equally_long(one, other)] if len(calls) > 1 else [])
         found += [relation for relation in candidates if _kept(relation, calls, one, other)]
     for one, other in permutations(names, 2):
-        candidates = [_stands_in(one, other)] + ([_not_above(one, other)] if many else [])
+        candidates = [_stands_in(one, other)] + ([_not_above(one, other), _within(one, other)] if many else [])
         found += [relation for relation in candidates if _kept(relation, calls, one, other)]
     for name in names:
         candidates = [_in_a_file(name), _even_rows(name), _square(name), _matching(name)]
@@ -124,6 +124,16 @@ def _not_above(one: str, other: str) -> Relation:
         if isinstance(first, str) and not (as_date(first) and as_date(second)):
             return False
         return bool(first <= second)  # type: ignore[operator]
+
+    return holds
+
+
+def _within(one: str, other: str) -> Relation:
+    """A number no larger than a list, or a text, is long."""
+
+    def holds(given: Given) -> bool:
+        number, value = given.arguments.get(one), given.arguments.get(other)
+        return isinstance(number, int) and isinstance(value, (list, str)) and number <= len(value)
 
     return holds
 
