@@ -62,13 +62,16 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, Change]]:
         for table, name in ((_ORDER, "border of a comparison"), (_TURNED, "turned comparison")):
             if kind in table:
                 yield name, _put(node, "ops", [table[kind](), *node.ops[1:]])
-    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        yield "arithmetic", _put(node, "op", _OPERATORS[type(node.op)]())
-    elif isinstance(node, ast.AugAssign) and type(node.op) in _OPERATORS:
+    elif (isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS) or (
+        isinstance(node, ast.AugAssign) and type(node.op) in _OPERATORS
+    ):
         yield "arithmetic", _put(node, "op", _OPERATORS[type(node.op)]())
     elif isinstance(node, ast.BoolOp):
         yield "boolean", _put(node, "op", ast.And() if isinstance(node.op, ast.Or) else ast.Or())
-        yield "dropped condition", _put(node, "values", node.values[1:] if len(node.values) > 2 else node.values[1:] * 2)
+        yield (
+            "dropped condition",
+            _put(node, "values", node.values[1:] if len(node.values) > 2 else node.values[1:] * 2),
+        )
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield "boolean", _put(node, "operand", ast.UnaryOp(ast.Not(), node.operand))
     elif isinstance(node, ast.Constant):
@@ -79,7 +82,9 @@ def _of_node(node: ast.AST) -> Iterator[tuple[str, Change]]:
         yield "turned condition", _put(node, "test", ast.UnaryOp(ast.Not(), node.test))
     if isinstance(node, (ast.If, ast.For, ast.While, ast.FunctionDef)):
         for number, line in enumerate(node.body):
-            if isinstance(line, (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.Break, ast.Continue)) and not _text(line):
+            if isinstance(line, (ast.Assign, ast.AugAssign, ast.Expr, ast.If, ast.Break, ast.Continue)) and not _text(
+                line
+            ):
                 rest = [*node.body[:number], *node.body[number + 1 :]] or [ast.Pass()]
                 yield "dropped statement", _put(node, "body", rest)
 

@@ -96,7 +96,9 @@ class Bench:
             self.said(number)
             new = self._tool(known, version.source, f"new_{number}")
             given = [self.child.run(new, call) for call in known.calls]
-            agree = [one.error is None and equal(one.output, two.output) for one, two in zip(given, expected, strict=True)]
+            agree = [
+                one.error is None and equal(one.output, two.output) for one, two in zip(given, expected, strict=True)
+            ]
             for count in numbers:
                 if count >= len(agree) or (sure and not all(agree)):
                     continue

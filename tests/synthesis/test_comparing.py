@@ -9,9 +9,9 @@ import pytest
 
 from habilis.library import Tool
 from habilis.synthesis.domain import Domain
-from habilis.synthesis.relations import Given
 from habilis.synthesis.file_variants import labels, odd_variants
 from habilis.synthesis.inputs import Input, Search, possible
+from habilis.synthesis.relations import Given
 from habilis.synthesis.smith import EnhanceFailure
 
 from ..toolshop import Shop, tool_source

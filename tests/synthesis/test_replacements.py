@@ -21,11 +21,20 @@ from habilis.synthesis.replay import Replayer
 from ..toolshop import Shop, tool_source
 
 NONE = "'dependencies': []"
-DISCOUNT = ("    total: int", "float | None", "    return OutputModel(result=input.total * {} if input.total {} 80 else 1.0)")
+DISCOUNT = (
+    "    total: int",
+    "float | None",
+    "    return OutputModel(result=input.total * {} if input.total {} 80 else 1.0)",
+)
 INITIALS = ("    name: str", "str | None", "    return OutputModel(result=''.join(w[0] for w in input.name{}.split()))")
-LARGEST = ("    values: list[int]\n    k: int", "list[int] | None", "{}    return OutputModel(result=sorted(input.values)[-input.k:])")
+LARGEST = (
+    "    values: list[int]\n    k: int",
+    "list[int] | None",
+    "{}    return OutputModel(result=sorted(input.values)[-input.k:])",
+)
 GRADE = ("    points: int", "str | None", "    return OutputModel(result='pass' if input.points {} else 'fail')")
 WORDS = ("    text: str", "int | None", "    return OutputModel(result=sum({} for w in input.text.split()))")
+LESS = "    less = input.total < 80\n    return OutputModel(result=1.0 if less else 0.9 * input.total)"
 STEP = "    if input.k == 0:\n        return OutputModel(result=[])\n"
 COUNTED = "    n = 0\n    for w in input.text.split():\n        n += 1\n    return OutputModel(result=n)"
 
@@ -68,8 +77,7 @@ async def test_a_wrong_version_that_repeats_every_record_is_found_out(
 @pytest.mark.parametrize(
     ("shape", "old", "right", "calls"),
     [
-        (DISCOUNT, ("0.9", ">="), "    over = not input.total < 80\n    return OutputModel(result=0.9 * input.total if over else 1.0)",
-         [{"total": 100}]),
+        (DISCOUNT, ("0.9", ">="), LESS, [{"total": 100}]),
         (GRADE, (">= 50",), GRADE[2].format("> 49"), [{"points": 70}]),
         (WORDS, ("1",), COUNTED, [{"text": "one two three"}]),
         (LARGEST, (STEP,), "    v = input.values\n    v.sort()\n    return OutputModel(result=v[len(v) - input.k:])",

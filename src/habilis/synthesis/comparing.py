@@ -8,7 +8,8 @@ they differ; an *asymmetry* when one gives a result and the other raises or sets
   tells nothing, since then neither is the one that answers.
 - Agreement outside the domain counts where nothing outside contradicts it.
 - What is left has to be enough: every recorded call repeated, and five comparisons that agree with three distinct
-  results (fewer where a tool can give no more, or gave no third on plenty of inputs), or every possible input. Recorded calls count among them.
+  results (fewer where a tool can give no more, or gave no third on plenty of inputs), or every possible input. Recorded
+  calls count among them.
 
 A version that mends another is meant to differ where that was wrong: a call that the old one fails speaks for it, and a
 counter is no counter where the input shares with a call that was answered wrongly what no good call shows.
@@ -29,8 +30,8 @@ from habilis.contract.records import RecordedCall, equal, is_empty, set_error
 from habilis.core.types import CallOutcome
 from habilis.synthesis.constants import constants
 from habilis.synthesis.domain import Domain
-from habilis.synthesis.relations import Given
 from habilis.synthesis.inputs import Input, Search, possible, results
+from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
 
 if TYPE_CHECKING:

@@ -20,6 +20,9 @@ class Constants:
     """Numbers that a parameter itself is compared with: the code means to be asked for them."""
 
 
+NO_CONSTANTS = Constants()
+
+
 def constants(*sources: str) -> Constants:
     """Those of `sources`; what is no code has none. What code says of itself, such as its docstrings, is left out."""
     numbers: set[int | float] = set()
@@ -68,7 +71,9 @@ def _values(node: ast.AST) -> Iterator[object]:
             continue
         if isinstance(child, ast.ClassDef) and child.name in _ABOUT:
             continue
-        if isinstance(child, ast.Assign) and any(isinstance(t, ast.Name) and t.id.startswith("__") for t in child.targets):
+        if isinstance(child, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id.startswith("__") for t in child.targets
+        ):
             continue
         if isinstance(child, ast.Constant):
             yield child.value

@@ -16,6 +16,7 @@ from habilis.synthesis.file_variants import always, labels
 from habilis.synthesis.formats import as_date, is_sum, mask, value_of
 from habilis.synthesis.relations import Given, kept_by, names_of
 
+
 class Domain:
     """What `calls` show: the real calls of all versions that are compared, and their writers' examples.
 

@@ -1,4 +1,4 @@
-"""One value of a call changed a little: numbers, texts and lists, by what was seen of them and by what stands in code."""
+"""One value of a call changed a little: numbers, texts and lists, by what was seen of them and what stands in code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OF_CODE = 0.25
 
 
 def varied(value: Any, seen: Sequence[Any], known: Constants, lot: random.Random) -> Any:
-    """Another value of the kind of `value`: an edited one of `seen`, now and then one at a border that `known` names."""
+    """Another value of the kind of `value`: an edited one, now and then one at a border that `known` names."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, (int, float)) and known.numbers and lot.random() < OF_CODE:

@@ -15,17 +15,19 @@ from typing import Any
 
 from habilis.contract.aliases import properties, required
 from habilis.core.types import JsonSchema
-from habilis.synthesis.constants import Constants
+from habilis.synthesis.constants import NO_CONSTANTS, Constants
 from habilis.synthesis.domain import Domain, fine
 from habilis.synthesis.edits import another_sum, varied
-from habilis.synthesis.relations import Given
 from habilis.synthesis.file_variants import odd_variants, variant
 from habilis.synthesis.formats import as_date
+from habilis.synthesis.relations import Given
 
 INSIDE, OUTSIDE = 18, 8
 """Inputs on which two versions are compared. Where a narrow domain has fewer, more at its borders take their place."""
 MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
+NAMED = 12
+"""Real calls with a number of the code in them that are looked at, at most."""
 OF_EACH = 3
 """Of so many candidates one is tried."""
 _TRIES = 400
@@ -78,7 +80,7 @@ class Search:
     other input gave is edited further, as if it were a real call.
     """
 
-    def __init__(self, domain: Domain, schema: JsonSchema, seed: str, known: Constants = Constants()) -> None:
+    def __init__(self, domain: Domain, schema: JsonSchema, seed: str, known: Constants = NO_CONSTANTS) -> None:
         self._domain, self._schema, self._known = domain, schema, known
         self._lot = random.Random(seed)
         self._seen = {_key(call) for call in domain.calls}
@@ -88,6 +90,7 @@ class Search:
         self._left = {True: INSIDE, False: OUTSIDE}
         self._aside: list[Given] = []
         self._tries = _TRIES if domain.calls else 0
+        self._named = itertools.islice(_named(domain, known), NAMED)
         self._borders = _odd(domain, schema, self._lot)
 
     def next(self, number: int) -> list[Input]:
@@ -112,7 +115,11 @@ class Search:
                 self._bases.append(one.given)
 
     def _new_inside(self) -> Given | None:
-        """Of a few candidates the one that shows most that no other did."""
+        """A border that the code names; then, of a few candidates, the one that shows most that no other did."""
+        for named in self._named:
+            if _key(named) not in self._seen and self._domain.holds(named):
+                self._seen.add(_key(named))
+                return named
         best: tuple[int, Given] | None = None
         for _ in range(OF_EACH):
             given = self._candidate()
@@ -162,6 +169,16 @@ class Search:
             _together(arguments, base, names, lot)
             _of_each_other(arguments, names, lot)
         return Given(arguments, files)
+
+
+def _named(domain: Domain, known: Constants) -> Iterator[Given]:
+    """A real call with a number that an argument is compared with, and its neighbours."""
+    for step in (0, -1, 1):
+        for border in sorted(known.borders):
+            for call in domain.calls[:1]:
+                for name, value in call.arguments.items():
+                    if isinstance(value, (int, float)) and not isinstance(value, bool):
+                        yield Given({**call.arguments, name: type(value)(border + step)}, call.files)
 
 
 def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:
