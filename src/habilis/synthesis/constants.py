@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from habilis.core.parsing import tree_of
+
 MOST, MOST_CHARS = 40, 40
 _ABOUT = ("InputModel", "OutputModel")
 
@@ -29,9 +31,8 @@ def constants(*sources: str) -> Constants:
     texts: set[str] = set()
     borders: set[int | float] = set()
     for source in sources:
-        try:
-            tree = ast.parse(source)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = tree_of(source)
+        if tree is None:
             continue
         borders.update(_borders(tree))
         for value in _values(tree):
