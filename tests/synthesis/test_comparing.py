@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from habilis.library import Tool
-from habilis.synthesis.domain import Domain, Given
+from habilis.synthesis.domain import Domain
 from habilis.synthesis.file_variants import labels, odd_variants
-from habilis.synthesis.inputs import drawn, possible
+from habilis.synthesis.inputs import Input, Search, possible
+from habilis.synthesis.relations import Given
 from habilis.synthesis.smith import EnhanceFailure
 
 from ..toolshop import Shop, tool_source
@@ -67,8 +68,15 @@ async def test_a_mend_that_raises_where_the_version_before_answered_is_no_mend(s
 # --- inputs
 
 
+def _all(search: Search) -> list[Input]:
+    found: list[Input] = []
+    while batch := search.next(4):
+        found += batch
+    return found
+
+
 def _drawn(*calls: dict[str, Any], schema: dict[str, Any] = TEXT, seed: str = "s") -> list[Any]:
-    return drawn(Domain([Given(call) for call in calls]), schema, seed)
+    return _all(Search(Domain([Given(call) for call in calls]), schema, seed))
 
 
 def test_the_same_versions_are_always_tried_on_the_same_inputs() -> None:
@@ -118,7 +126,7 @@ def test_a_file_comes_in_every_form(tmp_path: Path) -> None:
     assert forms | {"without rows", "empty", "beyond ASCII"} <= found
     schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
     domain = Domain([Given({"path": "a.csv"}, {"a.csv": table})])
-    inputs = drawn(domain, schema, "s")
+    inputs = _all(Search(domain, schema, "s"))
     assert {one.given.arguments["path"] for one in inputs} == {"a.csv"}
     assert sum(one.inside for one in inputs) >= 10
 

@@ -6,8 +6,10 @@ they differ; an *asymmetry* when one gives a result and the other raises or sets
 - A counter inside the domain ends it. Outside it tells nothing.
 - Only the version that answers can go on. Where each answers where the other fails, both stay; outside the domain that
   tells nothing, since then neither is the one that answers.
+- Agreement outside the domain counts where nothing outside contradicts it.
 - What is left has to be enough: every recorded call repeated, and five comparisons that agree with three distinct
-  results (fewer where a tool can give no more), or every possible input. Recorded calls count among them.
+  results (fewer where a tool can give no more, or gave no third on plenty of inputs), or every possible input. Recorded
+  calls count among them.
 
 A version that mends another is meant to differ where that was wrong: a call that the old one fails speaks for it, and a
 counter is no counter where the input shares with a call that was answered wrongly what no good call shows.
@@ -17,7 +19,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -26,8 +28,10 @@ from habilis.contract.aliases import properties
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error
 from habilis.core.types import CallOutcome
-from habilis.synthesis.domain import Domain, Given
-from habilis.synthesis.inputs import Input, drawn, possible, results
+from habilis.synthesis.constants import constants
+from habilis.synthesis.domain import Domain
+from habilis.synthesis.inputs import Input, Search, possible, results
+from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
 
 if TYPE_CHECKING:
@@ -36,6 +40,8 @@ if TYPE_CHECKING:
     from habilis.library import LayeredLibrary, Tool
 
 NEEDED, NEEDED_RESULTS = 5, 3
+PLENTY = 15
+"""Comparisons that agree after which two distinct results are enough: the tool says yes or no in its own words."""
 MAX_CALLS = 24
 """Real calls from which inputs are made, the newest."""
 TIMEOUT_S = 10.0
@@ -69,7 +75,7 @@ class Comparison:
         distinct = len(set(agreed))
         if self.whole and self.told == self.made and agreed:
             return ""
-        if number >= NEEDED and distinct >= min(self.results, NEEDED_RESULTS):
+        if number >= NEEDED and distinct >= min(self.results, 2 if number >= PLENTY else NEEDED_RESULTS):
             return ""
         told = self.told + len(repeated)
         calls = "1 call that tells" if told == 1 else f"{told} calls that tell"
@@ -147,27 +153,43 @@ class _Comparing:
         schema = self.versions.old.input_schema
         self._domain = self._known()
         every = possible(schema)
-        seed = f"{self.versions.old.version}:{_digest(self.versions.new.module)}"
-        real = [Input(given, True) for given in self._of_others()]
-        inputs = every if every is not None else [*real, *drawn(self._domain, schema, seed)]
         said: list[tuple[Input, _Result]] = []
-        for start in range(0, len(inputs), AT_ONCE):
-            batch = inputs[start : start + AT_ONCE]
+        for batch in self._batches(every, said):
+            start = len(said)
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._one(start + n, one)) for n, one in enumerate(batch)]
             said += [(one, task.result()) for one, task in zip(batch, tasks, strict=True)]
             if _inside(said):
                 break
         told = [result for _, result in said if result.word]
+        doubted = any(result.word == "counter" for one, result in said if not one.inside)
         return Comparison(
             made=len(said),
             told=len(told),
-            agreed=tuple(result.output for result in told if result.word == "agrees"),
+            agreed=tuple(r.output for one, r in said if r.word == "agrees" and (one.inside or not doubted)),
             gained=sum(result.word == "gained" for result in told),
             against=_against(said),
             whole=every is not None,
             results=results(self.versions.old.output_schema),
         )
+
+    def _batches(
+        self, every: Sequence[Input] | None, said: Sequence[tuple[Input, _Result]]
+    ) -> Iterator[Sequence[Input]]:
+        """All inputs, a few at a time; the later ones by what `said` has by then."""
+        first = [Input(given, True) for given in self._of_others()] if every is None else every
+        for start in range(0, len(first), AT_ONCE):
+            yield first[start : start + AT_ONCE]
+        if every is not None:
+            return
+        old, new = self.versions.old, self.versions.new.module
+        known = constants(old.source(), new.read_text("utf-8", "replace"))
+        search = Search(self._domain, old.input_schema, f"{old.version}:{_digest(new)}", known)
+        while batch := search.next(AT_ONCE):
+            yield batch
+            for one, result in said[-len(batch) :]:
+                if result.word == "agrees":
+                    search.learned(one, result.output)
 
     def _known(self) -> Domain:
         evidence = self.evidence
@@ -179,7 +201,8 @@ class _Comparing:
         distinct = [call for number, call in enumerate(calls) if call not in calls[:number]]
         known = [*distinct[-MAX_CALLS:], *(one for one in evidence.examples if one not in distinct)]
         sure = [self._given(r) for r in evidence.records if r.verdict == "success" and r.used]
-        return Domain(known, good=sure, wrong=answered if self.versions.mends else ())
+        borders = constants(self.versions.old.source()).borders
+        return Domain(known, good=sure, wrong=answered if self.versions.mends else (), borders=borders)
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""

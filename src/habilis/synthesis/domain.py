@@ -8,35 +8,33 @@ stands in a file. What lies outside may teach which of two versions answers more
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import combinations, permutations
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 from habilis.synthesis.file_variants import always, labels
 from habilis.synthesis.formats import as_date, is_sum, mask, value_of
-
-ENOUGH_FOR_ORDER = 3
-"""Calls that must agree before an order among their numbers, or within their lists, is no chance."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """What one call is given: arguments, and the contents of files by the names that the arguments use."""
-
-    arguments: dict[str, Any]
-    files: Mapping[str, bytes] = field(default_factory=dict)
+from habilis.synthesis.relations import Given, kept_by, names_of
 
 
 class Domain:
     """What `calls` show: the real calls of all versions that are compared, and their writers' examples.
 
-    `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly.
+    `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly. `borders` are
+    numbers that it compares its arguments with: whatever was sent so far, it is made for them.
     """
 
-    def __init__(self, calls: Sequence[Given], *, good: Sequence[Given] = (), wrong: Sequence[Given] = ()) -> None:
+    def __init__(
+        self,
+        calls: Sequence[Given],
+        *,
+        good: Sequence[Given] = (),
+        wrong: Sequence[Given] = (),
+        borders: Collection[float] = (),
+    ) -> None:
         self.calls = calls
-        texts = {name: [c.arguments[name] for c in calls if name in c.arguments] for name in _names(calls)}
+        self._borders = borders
+        texts = {name: [c.arguments[name] for c in calls if name in c.arguments] for name in names_of(calls)}
         self.sums = {name for name, seen in texts.items() if all(is_sum(value) for value in seen)}
         self.dates = {name for name, seen in texts.items() if all(as_date(value) for value in seen)}
         self._masks = {
@@ -45,9 +43,9 @@ class Domain:
         self._formed = {*self.sums, *self.dates, *self._masks}
         self._traits = {trait for call in calls for trait in self._coarse(call)}
         self._ranges = _ranges(calls)
-        self.relations = _common(calls)
-        known = {trait for call in good for trait in _fine(call)}
-        self._apart = [set(_fine(call)) - known for call in wrong]
+        self.relations = kept_by(calls)
+        known = {trait for call in good for trait in fine(call)}
+        self._apart = [set(fine(call)) - known for call in wrong]
 
     def holds(self, given: Given) -> bool:
         """Whether `given` lies inside."""
@@ -66,7 +64,7 @@ class Domain:
         call shows. Wrong answers that nothing sets apart from good ones explain every difference."""
         if not self._apart:
             return False
-        traits = set(_fine(given))
+        traits = set(fine(given))
         return any(not apart or apart & traits for apart in self._apart)
 
     def _coarse(self, given: Given) -> Iterator[str]:
@@ -77,10 +75,13 @@ class Domain:
                 yield f"{name}: {'a date' if as_date(value) else 'no date'}"
             elif name in self.sums:
                 yield f"{name}: {'a sum' if is_sum(value) else 'no sum'}"
-            elif not _names_file(value, given.files):
+            elif not _names_file(value, given.files) and not self._is_border(value):
                 yield from _traits(value, name)
         for name, content in given.files.items():
             yield from labels(name, content)
+
+    def _is_border(self, value: Any) -> bool:
+        return isinstance(value, (int, float)) and not isinstance(value, bool) and value in self._borders
 
     def _named_alike(self, given: Given) -> bool:
         seen = [call.arguments.keys() for call in self.calls]
@@ -91,13 +92,10 @@ class Domain:
 
     def _measured(self, given: Given) -> Iterator[tuple[float, float, float]]:
         plain = {name: value for name, value in given.arguments.items() if name not in self._formed}
+        plain = {name: value for name, value in plain.items() if not self._is_border(value)}
         for path, number in _numbers(Given(plain, given.files)):
             low, high = self._ranges.get(path, (number, number))
             yield low, number, high
-
-
-def _names(calls: Sequence[Given]) -> list[str]:
-    return sorted({name for call in calls for name in call.arguments})
 
 
 def _formats(seen: Sequence[Any]) -> str | None:
@@ -165,100 +163,15 @@ def _ranges(calls: Sequence[Given]) -> dict[str, tuple[float, float]]:
     found = {}
     for path, numbers in seen.items():
         low, high = min(numbers), max(numbers)
-        further = high + 4 if path.endswith(" length") else max(3.0, (high - low) / 2)
+        further = high + 4 if path.endswith(" length") else max(3.0, (high - low) / 2, max(-low, high) / 2)
         found[path] = (max(1, low - further) if path.endswith(" length") and low else low - further, high + further)
     return found
-
-
-# --- relations
-
-Relation = Callable[[Given], bool]
-
-
-def _common(calls: Sequence[Given]) -> list[Relation]:
-    """The relations that all of `calls` keep, where some of them could have broken it."""
-    found: list[Relation] = []
-    names = _names(calls)
-    many = len(calls) >= ENOUGH_FOR_ORDER
-    for one, other in combinations(names, 2):
-        found += [relation for relation in (_equally_long(one, other),) if _kept(relation, calls, one, other)]
-    for one, other in permutations(names, 2):
-        candidates = [_stands_in(one, other)] + ([_not_above(one, other)] if many else [])
-        found += [relation for relation in candidates if _kept(relation, calls, one, other)]
-    for name in names:
-        candidates = [_in_a_file(name)] + ([_in_order(name), _no_doubles(name)] if many else [])
-        found += [relation for relation in candidates if _kept(relation, calls, name)]
-    return found
-
-
-def _kept(relation: Relation, calls: Sequence[Given], *names: str) -> bool:
-    asked = [call for call in calls if all(name in call.arguments for name in names)]
-    return bool(asked) and all(relation(call) for call in asked)
-
-
-def _equally_long(one: str, other: str) -> Relation:
-    def holds(given: Given) -> bool:
-        first, second = given.arguments.get(one), given.arguments.get(other)
-        return isinstance(first, list) and isinstance(second, list) and len(first) == len(second)
-
-    return holds
-
-
-def _stands_in(one: str, other: str) -> Relation:
-    def holds(given: Given) -> bool:
-        part, whole = given.arguments.get(one), given.arguments.get(other)
-        if isinstance(whole, list):
-            return not isinstance(part, list) and part in whole
-        return isinstance(part, str) and isinstance(whole, str) and bool(part) and part in whole
-
-    return holds
-
-
-def _not_above(one: str, other: str) -> Relation:
-    def holds(given: Given) -> bool:
-        first, second = given.arguments.get(one), given.arguments.get(other)
-        if not isinstance(first, (int, float, str)) or type(first) is not type(second):
-            return False
-        if isinstance(first, str) and not (as_date(first) and as_date(second)):
-            return False
-        return bool(first <= second)  # type: ignore[operator]
-
-    return holds
-
-
-def _in_a_file(name: str) -> Relation:
-    def holds(given: Given) -> bool:
-        value = given.arguments.get(name)
-        if not isinstance(value, str) or not value or value in given.files:
-            return False
-        return any(value.encode("utf-8", "replace") in content for content in given.files.values())
-
-    return holds
-
-
-def _in_order(name: str) -> Relation:
-    def holds(given: Given) -> bool:
-        value = given.arguments.get(name)
-        try:
-            return isinstance(value, list) and value == sorted(value)
-        except TypeError:
-            return False
-
-    return holds
-
-
-def _no_doubles(name: str) -> Relation:
-    def holds(given: Given) -> bool:
-        value = given.arguments.get(name)
-        return isinstance(value, list) and len({repr(item) for item in value}) == len(value)
-
-    return holds
 
 
 # --- what tells wrong answers from good ones
 
 
-def _fine(given: Given) -> Iterator[str]:
+def fine(given: Given) -> Iterator[str]:
     """Everything in which a call that is answered wrongly may differ from one that is not."""
     for name, value in given.arguments.items():
         if not _names_file(value, given.files):

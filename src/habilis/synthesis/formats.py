@@ -31,6 +31,18 @@ def as_date(value: Any) -> datetime.date | None:
         return None
 
 
+def brackets_match(text: str) -> bool:
+    """Whether each bracket that opens in `text` is closed, and by its like."""
+    closing = {")": "(", "]": "[", "}": "{", ">": "<"}
+    opened: list[str] = []
+    for character in text:
+        if character in closing.values():
+            opened.append(character)
+        elif character in closing and (not opened or opened.pop() != closing[character]):
+            return False
+    return not opened
+
+
 def is_sum(value: Any) -> bool:
     """Whether a text is an arithmetic expression with an operator in it."""
     if not isinstance(value, str) or len(value) > 200 or not _SUM.fullmatch(value) or as_date(value):

@@ -6,25 +6,30 @@ are most of it; then a few at its borders, which no argument excuses but which e
 
 from __future__ import annotations
 
-import contextlib
 import datetime
 import itertools
 import random
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from habilis.contract.aliases import properties, required
 from habilis.core.types import JsonSchema
-from habilis.synthesis.domain import Domain, Given
+from habilis.synthesis.constants import NO_CONSTANTS, Constants
+from habilis.synthesis.domain import Domain, fine
+from habilis.synthesis.edits import another_sum, varied
 from habilis.synthesis.file_variants import odd_variants, variant
 from habilis.synthesis.formats import as_date
+from habilis.synthesis.relations import Given
 
-INSIDE, OUTSIDE = 24, 8
-"""Inputs on which two versions are compared at most."""
+INSIDE, OUTSIDE = 18, 8
+"""Inputs on which two versions are compared. Where a narrow domain has fewer, more at its borders take their place."""
 MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
+NAMED = 12
+"""Real calls with a number of the code in them that are looked at, at most."""
+OF_EACH = 3
+"""Of so many candidates one is tried."""
 _TRIES = 400
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
@@ -68,22 +73,112 @@ def results(schema: JsonSchema) -> int:
     return min(3, number)
 
 
-def drawn(domain: Domain, schema: JsonSchema, seed: str) -> list[Input]:
-    """Inputs that differ from each other and from the domain's own calls; the same for a seed."""
-    lot = random.Random(seed)
-    seen = [_key(call) for call in domain.calls]
-    inside: list[Input] = []
-    outside: list[Input] = []
-    for given in itertools.chain(_edited(domain, schema, lot), _odd(domain, schema, lot)):
-        key = _key(given)
-        if key in seen:
-            continue
-        holds = domain.holds(given)
-        kept, most = (inside, INSIDE) if holds else (outside, OUTSIDE)
-        if len(kept) < most:
-            seen.append(key)
-            kept.append(Input(given, holds))
-    return [*inside, *outside]
+class Search:
+    """Inputs that differ from each other and from the domain's own calls, the same for a seed and what was `learned`.
+
+    First come those inside the domain, then those at its borders. An input on which the versions gave a result that no
+    other input gave is edited further, as if it were a real call.
+    """
+
+    def __init__(self, domain: Domain, schema: JsonSchema, seed: str, known: Constants = NO_CONSTANTS) -> None:
+        self._domain, self._schema, self._known = domain, schema, known
+        self._lot = random.Random(seed)
+        self._seen = {_key(call) for call in domain.calls}
+        self._bases = list(domain.calls)
+        self._results: set[str] = set()
+        self._traits = {trait for call in domain.calls for trait in fine(call)}
+        self._left = {True: INSIDE, False: OUTSIDE}
+        self._aside: list[Given] = []
+        self._tries = _TRIES if domain.calls else 0
+        self._named = itertools.islice(_named(domain, known), NAMED)
+        self._borders = _odd(domain, schema, self._lot)
+
+    def next(self, number: int) -> list[Input]:
+        """Up to `number` more inputs; none when there are no more."""
+        found: list[Input] = []
+        while len(found) < number and self._left[True]:
+            if (given := self._new_inside()) is None:
+                self._left = {True: 0, False: self._left[False] + self._left[True]}
+                break
+            self._left[True] -= 1
+            found.append(Input(given, True))
+        while len(found) < number and self._left[False] and (one := self._new_border()) is not None:
+            self._left[False] -= 1
+            found.append(one)
+        return found
+
+    def learned(self, one: Input, result: str) -> None:
+        """On `one` both versions gave `result`."""
+        if result not in self._results:
+            self._results.add(result)
+            if one.inside:
+                self._bases.append(one.given)
+
+    def _new_inside(self) -> Given | None:
+        """A border that the code names; then, of a few candidates, the one that shows most that no other did."""
+        for named in self._named:
+            if _key(named) not in self._seen and self._domain.holds(named):
+                self._seen.add(_key(named))
+                return named
+        best: tuple[int, Given] | None = None
+        for _ in range(OF_EACH):
+            given = self._candidate()
+            if given is None:
+                break
+            new = len(set(fine(given)) - self._traits)
+            if best is None or new > best[0]:
+                best = (new, given)
+        if best is None:
+            return None
+        self._seen.add(_key(best[1]))
+        self._traits.update(fine(best[1]))
+        return best[1]
+
+    def _candidate(self) -> Given | None:
+        while self._tries:
+            self._tries -= 1
+            given = self._edited(self._bases[self._tries % len(self._bases)])
+            if _key(given) not in self._seen:
+                if self._domain.holds(given):
+                    return given
+                self._aside.append(given)
+        return None
+
+    def _new_border(self) -> Input | None:
+        for given in itertools.chain(self._borders, self._spare()):
+            if _key(given) not in self._seen:
+                self._seen.add(_key(given))
+                return Input(given, self._domain.holds(given))
+        return None
+
+    def _spare(self) -> Iterator[Given]:
+        """Edits that led out of the domain."""
+        while self._aside:
+            yield self._aside.pop(self._lot.randrange(len(self._aside)))
+
+    def _edited(self, base: Given) -> Given:
+        lot, files = self._lot, dict(base.files)
+        if files and lot.random() < 0.7:
+            name = lot.choice(sorted(files))
+            files[name] = variant(files[name], lot)
+        arguments = dict(base.arguments)
+        names = sorted(name for name, value in arguments.items() if not _reaches(value, files))
+        if names and (not base.files or files == dict(base.files) or lot.random() < 0.3):
+            for name in lot.sample(names, lot.randint(1, len(names))):
+                arguments[name] = _other(name, arguments[name], self._domain, self._schema, self._known, lot)
+            _together(arguments, base, names, lot)
+            _of_each_other(arguments, names, lot)
+        return Given(arguments, files)
+
+
+def _named(domain: Domain, known: Constants) -> Iterator[Given]:
+    """A real call with a number that an argument is compared with, and its neighbours."""
+    for step in (0, -1, 1):
+        for border in sorted(known.borders):
+            for call in domain.calls[:1]:
+                for name, value in call.arguments.items():
+                    if isinstance(value, (int, float)) and not isinstance(value, bool):
+                        yield Given({**call.arguments, name: type(value)(border + step)}, call.files)
 
 
 def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:
@@ -93,38 +188,21 @@ def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:
 # --- from real calls
 
 
-def _edited(domain: Domain, schema: JsonSchema, lot: random.Random) -> Iterator[Given]:
-    calls = domain.calls
-    for number in range(_TRIES if calls else 0):
-        base = calls[number % len(calls)]
-        files = dict(base.files)
-        if files and lot.random() < 0.7:
-            name = lot.choice(sorted(files))
-            files[name] = variant(files[name], lot)
-        arguments = dict(base.arguments)
-        names = sorted(name for name, value in arguments.items() if not _reaches(value, files))
-        if names and (not base.files or files == dict(base.files) or lot.random() < 0.3):
-            for name in lot.sample(names, lot.randint(1, len(names))):
-                arguments[name] = _other(name, arguments[name], domain, schema, lot)
-            _together(arguments, base, names, lot)
-        yield Given(arguments, files)
-
-
-def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, lot: random.Random) -> Any:
+def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, known: Constants, lot: random.Random) -> Any:
     """Another value for an argument: one that it had in another call, or an edited one."""
     seen = [call.arguments[name] for call in domain.calls if name in call.arguments]
     field = (schema.get("properties") or {}).get(name)
     if values := _values(field, schema):
         return lot.choice(values)
     if name in domain.sums:
-        return _sum(seen, lot)
+        return another_sum(seen, lot)
     if name in domain.dates:
         day = as_date(lot.choice(seen)) or datetime.date(2024, 1, 1)
         try:
             return (day + datetime.timedelta(days=lot.choice((1, -1, 7, 30, 31, -31, 366)))).isoformat()
         except OverflowError:
             return value
-    return lot.choice(seen) if lot.random() < 0.3 else _varied(value, seen, lot)
+    return lot.choice(seen) if lot.random() < 0.3 else varied(value, seen, known, lot)
 
 
 def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot: random.Random) -> None:
@@ -138,79 +216,16 @@ def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot:
         arguments[name] = [base.arguments[name][place] for place in places]
 
 
-def _varied(value: Any, seen: Sequence[Any], lot: random.Random) -> Any:
-    """Another value of the kind of `value`."""
-    if isinstance(value, bool):
-        return not value
-    if isinstance(value, int):
-        return lot.choice([value + 1, value - 1, value + lot.randint(2, 5), value * 2, value // 2, value - 3])
-    if isinstance(value, float):
-        return round(lot.choice([value + 0.5, value * 2, value / 2, value + lot.random(), value + 1]), 4)
-    if isinstance(value, str):
-        return _text(value, [text for text in seen if isinstance(text, str)], lot)
-    if isinstance(value, list):
-        return _list(value, [other for other in seen if isinstance(other, list)], lot)
-    if isinstance(value, Mapping) and value:
-        key = lot.choice(sorted(value))
-        return {**value, key: _varied(value[key], [value[key]], lot)}
-    return value
-
-
-def _text(value: str, seen: Sequence[str], lot: random.Random) -> str:
-    words = value.split(" ")
-    place = lot.randrange(len(value)) if value else 0
-    ways = [
-        value[:place] + value[place + 1 :],
-        value[:place] + value[place : place + 1] * 2 + value[place + 1 :],
-        value[:place] + lot.choice("".join(seen) or "a") + value[place + 1 :],
-        value.replace(" ", "  ", 1),
-        value[::-1],
-        value.swapcase(),
-        value.lower(),
-        f"{value} {lot.choice(seen)}",
-        " ".join(lot.sample(words, len(words))),
-        " ".join([*words, lot.choice(words)]),
-        re.sub(r"\d", lambda _: str(lot.randrange(10)), value),
-    ]
-    return lot.choice([way for way in ways if way != value] or [value])
-
-
-def _list(value: list[Any], seen: Sequence[list[Any]], lot: random.Random) -> list[Any]:
-    items = [item for other in seen for item in other]
-    if not items:
-        return value
-    place = lot.randrange(len(value)) if value else 0
-    edited = [_varied(value[place], items, lot)] if value else [lot.choice(items)]
-    ways = [
-        value[::-1],
-        lot.sample(value, len(value)),
-        value[:place] + value[place + 1 :],
-        [*value, lot.choice(items)],
-        value[:place] + edited + value[place + 1 :],
-        value[:place] + edited + value[place + 1 :],
-        [_varied(item, items, lot) for item in value],
-        [lot.choice(items) for _ in range(lot.randint(1, len(value) + 1))],
-    ]
-    with contextlib.suppress(TypeError):
-        ways.append(sorted(value))
-    return lot.choice([way for way in ways if way != value] or [value])
-
-
-def _sum(seen: Sequence[str], lot: random.Random) -> str:
-    """An expression of the numbers that were seen, with any of the operators of arithmetic."""
-    numbers = sorted({number for text in seen for number in re.findall(r"\d+(?:\.\d+)?", text)}) or ["2", "3"]
-    spaced = " " if any(" " in text for text in seen) else ""
-
-    def one(deep: int) -> str:
-        if not deep or lot.random() < 0.3:
-            return str(lot.choice([*numbers, lot.randint(1, 9)]))
-        operator = lot.choice("+-*/+-*/^")
-        if operator == "^":
-            return f"{lot.randint(2, 9)}{spaced}**{spaced}{lot.randint(2, 3)}"
-        text = f"{one(deep - 1)}{spaced}{operator}{spaced}{one(deep - 1)}"
-        return f"({text})" if deep < 2 and lot.random() < 0.5 else text
-
-    return one(2)
+def _of_each_other(arguments: dict[str, Any], names: Sequence[str], lot: random.Random) -> None:
+    """Now and then one argument is another, or a part of it."""
+    if len(names) < 2 or lot.random() > 0.2:
+        return
+    one, other = lot.sample(names, 2)
+    first, second = arguments[one], arguments[other]
+    if type(first) is type(second):
+        arguments[one] = second
+    elif isinstance(second, list) and second and type(first) is type(second[0]):
+        arguments[one] = lot.choice(second)
 
 
 def _reaches(value: Any, files: Mapping[str, bytes]) -> bool:
@@ -263,6 +278,10 @@ def _value(field: Any, schema: JsonSchema, lot: random.Random) -> Any:
     if kind == "array":
         items = [_value(field.get("items") or {}, schema, lot) for _ in range(lot.randint(1, 4))]
         return None if None in items else items
+    if kind == "object" and isinstance(field.get("additionalProperties"), Mapping):
+        keys = lot.sample(_TEXTS, lot.randint(1, 3))
+        items = [_value(field["additionalProperties"], schema, lot) for _ in keys]
+        return None if None in items else dict(zip(keys, items, strict=True))
     plain: dict[str, Sequence[Any]] = {"string": _TEXTS, "integer": _WHOLE, "number": _REAL}
     return lot.choice(plain[kind]) if kind in plain else None
 

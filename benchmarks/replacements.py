@@ -1,0 +1,307 @@
+"""Wrong and right replacements of public functions: how many of each the comparison of two versions lets through.
+
+    python benchmarks/replacements.py FOLDER [--half held|tuning] [--problems N] [--real N] [--shown]
+
+FOLDER has HumanEval.jsonl (github.com/openai/human-eval, data/, unpacked), mbpp.jsonl (github.com/google-research/
+google-research, mbpp/), and in solutions/ files of lines with `task_id` and `solution`: published solutions of either.
+Problems are parted in halves by a hash of their names; rules are fitted to the tuning half alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import multiprocessing
+import random
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from habilis.config import SandboxSettings
+from habilis.contract.records import RecordedCall, equal
+from habilis.contract.runnable import Runnable
+from habilis.prompts import Prompts
+from habilis.runtime.host import ToolHost
+from habilis.synthesis.comparing import Versions, compare, evidence_on
+from habilis.synthesis.replay import Replayer
+from replacement_child import limit
+from replacement_problems import Called, InProcess, Problem, called, problems
+from replacement_versions import Version, mutants, rewrites
+
+MUTANTS, PUBLISHED = 8, 4
+DRAWS = 1000
+PATIENCE_S = 30.0
+HOLDS_NOTHING: Any = SimpleNamespace(content=lambda digest: None)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one candidate. `ended` is what spoke against it; `lacking`, what was missing for it."""
+
+    problem: str
+    wrong: bool
+    sure: bool
+    kind: str
+    records: int
+    ended: str = ""
+    lacking: str = ""
+    mended: bool = False
+    seconds: float = 0.0
+    runs: int = 0
+    source: str = field(default="", repr=False)
+
+    @property
+    def refused(self) -> bool:
+        return bool(self.ended or self.lacking)
+
+
+class Unplaced(Replayer):
+    """Runs calls without a workspace of their own: none of them has files."""
+
+    def _laid_out(self, record: RecordedCall, workspace: Path, contents: Mapping[str, bytes]) -> bool:
+        return True
+
+
+@dataclass
+class Bench:
+    """The candidates of each problem, tried on `host`."""
+
+    child: InProcess
+    host: Any
+    folder: Path
+    said: Callable[[Verdict | int], None]
+    skipped: Collection[int] = ()
+
+    async def problem(self, problem: Problem, numbers: Sequence[int]) -> None:
+        known = called(problem)
+        if known is None:
+            return
+        old = self._tool(known, problem.source, "old")
+        schemas = self.child.schemas(old.module)
+        expected = [self.child.run(old, given) for given in known.calls]
+        again = [self.child.run(old, given) for given in known.calls]
+        same = all(equal(one.output, two.output) for one, two in zip(expected, again, strict=True))
+        if schemas is None or not same or any(one.error is not None for one in expected):
+            return
+        for number, (version, sure) in enumerate(self._candidates(problem)):
+            if number in self.skipped:
+                continue
+            self.said(number)
+            new = self._tool(known, version.source, f"new_{number}")
+            given = [self.child.run(new, call) for call in known.calls]
+            agree = [
+                one.error is None and equal(one.output, two.output) for one, two in zip(given, expected, strict=True)
+            ]
+            for count in numbers:
+                if count >= len(agree) or (sure and not all(agree)):
+                    continue
+                wrong = not all(agree[count:])
+                if wrong or all(agree):
+                    records = [self._record(n, known, expected[n].output) for n in range(count)]
+                    verdict = Verdict(problem.name, wrong, sure, version.kind, count, source=version.source)
+                    self.said(await self._judged(verdict, old, new, schemas, records))
+
+    def _candidates(self, problem: Problem) -> Iterator[tuple[Version, bool]]:
+        for one in mutants(problem.source, problem.entry, MUTANTS, problem.name):
+            yield one, False
+        for one in rewrites(problem.source, problem.entry):
+            yield one, True
+        for source in problem.solutions[:PUBLISHED]:
+            yield Version(source, "published"), False
+
+    async def _judged(
+        self, verdict: Verdict, old: Runnable, new: Runnable, schemas: Any, records: list[RecordedCall]
+    ) -> Verdict:
+        """`verdict` with what the replay and the comparison came to."""
+        tool: Any = SimpleNamespace(
+            name=old.name,
+            version=old.module.stem,
+            runnable=old,
+            input_schema=schemas[0],
+            output_schema=schemas[1],
+            source=lambda: old.module.read_text("utf-8"),
+        )
+        prompts: Any = Prompts()
+        replayer = (Unplaced if self.host is self.child else Replayer)(self.host, HOLDS_NOTHING, None, prompts)
+        self.child.late.clear()
+        start, before = time.process_time(), self.child.runs
+        with tempfile.TemporaryDirectory() as scratch:
+            report = await replayer.replay(new, old, records, Path(scratch) / "replay")
+            ended = report.failures[0] if report.failures else ""
+            lacking = "" if report.replayed else "nothing could be replayed"
+            if not ended:
+                known = evidence_on(tool, records, new.module.read_text("utf-8"), (), None)
+                trial = await compare(Versions(tool, new), known, replayer, HOLDS_NOTHING, Path(scratch) / "trial")
+                ended, lacking = trial.against, lacking or trial.lacking(report.agreed)
+        took, runs = time.process_time() - start, self.child.runs - before
+        more = {"ended": ended, "lacking": lacking, "seconds": took, "runs": runs}
+        return Verdict(**{**vars(verdict), **more})
+
+    def _tool(self, known: Called, source: str, name: str) -> Runnable:
+        place = self.folder / known.problem.name.replace("/", "_")
+        place.mkdir(exist_ok=True)
+        module = place / f"{name}.py"
+        module.write_text(known.module(source), "utf-8")
+        return Runnable("tool", module)
+
+    def _record(self, number: int, known: Called, output: Any) -> RecordedCall:
+        arguments = known.calls[number]
+        return RecordedCall(
+            call_id=f"c{number}", tool="tool", version="old", arguments=arguments, output=output, verdict="success"
+        )
+
+
+# --- what it came to
+
+
+def report(verdicts: Sequence[Verdict]) -> str:
+    """Rows of a Markdown table, with the middle 95 % of what draws of problems give."""
+    lines = ["| what | records | figure | of | spread |", "| --- | --- | --- | --- | --- |"]
+    for count in sorted({one.records for one in verdicts}, reverse=True):
+        rows = [one for one in verdicts if one.records == count]
+        for what, among, said in (
+            ("wrong ones caught", [one for one in rows if one.wrong], "refused"),
+            ("… those of mutation", [one for one in rows if one.wrong and one.kind != "published"], "refused"),
+            ("… by a difference alone, as for a mend", [one for one in rows if one.wrong], "ended"),
+            ("surely right ones refused", [one for one in rows if one.sure], "refused"),
+            ("all right ones refused", _right(rows), "refused"),
+        ):
+            if among:
+                low, high = spread(among, said)
+                share = _share(among, said)
+                lines.append(f"| {what} | {count} | {share:.3f} | {len(among)} | {low:.3f} to {high:.3f} |")
+    return "\n".join(lines)
+
+
+def _right(rows: Sequence[Verdict]) -> list[Verdict]:
+    """Those that are made to be right, and the published ones that pass every test."""
+    return [one for one in rows if not one.wrong and (one.sure or one.kind == "published")]
+
+
+def _share(rows: Sequence[Verdict], said: str) -> float:
+    return sum(bool(getattr(one, said)) for one in rows) / len(rows)
+
+
+def spread(rows: Sequence[Verdict], said: str) -> tuple[float, float]:
+    """Between what lie 95 % of the shares, where problems are drawn with replacement."""
+    lot = random.Random(0)
+    by_problem: dict[str, list[Verdict]] = {}
+    for one in rows:
+        by_problem.setdefault(one.problem, []).append(one)
+    groups = [(sum(bool(getattr(one, said)) for one in some), len(some)) for some in by_problem.values()]
+    shares = []
+    for _ in range(DRAWS):
+        drawn = lot.choices(groups, k=len(groups))
+        shares.append(sum(refused for refused, _ in drawn) / sum(number for _, number in drawn))
+    shares.sort()
+    return shares[DRAWS // 40], shares[-DRAWS // 40]
+
+
+def shown(verdicts: Sequence[Verdict]) -> str:
+    """What went wrong: the wrong that passed, the right that did not."""
+    lines = []
+    for one in verdicts:
+        if one.wrong != one.refused and (one.wrong or one.sure or one.kind == "published"):
+            what = "passed" if one.wrong else "refused"
+            lines.append(f"--- {one.problem} {one.kind} {one.records}: {what} {one.ended} {one.lacking}")
+            lines.append(one.source)
+    return "\n".join(lines)
+
+
+def tried(problem: Problem, numbers: Sequence[int], folder: Path, *, real: bool = False) -> list[Verdict]:
+    """What became of the candidates of `problem`, tried in a process of its own. One that hangs is left out."""
+    found: list[Verdict] = []
+    skipped: set[int] = set()
+    while True:
+        receiver, sender = multiprocessing.Pipe(duplex=False)
+        process = multiprocessing.get_context("fork").Process(
+            target=_work, args=(problem, numbers, folder, skipped, sender, real)
+        )
+        process.start()
+        sender.close()
+        at: int | None = None
+        with contextlib.suppress(EOFError):
+            while receiver.poll(PATIENCE_S):
+                said = receiver.recv()
+                if isinstance(said, Verdict):
+                    found.append(said)
+                elif said is None:
+                    process.join()
+                    return found
+                else:
+                    at = said
+        process.kill()
+        process.join()
+        if at is None:
+            return []
+        skipped |= set(range(at + 1))
+
+
+def _work(
+    problem: Problem, numbers: Sequence[int], folder: Path, skipped: set[int], sender: Connection, real: bool
+) -> None:
+    limit()
+
+    async def work() -> None:
+        async with _host(real=real) as (child, host):
+            await Bench(child, host, folder, sender.send, skipped).problem(problem, numbers)
+
+    asyncio.run(work())
+    sender.send(None)
+
+
+@contextlib.asynccontextmanager
+async def _host(*, real: bool) -> AsyncIterator[tuple[InProcess, Any]]:
+    child = InProcess()
+    if not real:
+        yield child, child
+        return
+    host = ToolHost(SandboxSettings())
+    await host.level()
+    try:
+        yield child, host
+    finally:
+        await host.aclose()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--half", choices=("held", "tuning"), default="held")
+    parser.add_argument("--problems", type=int, metavar="N", help="only so many, spread over the half")
+    parser.add_argument("--records", type=int, nargs="*", default=[5, 1], metavar="N")
+    parser.add_argument("--real", type=int, default=0, metavar="N", help="try N problems in the sandbox as well")
+    parser.add_argument("--shown", action="store_true", help="print each that was judged wrongly")
+    parser.add_argument("--set", default="", help="only problems whose names begin so")
+    options = parser.parse_args()
+    wanted = [one for one in problems(options.folder) if one.tuned == (options.half == "tuning")]
+    wanted = [one for one in wanted if one.name.startswith(options.set)]
+    random.Random(1).shuffle(wanted)
+    verdicts: list[Verdict] = []
+    alike: Counter[bool] = Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for number, problem in enumerate(wanted[: options.problems]):
+            said = tried(problem, options.records, Path(folder))
+            verdicts += said
+            if number < options.real:
+                truly = tried(problem, options.records, Path(folder), real=True)
+                alike.update(one.refused == two.refused for one, two in zip(said, truly, strict=True))
+    print(report(verdicts))
+    runs, took = sum(one.runs for one in verdicts), sum(one.seconds for one in verdicts)
+    print(f"\n{len({one.problem for one in verdicts})} problems, {len(verdicts)} comparisons, ", end="")
+    print(f"{runs / len(verdicts):.1f} runs and {1000 * took / len(verdicts):.0f} ms of processor time each")
+    if options.real:
+        print(f"In the sandbox {alike[True]} of {alike.total()} comparisons end as in the child process.")
+    if options.shown:
+        print(shown(verdicts))
+
+
+if __name__ == "__main__":
+    main()

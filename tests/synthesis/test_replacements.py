@@ -1,0 +1,195 @@
+"""What a user would lose: a wrong version in the place of a right one, or a right one kept out for no reason."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from habilis.contract.runnable import Runnable
+from habilis.prompts import Prompts
+from habilis.synthesis.comparing import Comparison, Versions, compare, evidence_on
+from habilis.synthesis.constants import Constants, constants
+from habilis.synthesis.domain import Domain
+from habilis.synthesis.edits import varied
+from habilis.synthesis.formats import brackets_match
+from habilis.synthesis.inputs import Search
+from habilis.synthesis.relations import Given
+from habilis.synthesis.replay import Replayer
+
+from ..toolshop import Shop, tool_source
+
+NONE = "'dependencies': []"
+DISCOUNT = (
+    "    total: int",
+    "float | None",
+    "    return OutputModel(result=input.total * {} if input.total {} 80 else 1.0)",
+)
+INITIALS = ("    name: str", "str | None", "    return OutputModel(result=''.join(w[0] for w in input.name{}.split()))")
+LARGEST = (
+    "    values: list[int]\n    k: int",
+    "list[int] | None",
+    "{}    return OutputModel(result=sorted(input.values)[-input.k:])",
+)
+GRADE = ("    points: int", "str | None", "    return OutputModel(result='pass' if input.points {} else 'fail')")
+WORDS = ("    text: str", "int | None", "    return OutputModel(result=sum({} for w in input.text.split()))")
+LESS = "    less = input.total < 80\n    return OutputModel(result=1.0 if less else 0.9 * input.total)"
+STEP = "    if input.k == 0:\n        return OutputModel(result=[])\n"
+COUNTED = "    n = 0\n    for w in input.text.split():\n        n += 1\n    return OutputModel(result=n)"
+
+
+async def _compared(shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], new: str, calls: list[Any]) -> str:
+    """What speaks against `new`, or is lacking for it; empty when it may take the place of the old version."""
+    fields, result, body = shape
+    tool = await shop.has(tool_source("t", body=body.format(*old), fields=fields, result=result, meta=NONE), "t")
+    records = [await shop.called(tool, call, "success", f"c{n}") for n, call in enumerate(calls)]
+    source = tool_source("t", body=new, fields=fields, result=result, meta=NONE)
+    module = shop.workspace.parent / "new.py"
+    module.write_text(source, encoding="utf-8")
+    candidate, prompts = Runnable("t", module), Prompts()
+    replayer: Any = Replayer(shop.host, shop.library, None, prompts)  # type: ignore[arg-type]
+    scratch = shop.workspace.parent / "scratch"
+    report = await replayer.replay(candidate, tool.runnable, records, scratch / "records")
+    assert report.ok, "a version that fails recorded calls tells nothing of the comparison"
+    known = evidence_on(tool, records, source, (), None)
+    trial = await compare(Versions(tool, candidate), known, replayer, shop.library, scratch / "made")
+    return trial.against or trial.lacking(report.agreed)
+
+
+@pytest.mark.parametrize(
+    ("shape", "old", "wrong", "calls"),
+    [
+        (DISCOUNT, ("0.9", ">="), DISCOUNT[2].format("0.9", ">"), [{"total": 100}, {"total": 60}]),
+        (INITIALS, ("",), INITIALS[2].format("[:9]"), [{"name": "Ada Byron"}, {"name": "Bo Li"}]),
+        (LARGEST, (STEP,), LARGEST[2].format(""), [{"values": [3, 1, 2], "k": 2}, {"values": [5, 4], "k": 1}]),
+        (GRADE, (">= 50",), GRADE[2].format("> 50"), [{"points": 70}, {"points": 35}]),
+        (WORDS, ("1",), WORDS[2].format("len(w) > 1"), [{"text": "one two three"}, {"text": "a fine day"}][:1]),
+    ],
+    ids=["border of a branch", "cut short", "named number", "border in words", "short words"],
+)
+async def test_a_wrong_version_that_repeats_every_record_is_found_out(
+    shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], wrong: str, calls: list[Any]
+) -> None:
+    assert await _compared(shop, shape, old, wrong, calls)
+
+
+@pytest.mark.parametrize(
+    ("shape", "old", "right", "calls"),
+    [
+        (DISCOUNT, ("0.9", ">="), LESS, [{"total": 100}]),
+        (GRADE, (">= 50",), GRADE[2].format("> 49"), [{"points": 70}]),
+        (WORDS, ("1",), COUNTED, [{"text": "one two three"}]),
+        (LARGEST, (STEP,), "    v = input.values\n    v.sort()\n    return OutputModel(result=v[len(v) - input.k:])",
+         [{"values": [3, 1, 2], "k": 2}, {"values": [5, 4], "k": 1}, {"values": [9, 8, 8, 1], "k": 3}]),
+    ],
+    ids=["branch", "two words for an answer", "loop", "sorted in place"],
+)  # fmt: skip
+async def test_a_right_version_in_other_words_goes_on(
+    shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], right: str, calls: list[Any]
+) -> None:
+    assert await _compared(shop, shape, old, right, calls) == ""
+
+
+def test_two_results_are_enough_where_plenty_of_inputs_gave_no_third() -> None:
+    few, plenty = ("yes", "no", "no", "no"), ("yes", "no") * 8
+    assert Comparison(made=5, told=4, agreed=few).lacking(["yes"])
+    assert not Comparison(made=16, told=16, agreed=plenty).lacking([])
+    assert Comparison(made=30, told=30, agreed=("no",) * 30).lacking(["no"]), "one result tells nothing"
+
+
+async def test_agreement_outside_the_domain_counts_for_nothing_where_the_outside_contradicts_it(shop: Shop) -> None:
+    shape = ("    values: list[int]", "int | None", "    return OutputModel(result={})")
+    wrong = shape[2].format("len(input.values) if len(input.values) < 2 else 0")
+    said = await _compared(shop, shape, ("len(input.values)",), wrong, [{"values": []}])
+    assert "are needed" in said
+
+
+# --- what the code names
+
+
+CODE = '''"""Not a constant."""
+__TOOL_META__ = {"name": "x", "examples": [777]}
+class InputModel(BaseModel):
+    n: int = 555
+def run(input):
+    """Neither this: 333."""
+    if input.n == 12 or len(input.n) > 44:
+        return "vowels aeiou"
+'''
+
+
+def test_constants_are_those_that_the_code_computes_with() -> None:
+    known = constants(CODE, "no code at all (")
+    assert known.numbers == (12, 44)
+    assert known.texts == ("vowels aeiou",)
+    assert known.borders == {12}, "a length that is compared is no value of the argument"
+
+
+def test_a_number_that_the_old_version_asks_for_lies_inside() -> None:
+    calls = [Given({"n": 5}), Given({"n": 7})]
+    assert not Domain(calls).holds(Given({"n": 0}))
+    assert Domain(calls, borders={0}).holds(Given({"n": 0}))
+    assert not Domain(calls, borders={0}).holds(Given({"n": -1}))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_varied_value_keeps_its_kind(seed: int) -> None:
+    lot, known = random.Random(seed), Constants((3, 2.5), ("ab", "x y"))
+    for value in (4, 2.5, "two words", "", [1, 2], ["a"], {"a": 1, "b": 2}, True):
+        assert type(varied(value, [value], known, lot)) is type(value), value
+
+
+def test_numbers_and_texts_of_the_code_are_tried() -> None:
+    domain = Domain([Given({"n": 10, "text": "abc def"}), Given({"n": 500, "text": "xyz"})])
+    schema = {"properties": {"n": {"type": "integer"}, "text": {"type": "string"}}, "required": ["n", "text"]}
+    search, found = Search(domain, schema, "s", Constants((365,), ("abab",))), []
+    while batch := search.next(4):
+        found += [one.given.arguments for one in batch]
+    assert {one["n"] for one in found} & {364, 365, 366}
+    assert any("abab" in one["text"] for one in found)
+
+
+def test_what_gave_a_new_result_is_edited_further() -> None:
+    schema = {"properties": {"text": {"type": "string"}}, "required": ["text"]}
+    calls = [Given({"text": "one two three"})]
+
+    def after(result: str) -> list[Given]:
+        search = Search(Domain(calls), schema, "s")
+        found = search.next(4)
+        for number, one in enumerate(found):
+            search.learned(one, f"{result}{number}" if result else "")
+        return [one.given for one in search.next(4)]
+
+    assert after("new") == after("new")
+    assert after("new") != after("")
+
+
+# --- relations
+
+
+@pytest.mark.parametrize(
+    ("calls", "inside", "outside"),
+    [
+        ([{"a": "010", "b": "110"}, {"a": "11", "b": "00"}], {"a": "01", "b": "10"}, {"a": "01", "b": "1"}),
+        ([{"m": [[1, 2], [3, 4]]}], {"m": [[2, 1], [4, 3]]}, {"m": [[1, 2], [3]]}),
+        ([{"m": [[1, 2], [3, 4]]}], {"m": [[2, 1], [4, 3]]}, {"m": [[1, 2], [3, 4], [2, 2]]}),
+        ([{"p": [1, 2]}, {"p": [3, 5]}, {"p": [2, 2]}], {"p": [3, 3]}, {"p": [1, 2, 3]}),
+        ([{"v": [4] * n, "k": n - 1} for n in (2, 3, 4)], {"v": [4, 4], "k": 2}, {"v": [4, 4], "k": 3}),
+        ([{"t": "(()) ()"}], {"t": "() (())"}, {"t": "()) ("}),
+    ],
+    ids=["texts equally long", "even rows", "square", "pairs", "within", "brackets"],
+)
+def test_what_all_calls_keep_is_no_ground_to_refuse_a_version_that_relies_on_it(
+    calls: list[dict[str, Any]], inside: dict[str, Any], outside: dict[str, Any]
+) -> None:
+    domain = Domain([Given(call) for call in calls])
+    assert domain.holds(Given(inside))
+    assert not domain.holds(Given(outside))
+
+
+def test_brackets_match_by_their_likes() -> None:
+    assert brackets_match("a (b [c]) {}")
+    assert not brackets_match("(]")
+    assert not brackets_match(")(")
+    assert not brackets_match("((")
