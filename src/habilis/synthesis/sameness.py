@@ -17,6 +17,7 @@ from typing import Any
 from habilis.core.types import JsonSchema, ToolRequest
 from habilis.library.retrieval.terms import readable
 from habilis.synthesis.vocabulary import implied_by, says_nothing, spoken
+from habilis.synthesis.wording import paired_by_description, worded_alike
 
 # words as `spoken` gives them: synonyms as one, stemmed
 _FORWARD = frozenset(("to", "into", "as", "per", "minus", "subtract", "over", "vs", "than"))
@@ -114,7 +115,7 @@ def same_request(one: ToolRequest, other: ToolRequest) -> bool:
     - what one says in name and description the other says too, fields counted in and synonyms as one word;
     - what is made into what, and what is done first, is the same.
     """
-    if one == other:
+    if one == other or worded_alike(one, other):
         return True
     first, second = _asked(one), _asked(other)
     return (
@@ -293,6 +294,8 @@ def _paired(one: JsonSchema, other: JsonSchema) -> list[tuple[str, str]] | None:
     first, second = _typed(one), _typed(other)
     if Counter(first.values()) != Counter(second.values()):
         return None
+    if first and (told := paired_by_description(one, other)) is not None:
+        return list(told.items())
     pairs = []
     for goes_with in (_same_name, _same_words, _share_a_word, _initial, _same_number):
         for name in list(first):
