@@ -3,7 +3,8 @@
 On one input they *agree* when both give a result and the results are equal; it is a *counter* when both give one and
 they differ; an *asymmetry* when one gives a result and the other raises or sets `error`. All else tells nothing.
 
-- A counter inside the domain ends it. Outside it tells nothing.
+- A counter inside the domain ends it. Outside it tells nothing, but for a file in another encoding or with another
+  delimiter: who gives what it gives to the plain one is right there, and the other is not.
 - Only the version that answers can go on. Where each answers where the other fails, both stay; outside the domain that
   tells nothing, since then neither is the one that answers.
 - What is left has to be enough: every recorded call repeated, and five comparisons that agree with three distinct
@@ -120,9 +121,12 @@ async def compare(
 
 @dataclass
 class _Result:
+    """`sure`: it speaks against the new version wherever it lies."""
+
     word: Word
     text: str = ""
     output: str = ""
+    sure: bool = False
 
 
 @dataclass
@@ -141,15 +145,12 @@ class _Comparing:
         every = possible(schema)
         seed = f"{self.versions.old.version}:{_digest(self.versions.new.module)}"
         real = [Input(given, True) for given in self._of_others()]
-        inputs = every if every is not None else [*real, *drawn(self._domain, schema, seed)]
-        said: list[tuple[Input, _Result]] = []
-        for start in range(0, len(inputs), AT_ONCE):
-            batch = inputs[start : start + AT_ONCE]
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(start + n, one)) for n, one in enumerate(batch)]
-            said += [(one, task.result()) for one, task in zip(batch, tasks, strict=True)]
-            if _inside(said):
-                break
+        said = await self._tried(every if every is not None else [*real, *drawn(self._domain, schema, seed)])
+        if every is None and not _inside(said) and not _enough(said):  # what tells nothing is no reason to stop
+            more = drawn(self._domain, schema, f"{seed}:more")
+            said += await self._tried(
+                [one for one in more if all(one.given != before.given for before, _ in said)], len(said)
+            )
         told = [result for _, result in said if result.word]
         return Comparison(
             made=len(said),
@@ -160,6 +161,18 @@ class _Comparing:
             whole=every is not None,
             results=results(self.versions.old.output_schema),
         )
+
+    async def _tried(self, inputs: Sequence[Input], number: int = 0) -> list[tuple[Input, _Result]]:
+        """What came of the inputs, up to one that ends it. `number` is how many were tried before."""
+        said: list[tuple[Input, _Result]] = []
+        for start in range(0, len(inputs), AT_ONCE):
+            batch = inputs[start : start + AT_ONCE]
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._one(number + start + n, one)) for n, one in enumerate(batch)]
+            said += [(one, task.result()) for one, task in zip(batch, tasks, strict=True)]
+            if _inside(said):
+                break
+        return said
 
     def _known(self) -> Domain:
         evidence = self.evidence
@@ -190,6 +203,10 @@ class _Comparing:
         before = await self._ran(versions.old.runnable, one.given, place / "old")
         now = await self._ran(replace(versions.new, alias=versions.alias), one.given, place / "new")
         result = self._word(one, before, now)
+        if one.same is not None and not (_silent(before) or _silent(now)):
+            result = self._by_same(
+                one, await self._ran(versions.old.runnable, one.same, place / "same"), before, now, result
+            )
         if result.word in ("counter", "lost"):
             again = await self._ran(versions.old.runnable, one.given, place / "again")
             if not equal(again.output, before.output):
@@ -212,6 +229,23 @@ class _Comparing:
             return _Result("gained" if is_empty(before.output) else "")
         return _Result("counter", f"{line} {compact(now.output, _SHOWN)}")
 
+    def _by_same(
+        self, one: Input, plain: CallOutcome, before: CallOutcome, now: CallOutcome, result: _Result
+    ) -> _Result:
+        """Who is right on a call that says the same as a plain one, by what the old version gives to that."""
+        if _failed(plain) or is_empty(plain.output):
+            return result
+        keeps, would = (not _failed(outcome) and equal(outcome.output, plain.output) for outcome in (before, now))
+        if keeps is would:
+            return result
+        if would:
+            return _Result("gained")
+        files = ", ".join(one.given.files)
+        given, gives = (compact(outcome.output, _SHOWN) for outcome in (before, now))
+        why = _first(now.error.message) if now.error is not None else gives
+        line = f"{compact(one.given.arguments, _SHOWN)} with {files} in another form gave {given}, and would give {why}"
+        return _Result("lost", line, sure=True)
+
     def _may_differ(self, given: Given, before: CallOutcome) -> bool:
         """Whether the old version is known to be wrong here."""
         if given in self._wrong:
@@ -232,9 +266,16 @@ class _Comparing:
         return outcome
 
 
+def _enough(said: Sequence[tuple[Input, _Result]]) -> bool:
+    """Whether as much was told as a replacement needs, whatever the recorded calls add to it."""
+    agreed = [result.output for _, result in said if result.word == "agrees"]
+    return len(agreed) >= NEEDED and len(set(agreed)) >= NEEDED_RESULTS
+
+
 def _inside(said: Sequence[tuple[Input, _Result]]) -> str:
     """What ends a comparison at once; empty when nothing does."""
-    return next((result.text for one, result in said if one.inside and result.word in ("counter", "lost")), "")
+    ends = (result for one, result in said if result.sure or (one.inside and result.word in ("counter", "lost")))
+    return next((result.text for result in ends), "")
 
 
 def _against(said: Sequence[tuple[Input, _Result]]) -> str:

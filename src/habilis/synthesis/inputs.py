@@ -26,6 +26,7 @@ INSIDE, OUTSIDE = 24, 8
 MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
 _TRIES = 400
+_LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
 _REAL = (0.0, 1.0, -1.5, 0.1, 3.25, 1000.5)
@@ -33,10 +34,12 @@ _REAL = (0.0, 1.0, -1.5, 0.1, 3.25, 1000.5)
 
 @dataclass(frozen=True)
 class Input:
-    """One call to be made. Only where it lies `inside` the domain does a difference speak against a version."""
+    """One call to be made. Only where it lies `inside` the domain does a difference speak against a version, or where
+    one gives what it gives to `same`, a call that says the same in another form."""
 
     given: Given
     inside: bool
+    same: Given | None = None
 
 
 def possible(schema: JsonSchema) -> list[Input] | None:
@@ -74,15 +77,16 @@ def drawn(domain: Domain, schema: JsonSchema, seed: str) -> list[Input]:
     seen = [_key(call) for call in domain.calls]
     inside: list[Input] = []
     outside: list[Input] = []
-    for given in itertools.chain(_edited(domain, schema, lot), _odd(domain, schema, lot)):
+    edited = ((given, None) for given in _edited(domain, schema, lot))
+    for given, same in itertools.chain(edited, _odd(domain, schema, lot)):
         key = _key(given)
         if key in seen:
             continue
         holds = domain.holds(given)
         kept, most = (inside, INSIDE) if holds else (outside, OUTSIDE)
-        if len(kept) < most:
+        if len(kept) < most or same is not None:
             seen.append(key)
-            kept.append(Input(given, holds))
+            kept.append(Input(given, holds, same))
     return [*inside, *outside]
 
 
@@ -114,7 +118,7 @@ def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, lot: rando
     """Another value for an argument: one that it had in another call, or an edited one."""
     seen = [call.arguments[name] for call in domain.calls if name in call.arguments]
     field = (schema.get("properties") or {}).get(name)
-    if values := _values(field, schema):
+    if values := _values(field, schema) or _listed(field, seen):
         return lot.choice(values)
     if name in domain.sums:
         return _sum(seen, lot)
@@ -125,6 +129,14 @@ def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, lot: rando
         except OverflowError:
             return value
     return lot.choice(seen) if lot.random() < 0.3 else _varied(value, seen, lot)
+
+
+def _listed(field: Any, seen: Sequence[Any]) -> list[str]:
+    """The words that a text may be, where the field's description lists them and every real call took one of those."""
+    said = field.get("description") if isinstance(field, Mapping) else None
+    found = _LIST.search(said) if isinstance(said, str) else None
+    words = re.split(r", or |, | or ", found.group()) if found else []
+    return words if len(words) > 1 and all(value in words for value in seen) else []
 
 
 def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot: random.Random) -> None:
@@ -223,18 +235,19 @@ def _reaches(value: Any, files: Mapping[str, bytes]) -> bool:
 # --- at the borders
 
 
-def _odd(domain: Domain, schema: JsonSchema, lot: random.Random) -> Iterator[Given]:
-    """Files in other forms, then plain values by type alone."""
+def _odd(domain: Domain, schema: JsonSchema, lot: random.Random) -> Iterator[tuple[Given, Given | None]]:
+    """Files in other forms, each beside the call that says the same, then plain values by type alone."""
     for call in domain.calls[:2]:
         for name, content in call.files.items():
-            for odd in odd_variants(content):
-                yield Given(call.arguments, {**call.files, name: odd})
+            for odd, same in odd_variants(content):
+                plain = None if same is None else Given(call.arguments, {**call.files, name: same})
+                yield Given(call.arguments, {**call.files, name: odd}), plain
     if any(call.files for call in domain.calls):
         return
     for _ in range(2 * OUTSIDE):
         arguments = _by_type(schema, lot)
         if arguments is not None:
-            yield Given(arguments)
+            yield Given(arguments), None
 
 
 def _by_type(schema: JsonSchema, lot: random.Random) -> dict[str, Any] | None:

@@ -194,7 +194,9 @@ class Merger:
             elif _descends(old, winner):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is a better version of that")
             elif not ways:
-                tried.evidence.append(f"{old.name} stays beside {winner.name}: no one way leads from its fields to those")
+                tried.evidence.append(
+                    f"{old.name} stays beside {winner.name}: no one way leads from its fields to those"
+                )
             elif blocked := _writing([old, winner]):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: {blocked}")
             elif (alias := await self._way(old, winner, ways, tried)) is not None:
