@@ -107,7 +107,7 @@ def alias_between(
 def ways_between(
     old: tuple[JsonSchema, JsonSchema], new: tuple[JsonSchema, JsonSchema], *, version: str = "", description: str = ""
 ) -> tuple[Alias, ...]:
-    """The ways from a tool with the schemas `old` to one with the schemas `new`: at most `MOST_WAYS`, likely ones first.
+    """The ways from a tool with the schemas `old` to one with the schemas `new`, at most `MOST_WAYS`, likely first.
 
     Equal names of equal type belong together; what is left over pairs up by type, rather with a field that is described
     alike or shares a word of its name. Which way is right, only calls can tell.

@@ -1,8 +1,8 @@
-"""Right tools of the demonstration's families, calls that tell them from wrong ones, and wrong versions made on purpose.
+"""Right tools of the demonstration's families, calls that tell them from wrong ones, wrong versions made on purpose.
 
-A wrong version is the right one's text with one thing changed: a branch that is never taken, an entry of a table that is
-gone, another operator, another number, no more stripping, another encoding; or the model's own first, plain version. It
-counts where it agrees on the easy calls, and is shown to be wrong on a hard one.
+A wrong version is the right one's text with one thing changed: a branch that is never taken, an entry of a table gone,
+another operator, another number, no more stripping, another encoding; or the model's own first version. It counts where
+it agrees on the easy calls, and is shown to be wrong on a hard one that these let anybody expect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ Values = Mapping[str, Any]
 TEXT = "one two two\nthree three three words\nend of it\n"
 TABLE = "item,price,quantity\nlamp,10,2\nchair,20,5\nlamp,30,2\ntable,45,9\n"
 PAGE = (
-    "<html><head><title>Ports</title></head><body><h1>Ports</h1><h2>North</h2><p>See <a href='map.html'>the map</a>.</p>"
+    "<html><head><title>Ports</title></head><body><h1>Ports</h1><h2>North</h2>"
+    "<p>See <a href='map.html'>the map</a>.</p>"
     "<table><tr><th>Port</th><th>Depth</th></tr><tr><td>Brill</td><td>12</td></tr><tr><td>Narrow</td><td>9</td></tr>"
     "</table></body></html>\n"
 )
@@ -182,7 +183,10 @@ def _special(key: str) -> Pool | None:
             [{"amount": 3, "source": "m", "target": "km"}, {"amount": 20, "source": "celsius", "target": "fahrenheit"}],
         ),
         "to_roman": ([{"number": n} for n in (12, 7, 31)], [{"number": n} for n in (14, 49, 944, 1999, 2026)]),
-        "from_roman": ([{"numeral": n} for n in ("XII", "VII", "XXXI")], [{"numeral": n} for n in ("XIV", "XXIX", "IX")]),
+        "from_roman": (
+            [{"numeral": n} for n in ("XII", "VII", "XXXI")],
+            [{"numeral": n} for n in ("XIV", "XXIX", "IX")],
+        ),
         "convert_base": (
             [{"digits": d, "source": 2, "target": 10} for d in ("101", "1100", "111")],
             [{"digits": "ff", "source": 16, "target": 2}, {"digits": "2025", "source": 10, "target": 7}],
@@ -206,7 +210,7 @@ def _special(key: str) -> Pool | None:
         "log_level_counts": _on(*logs),
         "busiest_hour": _on("levels.log requests.log more.log", "later.log loose.log"),
         **{
-            name: _on(*requests, {"lowest": 500, "highest": 599}, {"lowest": 200, "highest": 200}, {"lowest": 404, "highest": 500})
+            name: _on(*requests, *({"lowest": a, "highest": b} for a, b in ((500, 599), (200, 200), (404, 500))))
             for name in ("status_count", "status_share")
         },
         **{name: _on(*requests) for name in ("slowest_request", "longest_duration")},
@@ -216,8 +220,9 @@ def _special(key: str) -> Pool | None:
         "table_cell": _on(*pages, {"row": "Brill", "column": "Depth"}, {"row": "narrow", "column": "Depth"}),
         **{
             name: _on(*texts)
-            for name in ("word_count", "distinct_word_count", "line_count", "character_count", "longest_line", "longest_word")
+            for name in ("word_count", "distinct_word_count", "line_count", "character_count")
         },
+        **{name: _on(*texts) for name in ("longest_line", "longest_word")},
         "occurrences": _on(*texts, {"word": "words"}, {"word": "Three"}, {"word": "some"}),
         "top_words": _on(*texts, {"n": 2}, {"n": 1}),
         **{
@@ -225,7 +230,7 @@ def _special(key: str) -> Pool | None:
             for name in ("json_sum", "json_average", "json_minimum", "json_maximum")
         },
         "json_count": _on("a.json b.json", "bom.json", {"keys": "items"}, {"keys": "shop"}),
-        "json_value": _on("a.json b.json", "bom.json", {"keys": "shop.name"}, {"keys": "items.0.name"}, {"keys": "items.1.price"}),
+        "json_value": _on("a.json b.json", "bom.json", {"keys": "shop.name"}, {"keys": "items.0.name"}),
     }  # fmt: skip
     return found.get(key)
 

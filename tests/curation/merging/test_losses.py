@@ -14,7 +14,7 @@ import random
 import sys
 import types
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,21 +40,22 @@ CASES, SAMPLE = 500, 40
 OFTEN = 3
 
 
+_LOADED: dict[bytes, Any] = {}
+
+
 class QuickHost(InProcessHost):
     """Runs tools in this process and loads each text of a tool once."""
-
-    loaded: dict[bytes, Any] = {}
 
     def _load(self, tool: Runnable) -> Any:
         source = tool.module.read_bytes()
         key = hashlib.sha256(source).digest()
-        if key not in self.loaded:
+        if key not in _LOADED:
             module = types.ModuleType("tool_under_test")
             sys.modules["tool_under_test"] = module
             exec(compile(source, str(tool.module), "exec"), module.__dict__)
             module.InputModel.model_rebuild()
-            self.loaded[key] = module
-        return self.loaded[key]
+            _LOADED[key] = module
+        return _LOADED[key]
 
 
 @dataclass(frozen=True)
@@ -193,7 +194,8 @@ async def tried(folder: Path, seeds: Iterator[int], number: int) -> tuple[Counte
             continue
         place = folder / f"{seed}"
         stage, report = await step(place, case)
-        told = f"case {seed}, {case.drawn.operation.key}, {case.drawn.how}{', merged' if case.drawn.merged else ''}, {case.change}"
+        way = "merged" if case.drawn.merged else "chosen"
+        told = f"case {seed}, {case.drawn.operation.key}, {case.drawn.how}, {way}, {case.change}"
         if losses := await lost(laboratory, stage, case):
             failed.append(f"{told}: {losses[0]} ({'; '.join(report.evidence)[:300]})")
         counted.update(
