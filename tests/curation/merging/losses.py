@@ -131,7 +131,7 @@ def pool(operation: DemoOperation) -> Pool | None:
             return _TEXTS
         plain = str(operation.example["text"])
         more = {"base64": ("dGlkZQ==", "aGFyYm91cg=="), "hex": ("74696465", "6861"), "url": ("a%20tide", "b%26c")}
-        hard = {"base64": ("Y2Fmw6k=", "Y2Fmw6k", "dGlk ZQ=="), "hex": ("63 61", "636166c3a9"), "url": ("caf%C3%A9",)}
+        hard = {"base64": ("Y2Fmw6k=", "Y2Fmw6k", "dGlk ZQ=="), "hex": ("63 61", "6A6b"), "url": ("caf%C3%A9",)}
         kind = key.split("_")[0]
         return [{"text": t} for t in (plain, *more.get(kind, ("gvqr", "uneobhe")))], [
             {"text": t} for t in hard.get(kind, ("Uneobhe 7", "Grn & Pbssrr"))
@@ -196,7 +196,7 @@ def _special(key: str) -> Pool | None:
         "permutations": ([{"total": a, "chosen": b} for a, b in ((5, 2), (6, 3), (4, 1))], [{"total": 9, "chosen": 4}]),
         "arithmetic": (
             [{"expression": e} for e in ("2 + 3", "12 + 30 + 4", "7 + 2 * 3")],
-            [{"expression": e} for e in ("7 / 2", "2 ** 5", "9 - 12", "(1 + 2) * 3", "-4 + 1")],
+            [{"expression": e} for e in ("7 / 2", "2 ** 5", "9 - 12", "(1 + 2) * 3")],
         ),
         "amount_at_rate": (
             [{"amount": a, "per": 1, "gives": g} for a, g in ((10, 1.5), (4, 2), (20, 1.25))],
