@@ -36,7 +36,7 @@ from ...toolshop import InProcessHost
 from .conftest import Stage
 from .losses import FILES, Draw, Tool, Values, drawn, expected, pool, right, wrong
 
-CASES, PROMISED, QUICK = 500, 120, 8
+CASES, PROMISED, QUICK = 500, 120, 5
 OFTEN = 3
 
 
