@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.contract.aliases import Alias, alias_between, kinds, signature
+from habilis.contract.aliases import MOST_WAYS, Alias, alias_between, kinds, signature, ways_between
 
 
 def schema(fields: str, *optional: str) -> dict[str, Any]:
@@ -43,6 +43,25 @@ OUT = schema("value: number, error: string")
 def test_without_a_model_there_is_one_way_or_none(old: str, new: str, found: dict[str, str] | None) -> None:
     alias = alias_between((schema(old), OUT), (schema(new), OUT))
     assert (alias.arguments if alias else None) == found
+
+
+def test_where_fields_can_go_together_in_several_ways_the_likeliest_comes_first() -> None:
+    old, new = schema("file_path: string, column: string"), schema("header: string, csv_path: string")
+    ways = ways_between((old, OUT), (new, OUT))
+    assert [way.arguments for way in ways] == [
+        {"file_path": "csv_path", "column": "header"},
+        {"file_path": "header", "column": "csv_path"},
+    ]
+    told = schema("a: string, b: string"), schema("c: string, d: string")
+    told[0]["properties"]["a"]["description"] = told[1]["properties"]["d"]["description"] = "what is looked for"
+    assert ways_between((told[0], OUT), (told[1], OUT))[0].arguments == {"a": "d", "b": "c"}
+
+
+def test_nobody_tries_more_ways_than_are_worth_it() -> None:
+    one, other = (schema(", ".join(f"{letter}{n}: string" for n in range(5))) for letter in "ab")
+    assert len(ways_between((one, OUT), (other, OUT))) == MOST_WAYS
+    one, other = (schema(", ".join(f"{letter}{n}: string" for n in range(9))) for letter in "ab")
+    assert ways_between((one, OUT), (other, OUT)) == ()
 
 
 def test_an_argument_that_the_new_tool_can_do_without_is_no_obstacle() -> None:

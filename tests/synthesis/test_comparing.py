@@ -121,7 +121,7 @@ def test_expressions_bring_every_operator_of_arithmetic() -> None:
 
 def test_a_file_comes_in_every_form(tmp_path: Path) -> None:
     table = b"name,amount\nAda,10\nBob,25\n"
-    found = {label.partition("*.csv ")[2] for odd in odd_variants(table) for label in labels("a.csv", odd)}
+    found = {label.partition("*.csv ")[2] for odd, _ in odd_variants(table) for label in labels("a.csv", odd)}
     forms = {"in utf-8-sig", "in latin-1", "in utf-16", "parted by ';'", "with a blank cell", "with a missing cell"}
     assert forms | {"without rows", "empty", "beyond ASCII"} <= found
     schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}

@@ -7,13 +7,22 @@ nobody who knows the old name has to learn anything, and the old tool's recorded
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice, permutations, product
+from math import prod
 from typing import Any
 
 from pydantic import Field
 
 from habilis.contract.records import RecordedCall, equal
 from habilis.core.types import Frozen, JsonSchema
+
+MOST_WAYS = 6
+"""Ways from one tool to another that are worth a try."""
+MOST_ALIKE, MOST_PAIRINGS = 6, 720
+"""Fields of one type, and ways to pair them all, beyond which nobody tries which goes with which."""
+_NAME_WORD = re.compile(r"[a-z]+|\d+")
 
 
 class Alias(Frozen):
@@ -107,17 +116,30 @@ def alias_between(
     Equal names of equal type belong together; what is left over must pair up by type in just one way. None when there
     is no way, or more than one.
     """
-    arguments = _assignment(old[0], new[0], must=required(new[0]))
-    fields = _assignment(old[1], new[1], must=())
-    if arguments is None or fields is None:
-        return None
-    return Alias(
-        arguments={name: target for name, target in arguments.items() if name != target},
-        fields={target: name for name, target in fields.items() if name != target},
-        version=version,
-        description=description,
-        input_schema=old[0],
-        output_schema=old[1],
+    ways = ways_between(old, new, version=version, description=description)
+    return ways[0] if len(ways) == 1 else None
+
+
+def ways_between(
+    old: tuple[JsonSchema, JsonSchema], new: tuple[JsonSchema, JsonSchema], *, version: str = "", description: str = ""
+) -> tuple[Alias, ...]:
+    """The ways from a tool with the schemas `old` to one with the schemas `new`, at most `MOST_WAYS`, likely first.
+
+    Equal names of equal type belong together; what is left over pairs up by type, rather with a field that is described
+    alike or shares a word of its name. Which way is right, only calls can tell.
+    """
+    arguments = _assignments(old[0], new[0], must=required(new[0]))
+    fields = _assignments(old[1], new[1], must=())
+    return tuple(
+        Alias(
+            arguments={name: target for name, target in taken.items() if name != target},
+            fields={target: name for name, target in given.items() if name != target},
+            version=version,
+            description=description,
+            input_schema=old[0],
+            output_schema=old[1],
+        )
+        for taken, given in islice(product(arguments, fields), MOST_WAYS)
     )
 
 
@@ -190,19 +212,29 @@ def _one_of(choices: Iterable[str]) -> str:
     return " | ".join(sorted({choice for choice in choices if choice != "null"})) or "null"
 
 
-def _assignment(old: JsonSchema, new: JsonSchema, *, must: Sequence[str]) -> dict[str, str] | None:
-    """New names by old ones: equal names, then the one pairing by type. None when it is not the only one."""
+def _assignments(old: JsonSchema, new: JsonSchema, *, must: Sequence[str]) -> list[dict[str, str]]:
+    """New names by old ones, each way in which they can go together by type, likely ones first."""
     olds, news = kinds(old), kinds(new)
-    same = [name for name in olds if name in news]
+    same = {name: name for name in olds if name in news}
     if any(olds[name] != news[name] for name in same):
-        return None
-    found = {name: name for name in same}
-    for name, kind in olds.items():
-        if name in found:
-            continue
-        rivals = [other for other, its in olds.items() if its == kind and other not in same]
-        free = [other for other, its in news.items() if its == kind and other not in same]
-        if len(rivals) != 1 or len(free) != 1:
-            return None
-        found[name] = free[0]
-    return found if set(must) <= set(found.values()) else None
+        return []
+    parts = []
+    for kind in dict.fromkeys(olds.values()):
+        left = [name for name, its in olds.items() if its == kind and name not in same]
+        free = [name for name, its in news.items() if its == kind and name not in same]
+        if max(len(left), len(free)) > MOST_ALIKE:
+            return []
+        parts.append([tuple(zip(left, chosen, strict=True)) for chosen in permutations(free, len(left))])
+    if prod(map(len, parts)) > MOST_PAIRINGS:
+        return []
+    ways = [{**same, **dict(chain(*way))} for way in product(*parts)]
+    ways = [way for way in ways if set(must) <= set(way.values())]
+    return sorted(ways, key=lambda way: -sum(_likeness(old, new, *pair) for pair in way.items()))
+
+
+def _likeness(old: JsonSchema, new: JsonSchema, name: str, other: str) -> int:
+    """How likely two fields mean the same: they are described in the same words, or their names share some."""
+    said, its = (schema["properties"][field] for schema, field in ((old, name), (new, other)))
+    told = [one.get("description") if isinstance(one, Mapping) else None for one in (said, its)]
+    words, others = (set(_NAME_WORD.findall(field.lower())) for field in (name, other))
+    return 4 * bool(told[0] and told[0] == told[1]) + len(words & others)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from habilis.contract.records import RecordedCall, is_empty, set_error
-from habilis.synthesis.domain import Domain, Given
+from habilis.synthesis.domain import Domain
+from habilis.synthesis.relations import Given
 
 
 def binding(

@@ -3,7 +3,8 @@
 On one input they *agree* when both give a result and the results are equal; it is a *counter* when both give one and
 they differ; an *asymmetry* when one gives a result and the other raises or sets `error`. All else tells nothing.
 
-- A counter inside the domain ends it. Outside it tells nothing.
+- A counter inside the domain ends it. Outside it tells nothing, but for a file in another encoding or with another
+  delimiter: who gives what it gives to the plain one is right there, and the other is not.
 - Only the version that answers can go on. Where each answers where the other fails, both stay; outside the domain that
   tells nothing, since then neither is the one that answers.
 - Agreement outside the domain counts where nothing outside contradicts it.
@@ -134,9 +135,12 @@ async def compare(
 
 @dataclass
 class _Result:
+    """`sure`: it speaks against the new version wherever it lies."""
+
     word: Word
     text: str = ""
     output: str = ""
+    sure: bool = False
 
 
 @dataclass
@@ -184,12 +188,16 @@ class _Comparing:
             return
         old, new = self.versions.old, self.versions.new.module
         known = constants(old.source(), new.read_text("utf-8", "replace"))
-        search = Search(self._domain, old.input_schema, f"{old.version}:{_digest(new)}", known)
-        while batch := search.next(AT_ONCE):
-            yield batch
-            for one, result in said[-len(batch) :]:
-                if result.word == "agrees":
-                    search.learned(one, result.output)
+        for again in ("", ":more"):
+            search = Search(self._domain, old.input_schema, f"{old.version}:{_digest(new)}{again}", known)
+            while batch := search.next(AT_ONCE):
+                fresh = [one for one in batch if not again or all(one.given != before.given for before, _ in said)]
+                yield fresh
+                for one, result in said[len(said) - len(fresh) :]:
+                    if result.word == "agrees":
+                        search.learned(one, result.output)
+            if _enough(said):
+                return
 
     def _known(self) -> Domain:
         evidence = self.evidence
@@ -222,6 +230,10 @@ class _Comparing:
         before = await self._ran(versions.old.runnable, one.given, place / "old")
         now = await self._ran(replace(versions.new, alias=versions.alias), one.given, place / "new")
         result = self._word(one, before, now)
+        if one.same is not None and not (_silent(before) or _silent(now)):
+            result = self._by_same(
+                one, await self._ran(versions.old.runnable, one.same, place / "same"), before, now, result
+            )
         if result.word in ("counter", "lost"):
             again = await self._ran(versions.old.runnable, one.given, place / "again")
             if not equal(again.output, before.output):
@@ -244,6 +256,23 @@ class _Comparing:
             return _Result("gained" if is_empty(before.output) else "")
         return _Result("counter", f"{line} {compact(now.output, _SHOWN)}")
 
+    def _by_same(
+        self, one: Input, plain: CallOutcome, before: CallOutcome, now: CallOutcome, result: _Result
+    ) -> _Result:
+        """Who is right on a call that says the same as a plain one, by what the old version gives to that."""
+        if _failed(plain) or is_empty(plain.output):
+            return result
+        keeps, would = (not _failed(outcome) and equal(outcome.output, plain.output) for outcome in (before, now))
+        if keeps is would:
+            return result
+        if would:
+            return _Result("gained")
+        files = ", ".join(one.given.files)
+        given, gives = (compact(outcome.output, _SHOWN) for outcome in (before, now))
+        why = _first(now.error.message) if now.error is not None else gives
+        line = f"{compact(one.given.arguments, _SHOWN)} with {files} in another form gave {given}, and would give {why}"
+        return _Result("lost", line, sure=True)
+
     def _may_differ(self, given: Given, before: CallOutcome) -> bool:
         """Whether the old version is known to be wrong here."""
         if given in self._wrong:
@@ -264,9 +293,16 @@ class _Comparing:
         return outcome
 
 
+def _enough(said: Sequence[tuple[Input, _Result]]) -> bool:
+    """Whether as much was told as a replacement needs, whatever the recorded calls add to it."""
+    agreed = [result.output for _, result in said if result.word == "agrees"]
+    return len(agreed) >= NEEDED and len(set(agreed)) >= NEEDED_RESULTS
+
+
 def _inside(said: Sequence[tuple[Input, _Result]]) -> str:
     """What ends a comparison at once; empty when nothing does."""
-    return next((result.text for one, result in said if one.inside and result.word in ("counter", "lost")), "")
+    ends = (result for one, result in said if result.sure or (one.inside and result.word in ("counter", "lost")))
+    return next((result.text for result in ends), "")
 
 
 def _against(said: Sequence[tuple[Input, _Result]]) -> str:

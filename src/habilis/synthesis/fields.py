@@ -9,6 +9,7 @@ from typing import Any
 
 from habilis.core.types import JsonSchema
 from habilis.synthesis.vocabulary import spoken
+from habilis.synthesis.wording import paired_by_description
 
 _NUMBERED = (
     frozenset(("a", "x", "first", "one", "1")),
@@ -50,6 +51,8 @@ def paired(one: JsonSchema, other: JsonSchema) -> list[tuple[str, str]] | None:
     first, second = typed(one), typed(other)
     if Counter(first.values()) != Counter(second.values()):
         return None
+    if first and (told := paired_by_description(one, other)) is not None:
+        return list(told.items())
     pairs = []
     for goes_with in (_same_name, _same_words, _share_a_word, _initial, _same_number):
         for name in list(first):

@@ -68,27 +68,31 @@ def variant(content: bytes, lot: random.Random) -> bytes:
     return changed.encode(encoding, "replace")
 
 
-def odd_variants(content: bytes) -> Iterator[bytes]:
-    """The same content in other encodings, with other delimiters, with cells that are blank or missing, with none."""
+def odd_variants(content: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+    """The same content in other encodings, with other delimiters, with cells that are blank or missing, with none; each
+    beside a content that says the very same, where there is one."""
     _, text = _read(content)
     if text is None or len(content) > MAX_BYTES or not text.strip():
         return
     head, end, rest = text.partition("\n")
     foreign = f"{head}{end}{_with_accents(rest)}" if rest.strip() else _with_accents(text)
-    yield foreign.encode("utf-8")
-    yield codecs.BOM_UTF8 + text.encode("utf-8")
-    yield foreign.encode("latin-1", "replace")
-    yield foreign.encode("utf-16")
+    plain = foreign.encode("utf-8")
+    yield plain, None
+    yield codecs.BOM_UTF8 + text.encode("utf-8"), text.encode("utf-8")
+    latin = foreign.encode("latin-1", "replace")
+    yield latin, plain if latin.decode("latin-1") == foreign else None
+    yield foreign.encode("utf-16"), plain
     lines = text.splitlines()
     delimiter = _delimiter(lines)
     if delimiter is not None and len(lines) > 1:
         other = ";" if delimiter != ";" else ","
-        yield text.replace(delimiter, other).encode("utf-8")
+        same = text.encode("utf-8") if other not in text and '"' not in text else None
+        yield text.replace(delimiter, other).encode("utf-8"), same
         cells = lines[-1].split(delimiter)
-        yield "\n".join([*lines[:-1], delimiter.join([*cells[:-1], ""])]).encode("utf-8")
-        yield "\n".join([*lines[:-1], delimiter.join(cells[:-1])]).encode("utf-8")
-        yield (lines[0] + "\n").encode("utf-8")
-    yield b""
+        yield "\n".join([*lines[:-1], delimiter.join([*cells[:-1], ""])]).encode("utf-8"), None
+        yield "\n".join([*lines[:-1], delimiter.join(cells[:-1])]).encode("utf-8"), None
+        yield (lines[0] + "\n").encode("utf-8"), None
+    yield b"", None
 
 
 def _read(content: bytes) -> tuple[str, str | None]:
@@ -176,5 +180,14 @@ def _other_digits(text: str, lot: random.Random) -> str:
 
 
 def _with_accents(text: str) -> str:
-    """The first word of small letters with an accent in it."""
-    return re.sub(r"[ae](?=[a-z]|\b)", lambda found: "é" if found.group() == "e" else "ä", text, count=2)
+    """The first word of small letters with an accent in it; tags of a page and keys of a document keep theirs."""
+    left = 2
+
+    def accented(found: re.Match[str]) -> str:
+        nonlocal left
+        if found.group().startswith(("<", '"')) or not left:
+            return found.group()
+        left -= 1
+        return "é" if found.group() == "e" else "ä"
+
+    return re.sub(r"<[^<>]*>|\"\w+\" ?:|[ae](?=[a-z]|\b)", accented, text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +32,7 @@ NAMED = 12
 OF_EACH = 3
 """Of so many candidates one is tried."""
 _TRIES = 400
+_LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
 _REAL = (0.0, 1.0, -1.5, 0.1, 3.25, 1000.5)
@@ -38,10 +40,12 @@ _REAL = (0.0, 1.0, -1.5, 0.1, 3.25, 1000.5)
 
 @dataclass(frozen=True)
 class Input:
-    """One call to be made. Only where it lies `inside` the domain does a difference speak against a version."""
+    """One call to be made. Only where it lies `inside` the domain does a difference speak against a version, or where
+    one gives what it gives to `same`, a call that says the same in another form."""
 
     given: Given
     inside: bool
+    same: Given | None = None
 
 
 def possible(schema: JsonSchema) -> list[Input] | None:
@@ -102,8 +106,7 @@ class Search:
                 break
             self._left[True] -= 1
             found.append(Input(given, True))
-        while len(found) < number and self._left[False] and (one := self._new_border()) is not None:
-            self._left[False] -= 1
+        while len(found) < number and (one := self._new_border()) is not None:
             found.append(one)
         return found
 
@@ -145,16 +148,18 @@ class Search:
         return None
 
     def _new_border(self) -> Input | None:
-        for given in itertools.chain(self._borders, self._spare()):
-            if _key(given) not in self._seen:
+        """The next at a border; what says the same in another form does not count as one of a few."""
+        for given, same in itertools.chain(self._borders, self._spare()):
+            if _key(given) not in self._seen and (same is not None or self._left[False]):
                 self._seen.add(_key(given))
-                return Input(given, self._domain.holds(given))
+                self._left[False] -= same is None
+                return Input(given, self._domain.holds(given), same)
         return None
 
-    def _spare(self) -> Iterator[Given]:
+    def _spare(self) -> Iterator[tuple[Given, None]]:
         """Edits that led out of the domain."""
         while self._aside:
-            yield self._aside.pop(self._lot.randrange(len(self._aside)))
+            yield self._aside.pop(self._lot.randrange(len(self._aside))), None
 
     def _edited(self, base: Given) -> Given:
         lot, files = self._lot, dict(base.files)
@@ -192,7 +197,7 @@ def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, known: Con
     """Another value for an argument: one that it had in another call, or an edited one."""
     seen = [call.arguments[name] for call in domain.calls if name in call.arguments]
     field = (schema.get("properties") or {}).get(name)
-    if values := _values(field, schema):
+    if values := _values(field, schema) or _listed(field, seen):
         return lot.choice(values)
     if name in domain.sums:
         return another_sum(seen, lot)
@@ -203,6 +208,14 @@ def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, known: Con
         except OverflowError:
             return value
     return lot.choice(seen) if lot.random() < 0.3 else varied(value, seen, known, lot)
+
+
+def _listed(field: Any, seen: Sequence[Any]) -> list[str]:
+    """The words that a text may be, where the field's description lists them and every real call took one of those."""
+    said = field.get("description") if isinstance(field, Mapping) else None
+    found = _LIST.search(said) if isinstance(said, str) else None
+    words = re.split(r", or |, | or ", found.group()) if found else []
+    return words if len(words) > 1 and all(value in words for value in seen) else []
 
 
 def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot: random.Random) -> None:
@@ -238,18 +251,19 @@ def _reaches(value: Any, files: Mapping[str, bytes]) -> bool:
 # --- at the borders
 
 
-def _odd(domain: Domain, schema: JsonSchema, lot: random.Random) -> Iterator[Given]:
-    """Files in other forms, then plain values by type alone."""
+def _odd(domain: Domain, schema: JsonSchema, lot: random.Random) -> Iterator[tuple[Given, Given | None]]:
+    """Files in other forms, each beside the call that says the same, then plain values by type alone."""
     for call in domain.calls[:2]:
         for name, content in call.files.items():
-            for odd in odd_variants(content):
-                yield Given(call.arguments, {**call.files, name: odd})
+            for odd, same in odd_variants(content):
+                plain = None if same is None else Given(call.arguments, {**call.files, name: same})
+                yield Given(call.arguments, {**call.files, name: odd}), plain
     if any(call.files for call in domain.calls):
         return
     for _ in range(2 * OUTSIDE):
         arguments = _by_type(schema, lot)
         if arguments is not None:
-            yield Given(arguments)
+            yield Given(arguments), None
 
 
 def _by_type(schema: JsonSchema, lot: random.Random) -> dict[str, Any] | None:

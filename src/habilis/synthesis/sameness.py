@@ -21,6 +21,7 @@ from habilis.synthesis.fields import fields_match, paired, typed
 from habilis.synthesis.implications import implied_by, says_nothing
 from habilis.synthesis.opposites import opposed, rivals
 from habilis.synthesis.vocabulary import spoken
+from habilis.synthesis.wording import worded_alike
 
 # words as `spoken` gives them: synonyms as one, stemmed
 _FORWARD = frozenset(("to", "into", "as", "per", "minus", "subtract", "over", "vs", "than"))
@@ -125,7 +126,7 @@ def same_request(one: ToolRequest, other: ToolRequest) -> bool:
 
 def relation(one: RequestWords, other: RequestWords) -> Relation:
     """Whether two requests ask for the same or for something else, as far as rules tell."""
-    if one.request == other.request:
+    if one.request == other.request or worded_alike(one.request, other.request):
         return "same"
     if _differ(one, other):
         return "different"

@@ -228,3 +228,48 @@ async def test_where_there_are_only_so_many_inputs_all_of_them_are_proof(stage: 
     wrong = module("same_truth", "    return OutputModel(both=input.a == input.b)", takes, gives)
     await told_one(other, {"conjunction": tools["conjunction"], "same_truth": (wrong, [{"a": True, "b": True}])})
     assert len(other.names()) == 2
+
+
+async def test_which_field_goes_with_which_is_told_by_calls(stage: Stage) -> None:
+    one = module("power_of", "    return OutputModel(total=input.x ** input.y)", "x: int; y: int")
+    other = module("raise_to_power", "    return OutputModel(total=input.n ** input.m)", "m: int; n: int")
+    tools = {
+        "power_of": (one, [{"x": 2, "y": 3}, {"x": 3, "y": 4}]),
+        "raise_to_power": (other, [{"m": 2, "n": 5}, {"m": 4, "n": 2}]),
+    }
+    report = await told_one(stage, tools)
+    assert len(stage.names()) == 1, report.evidence
+    assert (await stage.call("power_of", x=5, y=2))["total"] == 25
+    assert (await stage.call("raise_to_power", m=2, n=5))["total"] == 25
+
+
+FORMS = {"with a BOM": "utf-8-sig", "in UTF-16": "utf-16", "in Latin-1": "latin-1"}
+
+
+@pytest.mark.parametrize("encoding", FORMS.values(), ids=FORMS)
+async def test_one_that_reads_a_file_in_one_encoding_alone_never_takes_the_place_of_one_that_reads_all(
+    stage: Stage, encoding: str
+) -> None:
+    whole = """    data = open(input.path, 'rb').read()
+    if data[:2] in (b'\\xff\\xfe', b'\\xfe\\xff'):
+        text = data.decode('utf-16')
+    else:
+        try:
+            text = data.decode('utf-8-sig')
+        except UnicodeDecodeError:
+            text = data.decode('latin-1')
+    return OutputModel(words=[word.lower() for word in text.split()])"""
+    lossy = {
+        "utf-16": whole.replace("if data[:2] in", "if data[:0] in"),
+        "utf-8-sig": whole.replace("'utf-8-sig'", "'utf-8'"),
+        "latin-1": whole.replace("data.decode('latin-1')", "data.decode('utf-8', 'replace')"),
+    }[encoding]
+    assert lossy != whole
+    gives = "words: list[str] | None"
+    tools = {
+        "words_of": (module("words_of", whole, "path: str", gives), [{"path": "a.txt"}]),
+        "list_words": (module("list_words", lossy, "path: str", gives), [{"path": "a.txt"}] * 3),
+    }
+    report = await told_one(stage, tools, {"a.txt": "one two three\nfour five\n"})
+    (stage.folder / "b.txt").write_bytes("naïve café".encode(encoding))
+    assert (await stage.call("words_of", path="b.txt"))["words"] == ["naïve", "café"], report.evidence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from habilis.contract.aliases import Alias, alias_between
+from habilis.contract.aliases import Alias, ways_between
 from habilis.contract.names import RESERVED, free_name, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.types import Frozen
@@ -212,20 +212,30 @@ class Merger:
         new = (winner.input_schema, winner.output_schema)
         for old in others:
             known = {"version": old.version, "description": old.description}
-            alias = alias_between((old.input_schema, old.output_schema), new, **known)
+            ways = ways_between((old.input_schema, old.output_schema), new, **known)
             if old.manifest.pinned:
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is pinned")
             elif descends(old, winner):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: it is a better version of that")
-            elif alias is None:
+            elif not ways:
                 tried.evidence.append(
                     f"{old.name} stays beside {winner.name}: no one way leads from its fields to those"
                 )
             elif blocked := _writing([old, winner]):
                 tried.evidence.append(f"{old.name} stays beside {winner.name}: {blocked}")
-            elif await self._stands(old, winner.runnable, alias, tried, winner.timeout_s, winner):
+            elif (alias := await self._way(old, winner, ways, tried)) is not None:
                 tried.aliases[old.name] = alias
         return tried
+
+    async def _way(self, old: Tool, winner: Tool, ways: Sequence[Alias], tried: _Tried) -> Alias | None:
+        """The first of `ways` by which `winner` may replace `old`; where there is none, the likeliest one says why."""
+        said = len(tried.evidence)
+        for alias in ways:
+            if await self._stands(old, winner.runnable, alias, tried, winner.timeout_s, winner):
+                del tried.evidence[said:-1]
+                return alias
+        del tried.evidence[said + 1 :]
+        return None
 
     # --- what both ways stand on
 
