@@ -2,7 +2,7 @@
 
 The child (`habilis.training.runners.child`) gets the job and the settings on its standard input, which stays open: its
 end tells the child that we are gone. It says what happens, line by line, on its standard output; the result it writes
-into the task's folder, like every task. Its whole tree ends with it. What it learns of its model's server, the next ones
+into the task's folder, like every task. Its whole tree ends with it. What it learns of its server the next ones
 are told as they start.
 """
 
