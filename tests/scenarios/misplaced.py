@@ -1,8 +1,8 @@
 """A process in a place that fails, in which one command of Habilis runs.
 
-Arguments: the fault as JSON (`files`: how many may be open; `full_at`: the kind of an event,
-and the how many-th of it, with which none may be opened more; `spent_at`: the same, for memory; `uid`: who runs it; `wall_s`: the clock on the wall jumps
-by so much), then the words of the command.
+Arguments: the fault as JSON (`files`: how many may be open; `full_at`: the kind of an event, and the how many-th of it,
+with which none may be opened more; `spent_at`: the same, for memory; `uid`: who runs it; `wall_s`: the clock on the
+wall jumps by so much), then the words of the command.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from habilis.cli import main
 from habilis.core.events import Event
@@ -41,7 +42,7 @@ def fill() -> None:
 
 def spend() -> None:
     """Have no more memory than a little; who asks for more is refused, as on a machine that has none."""
-    pages = int(open("/proc/self/statm").read().split()[0])  # noqa: SIM115
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * os.sysconf("SC_PAGE_SIZE")
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     with contextlib.suppress(MemoryError):

@@ -59,8 +59,8 @@ class Watch:
     """Looks at memory and disk now and then, the first time within WATCH_S, until cancelled. Calls `stop_for` with
     `memory` or `disk` when there is more than `limits` allow.
 
-    What a call wrote is told by the time of its last change, which the clock on the `wall` gives it. Where that clock is
-    set back, what is older than the call is put down once, and everything else counts.
+    What a call wrote is told by the time of its last change, which the clock on the `wall` gives it. Where that clock
+    is set back, what is older than the call is put down once, and everything else counts.
     """
 
     def __init__(
