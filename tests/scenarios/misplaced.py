@@ -1,8 +1,8 @@
 """A process in a place that fails, in which one command of Habilis runs.
 
-Arguments: the fault as JSON (`files`: how many may be open; `full_at`: the kind of an event, and the how many-th of it,
-with which none may be opened more; `spent_at`: the same, for memory; `uid`: who runs it; `wall_s`: the clock on the
-wall jumps by so much), then the words of the command.
+Arguments: the fault as JSON (`files`: how many may be open; `full_at`: the kind of an event,
+and the how many-th of it, with which none may be opened more; `uid`: who runs it; `wall_s`: the clock on the wall jumps
+by so much), then the words of the command.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 from habilis.cli import main
 from habilis.core.events import Event
@@ -25,44 +23,15 @@ from habilis.rundir import JsonlSink
 def full_at(kind: str, left: int) -> None:
     """Let nothing more be opened from the event of this `kind` on that comes after `left` - 1 others."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (200, 200))
-    from_event(kind, left, fill)
-
-
-def spent_at(kind: str, left: int) -> None:
-    """Let no more memory be had from then on."""
-    from_event(kind, left, spend)
-
-
-def fill() -> None:
-    """Open as many files as may be open."""
-    with contextlib.suppress(OSError):
-        while True:
-            os.open(os.devnull, os.O_RDONLY)
-
-
-def spend() -> None:
-    """Have no more memory than a little; who asks for more is refused, as on a machine that has none."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    most = pages * os.sysconf("SC_PAGE_SIZE")
-    resource.setrlimit(resource.RLIMIT_AS, (most, most))
-    with contextlib.suppress(MemoryError):
-        while True:
-            SPENT.append(bytearray(1 << 16))
-
-
-SPENT: list[bytearray] = []
-
-
-def from_event(kind: str, left: int, fault: Callable[[], None]) -> None:
-    """Do `fault` from the event of this `kind` on that comes after `left` - 1 others."""
     record = JsonlSink.emit
 
     def emit(self: JsonlSink, event: Event) -> None:
         nonlocal left
         record(self, event)
         left -= event.kind == kind
-        if left == 0:
-            fault()
+        with contextlib.suppress(OSError):
+            while left == 0:
+                os.open(os.devnull, os.O_RDONLY)
 
     JsonlSink.emit = emit  # type: ignore[method-assign]
 
@@ -79,8 +48,6 @@ if __name__ == "__main__":
         resource.setrlimit(resource.RLIMIT_NOFILE, (fault["files"],) * 2)
     if "full_at" in fault:
         full_at(*fault["full_at"])
-    if "spent_at" in fault:
-        spent_at(*fault["spent_at"])
     if "wall_s" in fault:
         jumping(fault["wall_s"])
     if "uid" in fault:

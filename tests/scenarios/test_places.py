@@ -232,18 +232,6 @@ def test_descriptors_that_run_out_in_the_middle_of_a_task_blame_nobody(world: Wo
 
 @pytest.mark.slow
 @pytest.mark.promise
-@pytest.mark.parametrize("moment", MOMENTS)
-def test_memory_that_runs_out_in_the_middle_of_a_task_blames_nobody(world: World, moment: tuple[str, int]) -> None:
-    ended = _said(world, {"spent_at": moment}, "run", QUESTION)
-    assert ended.returncode == 5, ended.stderr
-    (line,) = [line for line in ended.stderr.splitlines() if "memory" in line]
-    assert "free memory on this machine, or run fewer tasks at once" in line
-    assert "Traceback" not in ended.stderr
-    _mended(world)
-
-
-@pytest.mark.slow
-@pytest.mark.promise
 def test_a_clock_that_jumps_neither_ends_nor_holds_up_a_task(world: World) -> None:
     ended = _said(world, {"wall_s": 86_400.0 * 400}, "run", QUESTION, "--json", "--set", "limits.max_time_s=100")
     told = json.loads(ended.stdout)
