@@ -15,11 +15,11 @@ except PlaceError:
     raise SystemExit("blamed on the place")
 except (SyntaxError, MemoryError, RecursionError):
     pass
-source = "x = [1, 2, 3]\n" * 200_000
+source = "x = [1, 2, 3]\\n" * 200_000
 most = int(open("/proc/self/statm").read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
 resource.setrlimit(resource.RLIMIT_AS, (most, most))
 try:
-    syntax_tree("x = [1, 2, 3]\\n" * 200_000)
+    syntax_tree(source)
 except PlaceError as error:
     print(error)
 """
