@@ -47,7 +47,7 @@ def _parsing() -> Iterator[None]:
         warnings.simplefilter("ignore")
         try:
             yield
-        except MemoryError:
+        except (MemoryError, SystemError):  # the latter from a compiler that has no room to say which
             _check_room()
             raise
 
