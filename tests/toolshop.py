@@ -87,6 +87,7 @@ class InProcessHost:
     async def call(self, spec: CallSpec) -> CallOutcome:
         tool = spec.tool
         self.ran.append((tool.name, dict(spec.arguments or {})))
+        spec.mark(True)
         self.grants.append(spec.grant)
         self.files.append(tuple(spec.files))
         if refusal := self.refuse(tool):

@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
+from habilis.core.events import Event
 from habilis.core.types import TaskResult
+from habilis.models.tape import Tape
+from habilis.sandbox.backends import bubblewrap, landlock
 
 from .conftest import Script, Stage, call, calling, tool_source
 
@@ -256,3 +259,39 @@ async def test_checkpoints_do_not_grow_with_the_square_of_the_rounds(stage: Stag
     with contextlib.closing(sqlite3.connect(stage.root / "run" / "tasks" / "task" / "checkpoints.sqlite")) as database:
         by_graph = database.execute("SELECT count(*) FROM checkpoints GROUP BY checkpoint_ns").fetchall()
     assert by_graph == [(1,), (1,)]
+
+
+class _WithoutSandbox:
+    """Takes the sandbox away as the first call begins, and brings it back."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.place = monkeypatch
+
+    def emit(self, event: Event) -> None:
+        if event.kind == "tool_call_started":
+            self.place.setattr(bubblewrap.Bubblewrap, "_walls", lambda *_: ["/no/such/bwrap"])
+            self.place.setattr(landlock.Landlock, "_policy", lambda *_: {"uid": -7})
+
+
+@pytest.mark.parametrize("ran", [False, True])
+async def test_a_call_that_writes_is_made_after_a_resume_where_it_had_not_started(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, ran: bool
+) -> None:
+    """Told apart from one that may have written: nobody has to look for traces of a call that only waited."""
+    body = "open('x', 'a').write('1')\nreturn OutputModel(result=1)"
+    stage.add("note", tool_source("note", body, effects="writes"))
+    script = Script([calling(call("note", {"x": 1}, "a")), "It is 1."], ({"required_tool_names": ["note"]},))
+    task = stage.root / "run" / "tasks" / "task"
+    with monkeypatch.context() as place:
+        stage.sink.emit, recorded = _WithoutSandbox(place).emit, stage.sink.emit  # type: ignore[method-assign]
+        ended = await stage.play(script, "sandbox.warm=false")
+        stage.sink.emit = recorded  # type: ignore[method-assign]
+    assert ended.status == "environment_error"
+    if ran:
+        tape = Tape(task / "tape.jsonl")
+        tape.call_started("a", "note", "writes")
+        tape.close()
+    result = await stage.team(script, "sandbox.warm=false").resume(stage.root / "run")
+    (made,) = result.invocations
+    assert (made.outcome.error and made.outcome.error.kind) == ("interrupted" if ran else None)
+    assert (task / "workspace" / "x").exists() is not ran

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -16,7 +17,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Sys
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt
 
-from habilis.agents.checkpoints import NewestCheckpoints
+from habilis.agents.checkpoints import NewestCheckpoints, unusable
 from habilis.agents.plainstate import Foreign, PlainSerializer
 from habilis.core.errors import UserError
 
@@ -272,7 +273,8 @@ SHAPES: dict[str, Any] = {
 def test_a_checkpoint_of_another_shape_is_refused(tmp_path: Path, shape: str) -> None:
     path = stored(tmp_path / "checkpoints.sqlite")
     with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE checkpoints SET checkpoint = ?", (ormsgpack.packb(SHAPES[shape]),))
+        packed = ormsgpack.packb(SHAPES[shape])
+        connection.execute("UPDATE checkpoints SET type = 'msgpack', checkpoint = ?", (packed,))
     connection.close()
     with pytest.raises(UserError, match="never writes"), NewestCheckpoints.at(path) as saver:
         saver.get_tuple(CONFIG)
@@ -282,3 +284,21 @@ def test_a_checkpoint_of_another_shape_is_refused(tmp_path: Path, shape: str) ->
 def test_bytes_that_are_no_state_are_refused(raw: bytes) -> None:
     with pytest.raises(Foreign):
         PlainSerializer().loads_typed(("msgpack", raw))
+
+
+def test_a_turned_bit_within_a_value_is_seen_and_a_value_without_checksum_is_read(tmp_path: Path) -> None:
+    path = stored(tmp_path / "checkpoints.sqlite", [HumanMessage("How many apples?")])
+    assert unusable(path) == ""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        ((kind, before),) = connection.execute("SELECT type, checkpoint FROM checkpoints").fetchall()
+        turned = before.replace(b"apples", b"applez")
+        assert PlainSerializer().loads_typed(("msgpack", turned))["channel_values"], "the form is as it was"
+        connection.execute("UPDATE checkpoints SET checkpoint = ?", (turned,))
+        connection.commit()
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)], "SQLite sees nothing"
+    assert "does not fit its checksum" in unusable(path)
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE checkpoints SET checkpoint = ?, type = 'msgpack'", (before,))
+        connection.commit()
+    assert kind.startswith("msgpack ")
+    assert unusable(path) == ""

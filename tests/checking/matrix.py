@@ -28,10 +28,6 @@ class Said:
     out: str
     err: str
 
-    def as_ended(self, code: int) -> Said:
-        """The same words of a command that ended so."""
-        return Said(code, self.out, self.err)
-
 
 def habilis(*words: str) -> Said:
     """One command in this process."""
@@ -164,7 +160,7 @@ def outcome(group: str, name: str, said: list[Said]) -> str:
     text = "\n".join(one.err + one.out for one in said)
     leaf = Path(name).name if group != "library" or name != "runs/library" else "library"
     told = [line for line in text.splitlines() if leaf in line and "run_dir" not in line]
-    if last.code == 2:
+    if last.code in (2, 5):
         return "named" if any(leaf in line for line in last.err.splitlines()) else "UNNAMED " + last.err[-200:]
     if last.code:
         return f"CODE {last.code} {last.err[-300:]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from habilis.contract import records
 from habilis.contract.paths import FileRefused, read_confined
 from habilis.contract.records import RecordStore, equal, is_empty, recorded, set_error
+from habilis.core.masker import Masker
 from habilis.core.types import CallOutcome, Invocation
 from habilis.library import Library
+from habilis.rundir import files
 from habilis.synthesis.scratch import moved_names, scratch_name
 
 JSON = st.recursive(
@@ -142,6 +146,51 @@ def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
         stream.write(b'{"call_id": "c2", "to')
     library.record(call(call_id="c3"), workspace=tmp_path)
     assert [record.call_id for record in library.records("count_rows")] == ["c1", "c3"]
+
+
+def turned(line: bytes, what: bytes, to: bytes) -> bytes:
+    assert line.count(what) == 1
+    return line.replace(what, to)
+
+
+@pytest.mark.parametrize("how", ["append", "extend"])
+def test_a_call_in_which_one_letter_changed_is_passed_over_and_the_log_names_its_line(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, how: str
+) -> None:
+    """Tools would be held to a result that no call ever gave."""
+    store = RecordStore(tmp_path)
+    calls = [recorded(call(call_id=name, outcome={"output": {"result": 12}}), workspace=tmp_path)[0] for name in "ab"]
+    if how == "append":
+        for one in calls:
+            store.append(one)
+    else:
+        store.extend("count_rows", calls)
+    first, second = store.path("count_rows").read_bytes().splitlines(keepends=True)
+    store.path("count_rows").write_bytes(first + turned(second, b'"result":12', b'"result":13'))
+    assert [one.call_id for one in store.read("count_rows")] == ["a"]
+    assert f"{store.path('count_rows')} line 2" in caplog.text
+    assert "checksum" in caplog.text
+
+
+def test_a_call_of_an_earlier_version_without_checksum_is_read(tmp_path: Path) -> None:
+    record, _ = recorded(call(), workspace=tmp_path)
+    (tmp_path / "count_rows.jsonl").write_text(json.dumps(record.model_dump()) + "\n")
+    assert RecordStore(tmp_path).read("count_rows") == [record]
+
+
+def test_a_secret_that_became_known_later_is_masked_and_the_calls_still_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    masker = Masker()
+    monkeypatch.setattr(records, "MASKER", masker)
+    monkeypatch.setattr(files, "MASKER", masker)
+    store = RecordStore(tmp_path)
+    for name in "ab":
+        store.append(recorded(call({"key": f"open-sesame-{name}"}, call_id=name), workspace=tmp_path)[0])
+    masker.add("KEY", "open-sesame-a")
+    store.extend("count_rows", [recorded(call(call_id="c"), workspace=tmp_path)[0]])
+    assert b"open-sesame-a" not in store.path("count_rows").read_bytes()
+    assert [one.call_id for one in store.read("count_rows")] == ["a", "b", "c"]
 
 
 def test_recorded_again_a_call_takes_the_verdict_and_keeps_its_files(tmp_path: Path, workspace: Path) -> None:

@@ -194,6 +194,12 @@ def test_tool_calls_and_answers_are_known_after_a_kill(tmp_path: Path) -> None:
     assert again.call_state("c1") == done
     assert again.call_state("c2") == "started"
     assert again.call_state("c3") is None
+    again.call_withdrawn("c2")
+    again.call_started("c4", "write", "writes")
+    again.call_started("c4", "write", "writes")
+    last = Tape(tmp_path / "t")
+    assert [last.call_state(key) for key in ("c1", "c2", "c4")] == [done, None, "started"]
+    assert (tmp_path / "t").read_text().count('"c4"') == 1, "counted as one call"
     assert again.answer("ask1") == "the second one"
     assert again.answer("ask2") is None
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from habilis.sandbox.processes.attached import attached
 from .. import nursery
 
 WITHIN_S = 5.0
+INSTANTS = 30
 PARENT = """
     import subprocess, sys, time
     from habilis.sandbox.processes.attached import attached
@@ -38,11 +40,36 @@ HOLDER = """
     print(kept, flush=True)
     sys.stdin.readline()
 """
+STARTER = """
+    import os, sys
+    from pathlib import Path
+    Path(sys.argv[1]).write_text(str(os.getpid()))
+    Path(sys.argv[1]).rename(sys.argv[2])
+    while not os.path.exists(sys.argv[3]): os.sched_yield()
+    os.execv(sys.argv[4], sys.argv[4:])
+"""
+HOST = """
+    import asyncio, subprocess, sys
+    from pathlib import Path
+    from habilis.core.ports import SandboxJob
+    from habilis.sandbox.backends.probing import make
+    from habilis.sandbox.processes.interpreter import FIXED_VARIABLES, FLAGS, python
+    level, folder = sys.argv[1], Path(sys.argv[2])
+    class Held(subprocess.Popen):
+        def __init__(self, words, **more):
+            files = [str(folder / name) for name in ("starter", "about", "pid", "go")]
+            super().__init__([sys.executable, "-I", "-S", *files, *words], **more)
+    subprocess.Popen = Held
+    body = "import os, signal, time; os.kill(os.getpid(), signal.SIGSTOP); time.sleep(600)"
+    job = SandboxJob([str(python()), *FLAGS, "-c", body], b"", folder / "workspace", env=FIXED_VARIABLES)
+    asyncio.run(make(level).run(job))
+"""
+STEPPING = Path(__file__).with_name("stepping.py")
 
 
 @contextlib.contextmanager
-def started(body: str, folder: Path) -> Iterator[Any]:
-    program = [sys.executable, "-c", textwrap.dedent(body)]
+def started(body: str, folder: Path, *words: str) -> Iterator[Any]:
+    program = [sys.executable, "-c", textwrap.dedent(body), *words]
     environment = {**os.environ, "TMPDIR": str(folder)}
     with nursery.Program(
         program, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -111,3 +138,51 @@ def test_a_folder_for_a_while_is_gone_and_its_process_leaves_nothing(tmp_path: P
     done = nursery.run([sys.executable, "-c", body], cwd=tmp_path, env={**os.environ, "TMPDIR": str(tmp_path)})
     assert done.stdout == b"True\n", done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def left(workspace: Path) -> list[psutil.Process]:
+    """Living processes that were started for calls in `workspace`."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE and any(str(workspace) in word for word in process.cmdline()):
+                found.append(process)
+    return found
+
+
+def killed_at(level: str, folder: Path, step: int) -> int:
+    """A host killed at this step of the start of a call; how many steps there were. Nothing of the call is left."""
+    workspace = folder / "workspace"
+    workspace.mkdir(parents=True)
+    (folder / "starter").write_text(textwrap.dedent(STARTER))
+    with started(HOST, folder, level, str(folder)) as host:
+        while not (folder / "pid").exists():
+            assert host.poll() is None
+            os.sched_yield()
+        child, go = (folder / "pid").read_text(), str(folder / "go")
+        words = [sys.executable, "-I", "-S", str(STEPPING), str(host.pid), child, str(step), go]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if "Operation not permitted" in done.stderr:
+            pytest.skip(f"nobody may be held here: {done.stderr.splitlines()[-1]}")
+        assert host.wait() == -signal.SIGKILL
+    assert done.returncode == 0, done.stderr
+    ends = time.monotonic() + WITHIN_S
+    while (alive := left(workspace)) and time.monotonic() < ends:  # some still begin, to see that they may not
+        psutil.wait_procs(alive, timeout=0.1)
+    try:
+        assert alive == [], f"killed at step {step}"
+    finally:
+        for process in alive:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+    return int(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.promise
+def test_a_host_killed_at_any_step_of_the_start_of_a_call_leaves_no_process(level: str, tmp_path: Path) -> None:
+    """Who starts is not yet tied to its parent in its first steps, and would outlive it by ten minutes."""
+    whole = killed_at(level, tmp_path / "whole", 1 << 30)
+    assert whole > 100, "the start was seen"
+    for step in [1, 2, *range(3, whole, whole // INSTANTS)]:
+        killed_at(level, tmp_path / str(step), step)

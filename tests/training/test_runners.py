@@ -12,9 +12,11 @@ import pytest
 from habilis.config import load_settings
 from habilis.core.types import Task
 from habilis.rundir import RunDir
+from habilis.testing import Fault
+from habilis.testing.faults import SeenRequest
 from habilis.training.runners import Job, ProcessRunner
 
-from .conftest import processes_below
+from .conftest import World, processes_below
 
 CHILD = Path(__file__).parent / "misbehaving.py"
 
@@ -80,3 +82,27 @@ async def test_a_cancelled_runner_takes_its_process_along(tmp_path: Path) -> Non
     with pytest.raises(asyncio.CancelledError):
         await running
     assert processes_below(tmp_path) == {}
+
+
+REFUSALS = {
+    "max_tokens": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'.",
+    "response_format": "Unsupported parameter: 'response_format' is not supported with this model.",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.promise
+async def test_what_a_server_refuses_one_process_it_is_not_asked_again_by_the_next(world: World) -> None:
+    """Each refusal is a request; with a process for each task they would come again for each."""
+    refused: list[str] = []
+
+    def fault(seen: SeenRequest) -> Fault | None:
+        field = next((name for name in REFUSALS if name in seen.body), None)
+        refused.extend([field] if field else [])
+        return Fault("bad_request", text=REFUSALS[field]) if field else None
+
+    world.server.choose = fault
+    options = ("evolution.runner=process", "evolution.concurrency=1")
+    training = await world.evolution(*options).run(world.rows("arithmetic", "gcd"), name="first", base=world.home)
+    assert (training.stopped, world.answers()) == ("done", world.expected("arithmetic", "gcd"))
+    assert sorted(refused) == ["max_tokens", "response_format"]

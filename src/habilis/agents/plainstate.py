@@ -7,6 +7,7 @@ be one of five that we know, its fields must be those of that class, and their v
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -111,12 +112,24 @@ def _from_extension(code: int, raw: bytes) -> Any:
 
 
 class HushedSerializer(PlainSerializer):
-    """Checkpoints without secrets. Most are masked on their way in; what a person wrote into a question is not: where a
-    secret is in what was written, the state is masked and written again."""
+    """Checkpoints without secrets, each value with its checksum.
+
+    Most secrets are masked on their way in; what a person wrote into a question is not: where one is in what was
+    written, the state is masked and written again. SQLite sees no bit that turned within a value, so its kind bears the
+    CRC-32 of its bytes, `msgpack 1a2b3c4d`. A value without one, of an earlier version, is read as it is.
+    """
 
     def dumps_typed(self, obj: Any) -> tuple[str, bytes]:
         kind, data = super().dumps_typed(obj)
-        return super().dumps_typed(hushed(obj)) if MASKER.sees(data) else (kind, data)
+        if MASKER.sees(data):
+            kind, data = super().dumps_typed(hushed(obj))
+        return (f"{kind} {zlib.crc32(data):08x}" if data else kind), data
+
+    def loads_typed(self, data: tuple[str, bytes]) -> Any:
+        kind, _, checksum = str(data[0]).partition(" ")
+        if checksum and isinstance(data[1], bytes) and f"{zlib.crc32(data[1]):08x}" != checksum:
+            raise Foreign("a value that does not fit its checksum")
+        return super().loads_typed((kind, data[1]))
 
 
 def hushed(value: Any) -> Any:

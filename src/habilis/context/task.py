@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -221,8 +222,8 @@ class TaskContext:
     async def invoke(self, call: Call, *, attempt: int, ordinal: int) -> Invocation:
         """Run one call of a tool or preset and write down what came of it. Never raises for a tool's failure.
 
-        A call that the tape holds as ended is answered from it; one that was started, never ended, and may write is
-        reported as interrupted, since nobody knows what it did.
+        A call that the tape holds as ended is answered from it. One whose tool may have run, that never ended, and that
+        may write is reported as interrupted, since nobody knows what it did; one that only waited to run is run.
         """
         effects, version = self.effects(call.name), self.version(call.name)
         self.emit(ToolCallStarted(call_id=call.id, tool=call.name, version=version, arguments=call.args))
@@ -233,7 +234,6 @@ class TaskContext:
             outcome = CallOutcome(error=INTERRUPTED)
             self.tape.call_ended(call.id, outcome)
         else:
-            self.tape.call_started(call.id, call.name, effects)
             outcome = await stood_in(call, await self._run(call, effects), self)
             self.tape.call_ended(call.id, outcome)
             if outcome.usage is not None:
@@ -315,10 +315,20 @@ class TaskContext:
             if tool is not None and not self.grants.faults_of(tool):
                 await self.grants.of(tool)
 
+    def _mark(self, call: Call, effects: Effects, began: bool) -> None:
+        """Write down that the tool may run from now on, or that it did not start."""
+        if began:
+            self.tape.call_started(call.id, call.name, effects)
+        else:
+            self.tape.call_withdrawn(call.id)
+
     async def _run(self, call: Call, effects: Effects) -> CallOutcome:
+        mark = partial(self._mark, call, effects)
         if self.presets.has(call.name):
+            mark(True)
             return await self.presets.run(call.name, call.args)
         if (external := self.external.get(call.name)) is not None:
+            mark(True)
             return await self._asked(external, call)
         tool = self.library.get(call.name)
         if tool is None:
@@ -326,13 +336,13 @@ class TaskContext:
         if faults := self.grants.faults_of(tool):
             text = f"not started, it holds what no tool should: {'; '.join(faults)}"
             return CallOutcome(error=CallError(kind="denied", message=text), refused=faults)
-        outcome = await self._granted(tool, call)
+        outcome = await self._granted(tool, call, mark)
         found = self.grants.learn(tool.name, tool.version, outcome, call.args)
         if not found.network or effects == "writes":
             return outcome
         # What it reaches for showed only now; asked for that, it may run once more.
         before, now = set(outcome.granted), set((await self.grants.of(tool)).shown())
-        return await self._granted(tool, call) if now - before else outcome
+        return await self._granted(tool, call, mark) if now - before else outcome
 
     async def _asked(self, tool: BoundTool, call: Call) -> CallOutcome:
         """A call of an external tool. In a replay the record answers: what was done elsewhere is not done again."""
@@ -349,11 +359,14 @@ class TaskContext:
             closing.push_async_callback(self.host.aclose)
             closing.push_async_callback(self.external.aclose)
 
-    async def _granted(self, tool: Tool, call: Call) -> CallOutcome:
-        return await self.run(tool, call.args, await self.grants.of(tool))
+    async def _granted(self, tool: Tool, call: Call, mark: Callable[[bool], None]) -> CallOutcome:
+        return await self.run(tool, call.args, await self.grants.of(tool), mark)
 
-    async def run(self, tool: Tool, arguments: dict[str, Any], grant: Grant) -> CallOutcome:
-        """One run of this very tool of a library in the task's workspace, with `grant`. Nothing is written down."""
+    async def run(
+        self, tool: Tool, arguments: dict[str, Any], grant: Grant, mark: Callable[[bool], None] | None = None
+    ) -> CallOutcome:
+        """One run of this very tool of a library in the task's workspace, with `grant`. Nothing is written down but
+        that it begins, by `mark`."""
         recording = {"network": Recording(self.library.keep)} if grant.network else {}
         return await self.host.call(
             CallSpec(
@@ -363,6 +376,7 @@ class TaskContext:
                 files=self._paths,
                 timeout_s=grant.timeout_s,
                 grant=grant,
+                mark=mark,
                 **recording,
             )
         )

@@ -1,7 +1,8 @@
 """Recorded calls: what a tool was given and what it gave, with the content of the files that it opened.
 
 They are the evidence on which every gate stands. One JSONL file per tool, one line per recorded call (a later line
-with the same call id stands for the earlier one), file contents once each under their digest.
+with the same call id stands for the earlier one), file contents once each under their digest. Each line ends with a
+checksum: a call in which one bit turned is passed over, not compared against.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallError, Effects, Frozen, Invocation, Traffic, Verdict
 from habilis.rundir import atomic_write
 from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
+from habilis.rundir.seals import sealed, unsealed
 
 log = logging.getLogger(__name__)
 
@@ -85,20 +87,21 @@ class RecordStore:
         return self._folder / f"{name}.jsonl"
 
     def read(self, name: str) -> list[RecordedCall]:
-        """The calls of tool `name`, oldest first, each call id once. What is torn or broken is passed over."""
+        """The calls of tool `name`, oldest first, each call id once. A line that is torn, broken, or does not fit its
+        checksum is passed over, and the log says so."""
         found: dict[str, RecordedCall] = {}
+        path = self.path(name)
         try:
-            lines = read_plain(self.path(name)).split(b"\n")
+            lines = read_plain(path).split(b"\n")
         except OSError:
             return []
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
             try:
-                call = RecordedCall.model_validate(plain_json(line))
-            except (ValueError, RecursionError) as error:
-                what = "not of this format" if isinstance(error, ValidationError) else "not JSON"
-                log.warning("record %s of tool %s is passed over: %s", number, name, what)
+                call = call_of(line)
+            except ValueError as error:
+                log.warning("%s line %s, a recorded call of tool %s, is passed over: %s", path, number, name, error)
                 continue
             found[call.call_id] = call
         return list(found.values())
@@ -110,8 +113,7 @@ class RecordStore:
         """
         path = self.path(call.tool)
         own_folder(path.parent)
-        written = MASKER.value(call.model_dump())
-        line = json.dumps(written, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
+        line = _line_of(call)
         with os.fdopen(open_plain(path, os.O_RDWR | os.O_APPEND | os.O_CREAT), "ab+") as stream:
             size = stream.seek(0, os.SEEK_END)
             if size:
@@ -121,8 +123,16 @@ class RecordStore:
                 stream.write(line)
                 return
             stream.seek(0)
-            line = stream.read() + line
+            line = _hushed(stream.read()) + line
         atomic_write(path, line, durable=False)
+
+    def extend(self, name: str, calls: Iterable[RecordedCall]) -> None:
+        """Add calls to a file that nobody reads yet. Raises OSError."""
+        path = self.path(name)
+        path.parent.mkdir(exist_ok=True)
+        before = path.read_bytes() if path.exists() else b""
+        before += b"" if before.endswith(b"\n") or not before else b"\n"
+        atomic_write(path, _hushed(before) + b"".join(map(_line_of, calls)), durable=False)
 
     def keep(self, contents: Mapping[str, bytes]) -> tuple[dict[str, str], str | None]:
         """Store file contents by digest, without secrets. Returns digests by name, or why they could not be kept
@@ -176,6 +186,35 @@ class RecordStore:
             return sum(entry.stat().st_size for entry in (self._folder / "files").iterdir())
         except OSError:
             return 0
+
+
+def call_of(line: bytes) -> RecordedCall:
+    """The call that one line of records tells of. Raises ValueError, which says in a few words why it tells of none."""
+    try:
+        return RecordedCall.model_validate(plain_json(unsealed(line)))
+    except ValidationError:
+        raise ValueError("it is no call of this format") from None
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
+        raise ValueError("it is not JSON") from None
+
+
+def _line_of(call: RecordedCall) -> bytes:
+    written = MASKER.value(call.model_dump())
+    return sealed(json.dumps(written, ensure_ascii=True, separators=(",", ":")).encode() + b"\n")
+
+
+def _hushed(lines: bytes) -> bytes:
+    """`lines` without secrets that became known since they were written, their checksums made anew."""
+    if not MASKER.sees(lines):
+        return lines
+    return b"".join(_hushed_line(line) for line in lines.splitlines(keepends=True))
+
+
+def _hushed_line(line: bytes) -> bytes:
+    try:
+        return sealed(MASKER.document(unsealed(line))) if MASKER.sees(line) else line
+    except ValueError:  # one that is not believed as it is does not become one that is
+        return line
 
 
 def recorded(

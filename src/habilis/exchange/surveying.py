@@ -6,7 +6,6 @@ Links that lead elsewhere, pipes and what is too big are not followed, waited fo
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,7 +14,7 @@ from pathlib import Path
 from habilis.contract.contract import MAX_SOURCE_BYTES
 from habilis.contract.names import is_plain
 from habilis.contract.paths import FileRefused, read_confined
-from habilis.contract.records import MAX_CALL_BYTES, RecordedCall
+from habilis.contract.records import MAX_CALL_BYTES, RecordedCall, call_of
 from habilis.core.errors import UserError
 from habilis.exchange.reports import MANIFEST, ExportManifest
 from habilis.library.places import generations_folder, is_published
@@ -230,8 +229,8 @@ def recorded_call(line: bytes) -> RecordedCall | None:
     if len(line) > MAX_CALL_BYTES:
         return None
     try:
-        return RecordedCall.model_validate(json.loads(line))
-    except (ValueError, RecursionError):
+        return call_of(line)
+    except ValueError:
         return None
 
 

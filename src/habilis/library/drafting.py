@@ -5,7 +5,6 @@ A draft shares its files with the generation before; nothing here ever writes in
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -176,13 +175,9 @@ class DraftLibrary:
 
     def _add(self, store: RecordStore, stem: str, records: Iterable[RecordedCall]) -> bool:
         known = {call.call_id for call in store.read(stem)}
-        new = [call for call in records if call.call_id not in known]
+        new = [self._kept(call) for call in records if call.call_id not in known]
         if new:
-            path = store.path(stem)
-            path.parent.mkdir(exist_ok=True)
-            before = path.read_bytes() if path.exists() else b""
-            before += b"" if before.endswith(b"\n") or not before else b"\n"
-            atomic_write(path, before + self._lines(new), durable=False)
+            store.extend(stem, new)
         return bool(new)
 
     def drop_records(self, name: str) -> None:
@@ -203,10 +198,6 @@ class DraftLibrary:
             path.unlink()
         else:
             path.replace(target)
-
-    def _lines(self, records: Iterable[RecordedCall]) -> bytes:
-        rows = (json.dumps(self._kept(call).model_dump(), ensure_ascii=True, separators=(",", ":")) for call in records)
-        return "".join(f"{row}\n" for row in rows).encode("ascii")
 
     def _kept(self, call: RecordedCall) -> RecordedCall:
         """`call` with its files here, or with the reason why a replay must do without."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from habilis.models.failures import sort_out
@@ -97,6 +97,18 @@ class Quirks:
             return "a system prompt"
         return ""
 
+    def told(self) -> dict[str, Any]:
+        """All that was learnt, for another process."""
+        flags = {name: value for name, value in vars(self).items() if isinstance(value, bool)}
+        return flags | {"_left_out": sorted(self._left_out), "refused": sorted(self.refused)}
+
+    def take_in(self, told: Mapping[str, Any]) -> None:
+        """Learn what another process was `told`; what is known stays known."""
+        self._left_out.update(told["_left_out"])
+        self.refused.update(told["refused"])
+        for name in vars(self).keys() & told.keys() - {"_left_out", "refused"}:
+            setattr(self, name, bool(getattr(self, name) or told[name]))
+
     def refuse(self, form: str, said: str) -> None:
         """Remember that requests of this form are not taken, where that is what a refusal says.
 
@@ -119,9 +131,19 @@ class KnownQuirks:
         """The quirks of a model, to be learnt and applied."""
         return self._known.setdefault((where, model), Quirks())
 
+    def told(self) -> list[Any]:
+        """All that was learnt, as plain JSON."""
+        return [[*key, quirks.told()] for key, quirks in sorted(self._known.items())]
+
+    def take_in(self, told: Sequence[Any]) -> None:
+        """Learn what another process learnt and `told`."""
+        for where, model, quirks in told:
+            self.of(where, model).take_in(quirks)
+
 
 PROCESS_QUIRKS = KnownQuirks()
-"""What this process has learnt; servers do not change their minds between two tasks."""
+"""What this process has learnt, and what tasks in processes of their own did; servers do not change their minds between
+two tasks."""
 
 
 async def answered(

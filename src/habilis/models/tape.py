@@ -8,8 +8,9 @@ masked request: a secret counts by its name, so that a replay needs none. Lines,
     message   {digest, message}                                      each request message once
     reply     {role, key, n, purpose, mode, model, messages, usage, reply}         a finished model call
     refusal   {role, key, n, purpose, mode, model, messages, usage, error, final}  … or one that will not be answered
-    started   {key, tool, effects}                                   a tool call begins
-    ended     {key, outcome}                                         … and has ended
+    started   {key, tool, effects}                                   a tool may run from now on
+    withdrawn {key}                                                  … and did not start
+    ended     {key, outcome}                                         a tool call has ended, started or not
     answered  {key, text}                                            a person answered
     noted     {key, text}                                            a choice that later requests depend on
 
@@ -24,7 +25,7 @@ import os
 import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -32,6 +33,7 @@ from habilis.core.digests import digest
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usage
+from habilis.models.entries import Entry
 from habilis.models.wire import Cleaned, Plain, contrast
 from habilis.rundir.ahead import RoomAhead
 from habilis.rundir.plain import lines_of, open_plain, plain_json
@@ -58,23 +60,6 @@ class ModelRequest:
     @property
     def told(self) -> str:
         return self.label or self.purpose
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A finished model call. `error` is set for a refusal; a `final` one ended the task that met it."""
-
-    role: Role
-    key: str
-    n: int
-    purpose: str
-    mode: str
-    messages: tuple[str, ...]
-    model: str
-    reply: Plain | None
-    error: str | None = None
-    final: bool = False
-    usage: Usage = field(default_factory=Usage)
 
 
 @dataclass(frozen=True)
@@ -198,9 +183,17 @@ class Tape:
     # --- tools
 
     def call_started(self, key: str, tool: str, effects: Effects) -> None:
-        """A tool call begins: written before it runs."""
+        """A tool may run from now on: written right before, once for each call."""
+        if self._calls.get(key) == "started":
+            return
         self._calls[key] = "started"
         self._append({"kind": "started", "key": key, "tool": tool, "effects": effects})
+
+    def call_withdrawn(self, key: str) -> None:
+        """What was said to start did not: it can have done nothing yet."""
+        if self._calls.get(key) == "started":
+            del self._calls[key]
+            self._append({"kind": "withdrawn", "key": key})
 
     def call_ended(self, key: str, outcome: CallOutcome) -> None:
         """A tool call has ended: written before its result is acted on."""
@@ -269,19 +262,7 @@ class Tape:
                 if name not in self._messages:
                     self._messages[name] = message
                     lines.append({"kind": "message", "digest": name, "message": message})
-            line: Plain = {
-                "kind": "refusal" if reply is None else "reply",
-                "role": entry.role,
-                "key": entry.key,
-                "n": entry.n,
-                "purpose": entry.purpose,
-                "mode": mode,
-                "model": model,
-                "messages": list(slot.digests),
-                "usage": usage.model_dump(exclude_none=True),
-            }
-            line |= {"error": error, "final": final} if reply is None else {"reply": reply}
-            self._write([*lines, line])
+            self._write([*lines, entry.line()])
             self._keep(entry)
             self._taken.add(len(self._entries) - 1)
             self._position = len(self._entries)
@@ -354,9 +335,11 @@ class Tape:
         if kind == "message":
             self._messages[line["digest"]] = line["message"]
         elif kind in ("reply", "refusal"):
-            self._keep(_entry(line))
+            self._keep(Entry.of(line))
         elif kind == "started":
             self._calls[line["key"]] = "started"
+        elif kind == "withdrawn":
+            self._calls.pop(line["key"], None)
         elif kind == "ended":
             self._calls[line["key"]] = CallOutcome.model_validate(line["outcome"])
         elif kind == "answered":
@@ -383,16 +366,3 @@ class Tape:
         if len(digests) != len(near.messages):
             return f"{where}: {len(digests)} messages now, {len(near.messages)} then"
         return f"{where}: same messages, but other tools or another form of answer"
-
-
-def _entry(line: Plain) -> Entry:
-    return Entry(
-        **{name: line[name] for name in ("role", "key", "n", "purpose")},
-        mode=line.get("mode", ""),
-        messages=tuple(line["messages"]),
-        model=line.get("model", ""),
-        reply=line.get("reply"),
-        error=line.get("error"),
-        final=line.get("final", False),
-        usage=Usage.model_validate(line.get("usage", {})),
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ class CallSpec:
     """`tool` is to be run in `workspace` with `arguments`, or with None only to be loaded and described.
 
     It may read `files`, and is given `grant` and nothing else beside. `timeout_s`, in seconds, comes before the grant's
-    own. `network`: keep what it exchanges with granted hosts, or answer it from what was kept and reach none.
+    own. `network`: keep what it exchanges with granted hosts, or answer it from what was kept and reach none. `mark` is
+    told True at the moment from which the tool may run, and False where it turned out then that it did not.
     """
 
     tool: Runnable
@@ -27,6 +28,7 @@ class CallSpec:
     timeout_s: float | None = None
     grant: Grant | None = None
     network: Recording | Replaying | None = None
+    mark: Callable[[bool], None] = lambda began: None
 
     @property
     def given(self) -> dict[str, Any]:

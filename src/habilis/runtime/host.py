@@ -76,6 +76,7 @@ class _Ready:
     source: str
     steps: Steps
     early: Early | None
+    mark: Callable[[bool], None]
 
 
 class ToolHost:
@@ -221,6 +222,7 @@ class ToolHost:
             try:
                 return await self._placed(spec, steps)
             except NotStarted as error:
+                spec.mark(False)
                 return await self._again(spec, steps, error)
 
     async def _placed(self, spec: CallSpec, steps: Steps) -> Outcomes:
@@ -240,6 +242,7 @@ class ToolHost:
         try:
             return await self._placed(spec, steps)
         except NotStarted as still:
+            spec.mark(False)
             error = still
         lacks = CallOutcome(error=CallError(kind="unavailable", message=str(error)), level=await self.level())
         return {steps[0]: MASKER.outcome(told(lacks, spec.grant) if spec.grant else lacks)}
@@ -273,7 +276,8 @@ class ToolHost:
             return {steps[0]: CallOutcome(error=CallError(kind="unavailable", message=text), level=sandbox.level)}
         limits = self._limits(spec.timeout_s, spec.grant.timeout_s if spec.grant else None)
         job = self._job(found, _dumped(request), spec.workspace, spec.files, limits)
-        ready = _Ready(sandbox, found, source, steps, _early(request, source) if steps == ("call",) else None)
+        early = _early(request, source) if steps == ("call",) else None
+        ready = _Ready(sandbox, found, source, steps, early, spec.mark)
         outcomes = await under_grant(
             spec, job, steps, partial(self._confined, ready), level=sandbox.level, doors=self._doors
         )
@@ -297,7 +301,7 @@ class ToolHost:
         try:
             try:
                 before = await self._custody.look(use, job.read_only)
-                ended = await (ready.sandbox.run(job) if cold else self._ended(ready, job, before))
+                ended = await (_alone(ready, job) if cold else self._ended(ready, job, before))
             finally:
                 after = self._custody.leave_at_once(use)
                 if after is None:
@@ -323,6 +327,7 @@ class ToolHost:
                 await server.adopt(before.owners)
                 trial = self._room is not None and job.workspace == self._room.folder
                 with suppress(ServerGone):
+                    ready.mark(True)
                     try:
                         ended = await server.call(job.request, job.limits, None if trial else ready.early)
                     finally:
@@ -330,7 +335,7 @@ class ToolHost:
                             await server.give_back()
                     if ended.stopped != LOST or not repeatable(ended, ready.source):
                         return ended
-        return await ready.sandbox.run(job)
+        return await _alone(ready, job)
 
     def _limits(self, timeout_s: float | None, granted_s: float | None = None) -> SandboxLimits:
         """`granted_s`: who is given that much time may compute all of it."""
@@ -354,6 +359,16 @@ def _no_space(outcome: CallOutcome) -> bool:
 def placed(folder: Path) -> Path:
     """`folder` by its whole name: inside the sandbox relative names begin elsewhere."""
     return folder.absolute()
+
+
+async def _alone(ready: _Ready, job: SandboxJob) -> SandboxExit:
+    """How a call ended that has an interpreter of its own. Raises OSError where the sandbox cannot be started."""
+    ready.mark(True)
+    try:
+        return await ready.sandbox.run(job)
+    except OSError:
+        ready.mark(False)
+        raise
 
 
 def _request(spec: CallSpec, steps: Steps, source: str, found: Environment, *, level: str) -> dict[str, Any]:

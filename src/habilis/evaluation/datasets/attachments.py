@@ -137,7 +137,7 @@ def keep(content: bytes, ending: str = "") -> Path:
         ending = next((known for magic, known in _MAGIC if content.startswith(magic)), ".bin")
     digest = hashlib.sha256(content).hexdigest()
     path = cache_dir() / "datasets" / "files" / digest[:2] / f"{digest[2:26]}{ending.lower()}"
-    if not (path.is_file() and path.stat().st_size == len(content)):
+    if not (path.is_file() and path.read_bytes() == content):
         path.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(path, content)
     return path.resolve()

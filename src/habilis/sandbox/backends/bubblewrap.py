@@ -81,6 +81,10 @@ class Bubblewrap:
 
     def _walls(self, job: SandboxJob, pipes: Pipes, tenant: Tenant) -> list[str]:
         arguments = [str(self._program), "--die-with-parent", "--new-session", "--info-fd", str(pipes.about)]
+        arguments += [
+            "--sync-fd",
+            str(pipes.about_out),
+        ]  # it would die of a pipe that a dead host does not read, half way
         arguments += ["--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try"]
         if tenant.uid is None:
             arguments += ["--unshare-user"]

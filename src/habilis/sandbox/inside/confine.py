@@ -37,6 +37,8 @@ def main() -> None:
     policy = json.loads(sys.argv[1])
     command = sys.argv[2:]
     supervisor = supervise(policy.get("scratch")) if policy.get("supervise") else None
+    if not is_heard():
+        os._exit(1)
     if policy.get("host_name"):
         call_the_machine(policy["host_name"])
     if policy.get("uid"):
@@ -56,6 +58,16 @@ def main() -> None:
     if policy.get("seccomp"):
         restrict_calls(policy["seccomp"], way)
     become(command)
+
+
+def is_heard() -> bool:
+    """Whether the host still reads what is printed. One that died before we were tied to it is known by nothing else:
+    whose children we are then does not tell, and a kernel tells only of what is to come."""
+    import select
+
+    printed = select.poll()
+    printed.register(1, 0)  # of a pipe without readers it says so unasked
+    return not printed.poll(0)
 
 
 def limit(limits: dict) -> None:  # type: ignore[type-arg]

@@ -59,8 +59,8 @@ class Pipes:
         return self.extra[-1]
 
     def for_child(self, *, about: bool) -> tuple[int, ...]:
-        """What the child inherits; `about` is for a program that closes it before the tool runs."""
-        return (self.request, self.reply, *([self.about] if about else []), *self.extra)
+        """What the child inherits; both ends of `about` are for a program that closes them before the tool runs."""
+        return (self.request, self.reply, *([self.about, self.about_out] if about else []), *self.extra)
 
     def close_childs(self) -> None:
         for end in (self.request, self.reply, self.printed, self.about, *self.extra):

@@ -17,6 +17,10 @@ from habilis.sandbox.processes.walking import too_deep, walk
 
 WATCH_S = 0.1
 NODE_BYTES = 1024
+SLACK_S = 0.05
+"""Less than by this much no clock is set back: two clocks are not read at one moment."""
+Older = frozenset[tuple[int, int, int]]
+"""Files that are older than a call, each with its last change."""
 
 
 class Round:
@@ -53,7 +57,11 @@ _ROUNDS: WeakKeyDictionary[asyncio.AbstractEventLoop, Round] = WeakKeyDictionary
 
 class Watch:
     """Looks at memory and disk now and then, the first time within WATCH_S, until cancelled. Calls `stop_for` with
-    `memory` or `disk` when there is more than `limits` allow."""
+    `memory` or `disk` when there is more than `limits` allow.
+
+    What a call wrote is told by the time of its last change, which the clock on the `wall` gives it. Where that clock
+    is set back, what is older than the call is put down once, and everything else counts.
+    """
 
     def __init__(
         self,
@@ -61,9 +69,13 @@ class Watch:
         limits: SandboxLimits,
         folders: Sequence[Path],
         memory: Callable[[], int],
+        wall: Callable[[], float] = time.time,
     ) -> None:
         self._stop_for, self._limits, self._folders, self._memory = stop_for, limits, folders, memory
-        self._began = time.time()
+        self._wall, self._began = wall, wall()
+        self._ahead = self._began - time.monotonic()
+        self._looked = self._began
+        self._older: asyncio.Future[Older] | None = None
         self._room = [free_lately(folder, moment()) for folder in folders]
         self._measuring: asyncio.Task[None] | None = None
         self._round = _ROUNDS.setdefault(asyncio.get_running_loop(), Round())
@@ -71,22 +83,30 @@ class Watch:
 
     def cancel(self) -> None:
         self._round.remove(self)
-        if self._measuring is not None:
-            self._measuring.cancel()
+        for work in (self._measuring, self._older):
+            if work is not None:
+                work.cancel()
 
     def _look(self) -> None:
         # a single process is held by its own limit; a quarter more leaves that limit the first word
         if self._memory() > self._limits.memory_bytes * 5 // 4:
             self._stop_for("memory")
+        wall = self._wall()
+        behind = self._ahead + time.monotonic() - wall
+        if behind > SLACK_S and self._older is None:
+            begun, earliest = self._began, self._looked - behind
+            self._older = asyncio.ensure_future(asyncio.to_thread(older, self._folders, begun, earliest))
+        self._looked = wall - SLACK_S
         now = zip(self._folders, self._room, strict=True)
         fuller = any(before - free_lately(folder, moment()) > self._limits.disk_bytes // 2 for folder, before in now)
         if fuller and (self._measuring is None or self._measuring.done()):
             self._measuring = asyncio.ensure_future(self._measure())
 
     async def _measure(self) -> None:
+        known = await asyncio.shield(self._older) if self._older is not None else None
         # all folders each time: they often share a disk, and one of them alone must not keep the others from a look
         for folder in self._folders:
-            if await asyncio.to_thread(written_since, folder, self._began) > self._limits.disk_bytes:
+            if await asyncio.to_thread(written_since, folder, self._began, known) > self._limits.disk_bytes:
                 self._stop_for("disk")
 
 
@@ -110,8 +130,28 @@ def free_space(folder: Path) -> int:
     return disk.f_bavail * disk.f_frsize + disk.f_ffree * 4096
 
 
-def written_since(folder: Path, moment: float) -> int:
-    """Bytes of the files below `folder` that were changed after `moment` (seconds since the epoch).
+def older(folders: Sequence[Path], began: float, set_back: float) -> Older:
+    """The files below `folders` that were there, as they are, when a call `began`, by a clock that shows `set_back` or
+    more since then (both seconds since the epoch): what it dates between that and now was written just now."""
+    found: set[tuple[int, int, int]] = set()
+    for folder in folders:
+        for where, _, names in walk(folder):
+            for name in names:
+                with suppress(OSError):
+                    about = os.lstat(os.path.join(where, name))  # noqa: PTH118
+                    if about.st_ctime <= began and not set_back <= about.st_ctime <= time.time():
+                        found.add(_state(about))
+    return frozenset(found)
+
+
+def _state(about: os.stat_result) -> tuple[int, int, int]:
+    """A file and its last change."""
+    return about.st_dev, about.st_ino, about.st_ctime_ns
+
+
+def written_since(folder: Path, moment: float, known: Older | None = None) -> int:
+    """Bytes of the files below `folder` that were changed after `moment` (seconds since the epoch), or that are not
+    `known` as they are, where that is given.
 
     Folders too deep to be looked at count for more than any limit: they hide what they hold.
     """
@@ -122,7 +162,7 @@ def written_since(folder: Path, moment: float) -> int:
         for name in names:
             with suppress(OSError):
                 found = os.lstat(os.path.join(where, name))  # noqa: PTH118 - hot loop
-                if found.st_ctime > moment:
+                if found.st_ctime > moment if known is None else _state(found) not in known:
                     total += found.st_blocks * 512 + 4096
     return total
 

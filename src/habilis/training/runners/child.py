@@ -22,6 +22,7 @@ from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.events import Event
 from habilis.core.place import place_failure
 from habilis.core.signals import Ending, hearing
+from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.training.runners.drawing import DistantPurse
 from habilis.training.runners.job import Job, carry_out, team_of
 
@@ -29,13 +30,17 @@ MAX_TEXT = 1_000
 
 
 class _Teller:
-    """Says each event, long texts cut: the whole stands in the task's own record."""
+    """Says each event, long texts cut: the whole stands in the task's own record; and what is learnt of servers."""
 
     def __init__(self, out: BinaryIO) -> None:
         self._out = out
+        self._learnt = PROCESS_QUIRKS.told()
 
     def emit(self, event: Event) -> None:
         self.say(event=_short(event.model_dump(mode="json")))
+        if (learnt := PROCESS_QUIRKS.told()) != self._learnt:
+            self._learnt = learnt
+            self.say(learnt=learnt)
 
     def say(self, **what: Any) -> None:
         self._out.write(json.dumps(what, default=str).encode("utf-8", "replace") + b"\n")
@@ -56,6 +61,7 @@ def main() -> int:
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     told = json.loads(sys.stdin.buffer.readline())
+    PROCESS_QUIRKS.take_in(told["learnt"])
     teller = _Teller(out)
     try:
         asyncio.run(_work(Job.model_validate(told["job"]), Settings.model_validate(told["settings"]), teller))

@@ -2,7 +2,8 @@
 
 The child (`habilis.training.runners.child`) gets the job and the settings on its standard input, which stays open: its
 end tells the child that we are gone. It says what happens, line by line, on its standard output; the result it writes
-into the task's folder, like every task. Its whole tree ends with it.
+into the task's folder, like every task. Its whole tree ends with it. What it learns of its server the next ones
+are told as they start.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from habilis.core.ports import Purse
 from habilis.core.types import Status
 from habilis.curation.ledger.reports import Finished
 from habilis.models.purse import TokenPurse
+from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.sandbox.processes.attached import attached
 from habilis.training.runners.drawing import Till
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, ended, saved_result, too_long
@@ -146,7 +148,8 @@ class ProcessRunner:
             start_new_session=True,
             limit=MAX_LINE_BYTES,
         )
-        _write(process, {"job": job.model_dump(mode="json"), "settings": self._settings.model_dump(mode="json")})
+        work = {"job": job.model_dump(mode="json"), "settings": self._settings.model_dump(mode="json")}
+        _write(process, {**work, "learnt": PROCESS_QUIRKS.told()})
         return _Child(process, Till(self._purse, lambda answer: _write(process, answer)))
 
     async def _listen(self, child: _Child, watch: Watch) -> None:
@@ -168,6 +171,7 @@ class ProcessRunner:
     def _heard(self, said: dict[str, Any], child: _Child, watch: Watch) -> None:
         if "event" in said:
             watch(_EVENT.validate_python(said["event"]))
+        PROCESS_QUIRKS.take_in(said.get("learnt", ()))
         child.till.heard(said)
         child.done = child.done or bool(said.get("done"))
         child.failed = said.get("failed", child.failed)
