@@ -108,6 +108,11 @@ def read_text(text: str, specs: Sequence[ToolSpec]) -> Written:
     return _judged(whole, thought_in(whole[: begin if before else start]), blocks)
 
 
+def begins_calls(text: str, specs: Sequence[ToolSpec]) -> bool:
+    """Whether calls between marks begin in `text`, whole or not."""
+    return find_start(text, {spec.name: spec for spec in specs}) is not None
+
+
 def _unmarked(text: str, known: Known) -> tuple[int, list[_Block]]:
     """The calls without marks that `text` ends with, and where they begin; lines of code that call a tool are none."""
     begin, blocks = _last_run(text, known)
