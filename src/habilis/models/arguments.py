@@ -91,7 +91,9 @@ def _repaired(text: str, error: json.JSONDecodeError, cut: bool) -> Any:
 
 def _load(text: str) -> Any:
     try:
-        return json.loads(text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        return json.loads(
+            text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        )
     except RecursionError:
         raise ArgumentsUnreadable("the arguments are nested too deeply") from None
     except (json.JSONDecodeError, ArgumentsUnreadable):
@@ -122,9 +124,7 @@ def _finite(digits: str) -> float:
 
 def decoder() -> json.JSONDecoder:
     """JSON as it is read here: raw line breaks in strings, no name twice with different values, no NaN."""
-    return json.JSONDecoder(
-        strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
-    )
+    return json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
 def _without_surplus(text: str) -> Any:

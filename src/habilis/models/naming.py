@@ -37,7 +37,7 @@ def short_hash(name: str) -> str:
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """`names` in provider form, each once: a later one that collides gets `_2`, `_3` …, but no name that another has."""
+    """`names` in provider form, each once: a later one that collides gets `_2`, `_3` …, but never another's name."""
     own = {name for name in names if _TAKEN.fullmatch(name)}
     used: set[str] = set()
     made = []

@@ -96,7 +96,7 @@ class Strategies:
         """
         from langchain_core.messages import AIMessage, HumanMessage
 
-        from habilis.tool_calling.react import UNREAD
+        from habilis.tool_calling.scratchpad import UNREAD
 
         step = await self._shown(messages, specs, label, position)
         for part in range(2, parts + 1):
@@ -230,7 +230,8 @@ class Strategies:
         from langchain_core.messages import AIMessage
 
         from habilis.models.history import is_empty_reply
-        from habilis.tool_calling.react import UNREAD, as_message, parse_react
+        from habilis.tool_calling.react import as_message, parse_react
+        from habilis.tool_calling.scratchpad import UNREAD
 
         reply = await self._asked(messages, specs, label, position)
         if is_empty_reply(reply) or reply.tool_calls or reply.invalid_tool_calls:
@@ -261,7 +262,7 @@ class Strategies:
 
         from habilis.models.history import repair_history, text_of
         from habilis.tool_calling.narrator import Narrator
-        from habilis.tool_calling.react import STOP, as_chat, as_completion, tools_text
+        from habilis.tool_calling.scratchpad import STOP, as_chat, as_completion, tools_text
 
         names = ", ".join(spec.name for spec in specs)
         values = {"instruction": text_of(messages[0]), "tools": tools_text(specs), "tool_names": names}

@@ -40,6 +40,8 @@ from habilis.tool_calling.markup.marks import (
 )
 from habilis.tool_calling.markup.values import parameter_value
 
+MAX_FAULTS = 64
+"""What cannot be read is told up to here; a reply with more is beyond reading."""
 _DECODER = decoder()
 _CODE = r"(?m:^[ \t]*(?P<fence>`{3,}|~{3,})[^\n]*(?:\n|\Z))|(?P<inline>`+[^`\n]+`)"
 _LOOK = re.compile(f"{_CODE}|{START.pattern}")
@@ -122,7 +124,7 @@ class _Reader:
         self._count = 0  # calls and faults when the last section began
 
     def read(self) -> None:
-        while self._next():
+        while len(self.faults) < MAX_FAULTS and self._next():
             if found := NAMED.match(self.text, self.at):
                 self.at = found.end()
                 self._arguments(own_name(name_in(found), self.known))
