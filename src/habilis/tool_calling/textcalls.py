@@ -57,7 +57,7 @@ _DECODER = decoder()
 _CALLISH = re.compile(
     r"[\[{\s]{1,20}[\"'](?:name|tool|tool_name|function|action|type|tool_calls)[\"']\s*:\s*[\[{]?\s*[\"']?([^\"',}\]\n]{0,100})"
 )
-_REST_OF_LINE = re.compile(r"[ \t]*[;,]?[ \t]*(?:\n|\Z)")
+_REST_OF_LINE = re.compile(r"[ \t]*[;,]?[ \t]*(?:\n|\Z|(?<=[;,\s])(?=\{))")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,69 @@
+"""What a user would lose: a call in a local model's own mark-up that passes as the final answer, or runs changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from habilis.models.replies import from_body
+from habilis.models.streaming import StreamedBody
+from habilis.tool_calling.narrator import Narrator
+from habilis.tool_calling.textcalls import Written, read_text
+
+from .corpus.families import TOOLS, WRITERS, Reply, development
+
+DEVELOPMENT = list(development())
+
+
+def whole(text: str) -> Written:
+    """What a reply comes to that a server sends at once."""
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    return read_text(str(from_body(body).content), TOOLS)
+
+
+def streamed(text: str) -> Written:
+    """What it comes to where each character is sent for itself."""
+    taken = StreamedBody()
+    for char in text:
+        taken.add({"choices": [{"delta": {"content": char}}]})
+    taken.add({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    return read_text(str(from_body(taken.body()).content), TOOLS)
+
+
+def verdict(reply: Reply, found: Written) -> str:
+    """`right`, `doubt` for a whole call that is asked for again, `wrong`, or `silent`: a call taken for an answer."""
+    if reply.kind == "plain":
+        wanted = reply.text if reply.answer is None else reply.answer
+        return "right" if not found.calls and not found.doubt and found.thought == wanted else "wrong"
+    if found.doubt:
+        return "doubt" if reply.kind == "whole" else "right"
+    if not found.calls:
+        return "silent"
+    return "right" if found.calls == reply.calls else "wrong"
+
+
+def shown(text: str, size: int) -> str:
+    narrator = Narrator(labelled=False)
+    return "".join(narrator.feed(text[at : at + size]) for at in range(0, len(text), size)) + narrator.close()
+
+
+def figures(replies: list[Reply]) -> dict[str, Counter[str]]:
+    counted: dict[str, Counter[str]] = {}
+    for reply in replies:
+        counted.setdefault(reply.kind, Counter())[verdict(reply, whole(reply.text))] += 1
+    return counted
+
+
+@pytest.mark.parametrize("family", [*WRITERS, "plain"])
+def test_what_the_reader_was_written_with_is_read_right(family: str) -> None:
+    for reply in DEVELOPMENT:
+        if reply.family == family:
+            found = whole(reply.text)
+            assert verdict(reply, found) == "right", (reply.text, found)
+
+
+def test_a_streamed_reply_comes_to_the_same() -> None:
+    for reply in DEVELOPMENT:
+        assert streamed(reply.text) == whole(reply.text), reply.text
+        assert shown(reply.text, 1) == shown(reply.text, 7) == shown(reply.text, 10_000), reply.text
