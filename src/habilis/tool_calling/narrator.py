@@ -15,8 +15,10 @@ MAX_SIGN = 120
 _HEADS = ("<|start|>", "<|channel|>", "<|constrain|>")
 """What begins the head of a message of gpt-oss, which ends with `<|message|>`."""
 _THINKING = {begin: end for begin, end in PAIRS if not begin.startswith(_HEADS)} | {"<|channel>": "<channel|>"}
-_BEGUN = re.compile(r"<[^\s<>]{0,20}?(?:invoke|function)[\s=]")
-_FIRST, _LAST = frozenset("<[✿◁"), frozenset(">]▷: \t\n")
+_BEGUN = re.compile(r"<[^\s<>]{0,20}?(?:invoke|function)[\s=]|<\|role_sep\|>|✿FUNCTION✿:")
+_WHOLE = ("✿FUNCTION✿:",)
+"""Signs that do not end with one of `_LAST`."""
+_FIRST, _LAST = frozenset("<[✿◁"), frozenset(">]▷ \t\n")
 _BLOCK = re.compile(r"[ \t]*(?:[{\[]|`{3}|~{3}|<tool|<func)")
 _WORDS = ("thought:", "action:", "actioninput:", "finalanswer:", "observation:", "```", "~~~", "<tool", "<func")
 
@@ -54,12 +56,12 @@ class Narrator:
         if self._hidden:
             self._behind_hidden(char)
             return ""
-        if self._sign and char in _FIRST:
+        if self._sign and char in _FIRST and char != "✿":
             before, self._sign = self._sign, char
             return self._passed(before)
         if self._sign:
             self._sign += char
-            return self._judged() if char in _LAST or len(self._sign) > MAX_SIGN else ""
+            return self._judged() if char in _LAST or self._sign in _WHOLE or len(self._sign) > MAX_SIGN else ""
         if char in _FIRST and not self._code.is_open:
             self._sign = char
             return ""

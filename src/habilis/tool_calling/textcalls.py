@@ -42,6 +42,7 @@ MAX_LOOKED = 1_000
 """Lines that may begin a call; of a reply with more none is read as one, for each costs a look at all before it."""
 HOW = 'end your reply with {"name": "TOOL", "arguments": {…}} on a line of its own, in no code block'
 _ANSWER = "If this is your answer, say it in plain text, without the call."
+_BEHIND = f"Nothing was run: text stands behind your tool call. To call a tool, {HOW}. {_ANSWER}"
 _NAMED_OBJECT = re.compile(r"(?:functions?[.:])?([^\W\d][\w.-]{0,99})[ \t]*(?:\r?\n)?(?=\{)")
 _WRITTEN_LIST = re.compile(r"\[\s*(?:functions?[.:])?([^\W\d][\w.:-]{0,99})\(")
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n`]*)\n")
@@ -90,22 +91,32 @@ class _Block:
 def read_text(text: str, specs: Sequence[ToolSpec]) -> Written:
     """The calls that `text` makes of the tools of `specs`, or what is doubtful about them. Never raises."""
     whole = without_leftovers(text)
-    if not specs or not ({"{", "(", "<", "[", "✿"} & set(whole)):
+    if not specs or not ({"{", "(", "<", "[", "✿", "="} & set(whole)):
         return Written(answer_in(whole))
     known = {spec.name: spec for spec in specs}
     start = find_start(whole, known)
     if start is None:
         begin, blocks = _unmarked(whole, known)
-        return _judged(whole, whole[:begin].rstrip(), blocks) if blocks else Written(answer_in(whole))
+        if blocks:
+            return _judged(whole, whole[:begin].rstrip(), blocks)
+        return Written(whole, doubt=_BEHIND) if _begins_with_a_call(whole, known) else Written(answer_in(whole))
     section = read_section(whole, start, known)
     begin, before = _unmarked(whole[:start], known)
     after, behind = _unmarked(section.behind, known)
     blocks = [*before, _of_section(section), *behind]
     if section.behind and section.plain and (after or not behind) and not any(block.fault for block in blocks):
         # What a model writes behind special tokens it has invented; behind plain tags it may explain them.
-        doubt = f"Nothing was run: text stands behind your tool call. To call a tool, {HOW}. {_ANSWER}"
-        return Written(whole, doubt=doubt)
+        return Written(whole, doubt=_BEHIND)
     return _judged(whole, thought_in(whole[: begin if before else start]), blocks)
+
+
+def _begins_with_a_call(text: str, known: Known) -> bool:
+    """Whether the first thing in a text is a call of a tool; what follows it the model may have invented.
+
+    `name(…)` is none here: so do people begin who write about a function.
+    """
+    block = None if text[:1] in ("`", "~", "") or WRITTEN.match(text) else _block_at(text, 0, known, 0)
+    return block is not None and bool(block.calls) and all(name in known for name in block.names)
 
 
 def begins_calls(text: str, specs: Sequence[ToolSpec]) -> bool:

@@ -15,7 +15,7 @@ _HEADER = re.compile(
 _BARE_HEADERS = re.compile(r"\Aanalysis(?P<thought>.*?)assistantfinal", re.DOTALL)
 """The same of a server that dropped the special tokens between the words."""
 _BARE_START = re.compile(r"\A(?:analysis(?=[A-Z<])|assistant(?=<)|commentary(?=[A-Z<]))")
-_FRAME = re.compile(r"\A\s*<answer>(.*?)(?:</answer>)?\s*\Z", re.DOTALL)
+_FRAME = re.compile(r"\A\s*<answer>(.*?)</answer>\s*\Z", re.DOTALL)
 
 
 def without_leftovers(text: str) -> str:

@@ -37,7 +37,7 @@ _QUOTED = r"""["']?([^"'<>\s]{1,200})["']?"""
 _BEFORE = r"(?:<\|start\|>)?(?:assistant)?\s{0,3}(?:<\|channel\|>)?"
 _BEHIND = (
     r"\s{0,3}(?:<\|channel\|>)?(?:analysis|commentary)?\s{0,3}(?:<\|constrain\|>)?\s{0,3}(?:json|code)?"
-    r"\s{0,3}(?:<\|message\|>|(?=\{))"
+    r"\s{0,3}(?:<\|message\|>|(?=\{)|(?=[\w\s<|]{0,20}\Z))"
 )
 _SPACE = r"(?:｜DSML｜|\|DSML\||steptml:|minimax:)?"
 

@@ -321,9 +321,9 @@ class _Reader:
         self._fault(f"Tool call {name!r}: {what}")
 
     def _unclosed(self, what: str) -> None:
-        begin = self.at
-        self._to_next_mark()
-        self._fault(f"Your tool call could not be read: {what} is not closed in {_short(self.text[begin:])!r}")
+        """Nothing behind here can be told from what is still open."""
+        said, self.at = _short(self.text[self.at :]), len(self.text)
+        self._fault(f"Your tool call could not be read: {what} is not closed in {said!r}")
 
     def _unread(self) -> None:
         begin = self.at
