@@ -20,7 +20,7 @@ from habilis.core.types import ToolSpec
 from habilis.models.arguments import ArgumentsUnreadable, decoder, read_arguments
 from habilis.models.calls import UNREADABLE_AT, only_text_parameter
 from habilis.tool_calling.markup.leftovers import without_leftovers
-from habilis.tool_calling.textcalls import read_text
+from habilis.tool_calling.textcalls import begins_calls, read_text
 
 FINAL = "final answer"
 FORM = (
@@ -42,6 +42,11 @@ _WRITTEN = re.compile(r"\[?[\w.]+\(")
 _THINK = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 _LATE_THINK = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking)>", re.DOTALL)
 _FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(
+    r"^(?:[^\n`~]{0,80}[:：][*_ \t]*|[ \t]*)(`{3,}+|~{3,}+)[^\n`]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+"""A fence that may begin behind a label."""
 _OPENING = re.compile(r"\s*(`{3,}|~{3,})[\w+-]*[ \t]*\n?\s*(?=[{\[\"])")
 _LAST_FENCE = re.compile(r"(`{3,}|~{3,})[^\n]*\n(.*)\n[ \t]*\1\s*", re.DOTALL)
 _BLANK = re.compile(r"[\s,:]*")
@@ -73,8 +78,12 @@ def parse_react(text: str, specs: Sequence[ToolSpec] = ()) -> Parsed:
         rest_end = labels[number + 1][1] if number + 1 < len(labels) else len(text)
         if kind == "final":
             answer = _last_answer(text, labels)
+            if begins_calls(answer, specs):
+                return Parsed(thought, doubt=f"Your answer holds a tool call, which was not run. {FORM}")
             return Parsed(thought, answer=answer) if answer else Parsed(thought, doubt=f"Your answer is empty. {FORM}")
         if kind == "action":
+            if both := _json_at(text, end):
+                return _action(thought, text[both[0] : both[1]], None, specs)
             following = labels[number + 1] if number + 1 < len(labels) else None
             given = None
             if following is not None and following[0] == "input":
@@ -123,7 +132,7 @@ def _unwrapped(text: str) -> str:
 
 def _labels(text: str) -> list[_Label]:
     """The labels of a reply: kind, beginning, end. What stands in code fences labels nothing."""
-    fences = deque((match.start(2), match.end(2)) for match in _FENCED.finditer(text))
+    fences = deque((match.start(2), match.end(2)) for match in _CODE.finditer(text))
     found: list[_Label] = []
     for kind, start, end in sorted([*_at_line_starts(text), *_in_lines(text)], key=lambda label: label[1]):
         while fences and fences[0][1] <= start:
@@ -142,9 +151,8 @@ def _at_line_starts(text: str) -> Iterator[_Label]:
 
 def _in_lines(text: str) -> Iterator[_Label]:
     for match in _IN_LINE.finditer(text):
-        if not LABEL.match(text, text.rfind("\n", 0, match.start("action")) + 1, match.start("name")):
-            yield "action", match.start("action"), match.start("name")
-            yield "input", match.start("input"), match.end()
+        yield "action", match.start("action"), match.start("name")
+        yield "input", match.start("input"), match.end()
 
 
 def _thought(text: str, labels: Sequence[tuple[str, int, int]]) -> str:
