@@ -88,7 +88,7 @@ BOTH = f'{{"action": "read_rows", "action_input": {GIVEN}}}'
         f"Thought： I look.\nAction： read_rows\nAction Input： {GIVEN}",
         f"Action: read_rows\nAction Input: {GIVEN}<|im_end|>",
         f'I look.\n<tool_call>\n{{"name": "read_rows", "arguments": {GIVEN}}}\n</tool_call>',
-        "I look.\n<function=read_rows>\n<parameter=path>\na.csv\n</parameter>\n<parameter=limit>\n3\n</parameter>\n</function>",
+        "<function=read_rows>\n<parameter=path>\na.csv\n</parameter>\n<parameter=limit>\n3\n</parameter>\n</function>",
     ],
 )
 def test_an_action_is_read_however_it_is_set(text: str) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Family:
+class Signs:
     """How one family marks calls. All but `models` are regular expressions.
 
     `begins` opens a section or a single call, `ends` closes one, `between` stands between a name and its arguments.
@@ -41,8 +41,8 @@ _BEHIND = (
 )
 _SPACE = r"(?:｜DSML｜|\|DSML\||steptml:|minimax:)?"
 
-FAMILIES = (
-    Family(
+FAMILIES: tuple[Signs, ...] = (
+    Signs(
         "Hermes, Qwen, GLM-4.5 and later, Ernie, Exaone, Granite",
         (r"<tool_call>",),
         (r"</tool_call>",),
@@ -50,26 +50,26 @@ FAMILIES = (
         parameter_ends=(r"</arg_value>",),
         plain=True,
     ),
-    Family(
+    Signs(
         "Hunyuan, Jamba, MiniMax-M1, Olmo, Granite-20B, Claude's prompts",
         (r"<tool_calls>", r"<function_calls?>", r"<tool>"),
         (r"</tool_calls>", r"</function_calls?>", r"</tool>"),
         plain=True,
     ),
-    Family("Nemotron", (r"<TOOLCALL>",), (r"</TOOLCALL>",), plain=True),
-    Family(
+    Signs("Nemotron", (r"<TOOLCALL>",), (r"</TOOLCALL>",), plain=True),
+    Signs(
         "LongCat",
         (r"<longcat_tool_call>",),
         (r"</longcat_tool_call>",),
         parameter=(r"<longcat_arg_key>\s*([^<>]{1,200}?)\s*</longcat_arg_key>\s*<longcat_arg_value>",),
         parameter_ends=(r"</longcat_arg_value>",),
     ),
-    Family(
+    Signs(
         "MiniMax-M2, Seed",
         (r"<minimax:tool_call>", r"<seed:tool_call>"),
         (r"</minimax:tool_call>", r"</seed:tool_call>"),
     ),
-    Family(
+    Signs(
         "Qwen3-Coder, Seed, Nemotron 3, Functionary, Llama by prompt",
         ends=(r"</function>",),
         named=(rf"<function(?:=|\s+name=){_QUOTED}\s*>",),
@@ -77,7 +77,7 @@ FAMILIES = (
         parameter_ends=(r"</param(?:eter)?>",),
         plain=True,
     ),
-    Family(
+    Signs(
         "MiniMax-M2, DeepSeek V3.2, Step, Claude's prompts",
         (rf"<{_SPACE}(?:function_calls|tool_calls)>",),
         (rf"</{_SPACE}(?:invoke|function_calls|tool_calls)>",),
@@ -86,40 +86,40 @@ FAMILIES = (
         parameter_ends=(rf"</{_SPACE}param(?:eter)?>",),
         plain=True,
     ),
-    Family(
+    Signs(
         "Kimi",
         (r"<\|tool_calls_section_begin\|>", r"<\|tool_call_begin\|>"),
         (r"<\|tool_call_end\|>", r"<\|tool_calls_section_end\|>"),
         (r"<\|tool_call_argument_begin\|>",),
     ),
-    Family(
+    Signs(
         "DeepSeek V3, R1 and V3.1, Step",
         (r"<[|｜]tool[_▁]calls?[_▁]begin[|｜]>",),
         (r"<[|｜]tool[_▁]calls?[_▁]end[|｜]>",),
         (r"<[|｜]tool[_▁]sep[|｜]>",),
     ),
-    Family(
+    Signs(
         "Mistral",
         (r"\[TOOL_CALLS\]",),
         (r"\[/TOOL_CALLS\]",),
         (r"\[CALL_ID\][A-Za-z0-9]{1,40}\[ARGS\]", r"\[ARGS\]"),
     ),
-    Family("Llama", (r"<\|python_tag\|>", r"<\|python_start\|>"), (r"<\|python_end\|>",)),
-    Family("Granite, Phi", (r"<\|tool_calls?\|>",), (r"<\|/tool_calls?\|>",)),
-    Family("Phi, Firefunction", (r"\bfunctools(?=\s{0,3}\[)",)),
-    Family("LFM, MiniCPM", (r"<\|tool_calls?_start\|>",), (r"<\|tool_calls?_end\|>",)),
-    Family("Command", (r"<\|START_ACTION\|>",), (r"<\|END_ACTION\|>",)),
-    Family("Command R", (r"\bAction:[ \t]?```(?:json)?[ \t]*\n(?=\s{0,8}\[)",), plain=True),
-    Family("InternLM", (r"<\|action_start\|>(?:\s{0,3}<\|(?:plugin|interpreter)\|>)?",), (r"<\|action_end\|>",)),
-    Family("FunctionGemma", (r"<start_function_call>",), (r"<end_function_call>",)),
-    Family("Gemma", (r"<\|tool_call>",), (r"<tool_call\|>",)),
-    Family("Apertus", (r"<\|tools_prefix\|>",), (r"<\|tools_suffix\|>",)),
-    Family(
+    Signs("Llama", (r"<\|python_tag\|>", r"<\|python_start\|>"), (r"<\|python_end\|>",)),
+    Signs("Granite, Phi", (r"<\|tool_calls?\|>",), (r"<\|/tool_calls?\|>",)),
+    Signs("Phi, Firefunction", (r"\bfunctools(?=\s{0,3}\[)",)),
+    Signs("LFM, MiniCPM", (r"<\|tool_calls?_start\|>",), (r"<\|tool_calls?_end\|>",)),
+    Signs("Command", (r"<\|START_ACTION\|>",), (r"<\|END_ACTION\|>",)),
+    Signs("Command R", (r"\bAction:[ \t]?```(?:json)?[ \t]*\n(?=\s{0,8}\[)",), plain=True),
+    Signs("InternLM", (r"<\|action_start\|>(?:\s{0,3}<\|(?:plugin|interpreter)\|>)?",), (r"<\|action_end\|>",)),
+    Signs("FunctionGemma", (r"<start_function_call>",), (r"<end_function_call>",)),
+    Signs("Gemma", (r"<\|tool_call>",), (r"<tool_call\|>",)),
+    Signs("Apertus", (r"<\|tools_prefix\|>",), (r"<\|tools_suffix\|>",)),
+    Signs(
         "GigaChat", (r"(?:function call)?<\|role_sep\|>(?=\s{0,3}\{)", r"<\|function_call\|>"), (r"<\|message_sep\|>",)
     ),
-    Family("Pangu", (r"\[unused11\]",), (r"\[unused12\]",)),
-    Family("Qwen by prompt", (r"✿FUNCTION✿:",), (), (r"\s{0,3}✿ARGS✿:",)),
-    Family(
+    Signs("Pangu", (r"\[unused11\]",), (r"\[unused12\]",)),
+    Signs("Qwen by prompt", (r"✿FUNCTION✿:",), (), (r"\s{0,3}✿ARGS✿:",)),
+    Signs(
         "gpt-oss (harmony), with its special tokens or what is left where a server dropped them",
         ends=(r"<\|call\|>",),
         named=(
