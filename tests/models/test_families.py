@@ -8,6 +8,7 @@ import pytest
 
 from habilis.models.replies import from_body
 from habilis.models.streaming import StreamedBody
+from habilis.models.thinking import PAIRS
 from habilis.tool_calling.markup.marks import BEGIN, NAMED
 from habilis.tool_calling.narrator import Narrator
 from habilis.tool_calling.textcalls import Written, read_text
@@ -89,3 +90,12 @@ def test_no_mark_of_a_call_is_told_while_it_comes() -> None:
 
 MARKED_BY_WORDS = ("phi-4 functools", "command-r", "gpt-oss without tokens")
 """Their marks are words that are shown before anybody can know that they are marks."""
+
+
+@pytest.mark.parametrize(("begin", "end"), PAIRS)
+def test_what_a_family_thinks_aloud_is_no_part_of_its_reply(begin: str, end: str) -> None:
+    """A call that is only thought of is not made, and the thought is not shown."""
+    thought = "I could send <tool_call> with {}."
+    text = f"{begin}{thought}{end}It is 7."
+    assert whole(text) == Written("It is 7.")
+    assert shown(text, 1) == shown(text, 10_000) == "It is 7."
