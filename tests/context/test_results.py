@@ -188,3 +188,8 @@ async def test_the_model_sees_errors_and_files(tmp_path: Path, said_models: Any)
     assert await shown(call, failed, shop) == "Error (timeout): it ran for 120 s; use a smaller range"
     made = CallOutcome(output={"ok": True}, made=("chart.png", "a.xyz123"))
     assert await shown(call, made, shop) == '{"ok": true}\n[Files made: chart.png (image/png), a.xyz123]'
+
+
+def test_what_json_does_not_know_is_no_bare_word_in_it() -> None:
+    told = as_text({"a": float("nan"), "b": [float("-inf"), 1]})
+    assert json.loads(told, parse_constant=lambda word: pytest.fail(word)) == {"a": "NaN", "b": ["-Infinity", 1]}

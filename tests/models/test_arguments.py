@@ -116,3 +116,8 @@ def is_part(part: Any, whole: Any) -> bool:
     if isinstance(part, list):
         return isinstance(whole, list) and all(is_part(a, b) for a, b in zip(part, whole, strict=False))
     return bool(part == whole)
+
+
+def test_a_number_that_no_json_can_hold_is_told() -> None:
+    with pytest.raises(ArgumentsUnreadable, match="1e999"):
+        read_arguments('{"a": 1e999}')

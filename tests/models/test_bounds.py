@@ -345,6 +345,15 @@ async def test_a_long_answer_comes_in_parts(world: World, again: str) -> None:
     assert again_read == reply, "a replay reads the same parts"
 
 
+async def test_a_written_call_that_was_cut_is_told_as_one_and_never_gone_on_with(world: World) -> None:
+    half = 'I look.\n<tool_call>\n{"name": "add", "arguments": {"a": 1, "b": '
+    with serving(world, lambda _: cut(half)) as server:
+        models = world.models(strategy="function_call")
+        step = await world.strategies(models).step(ASK, [], label="step 1", parts=3)
+    assert "was cut off at 1,024 tokens, in a tool call" in step.doubt
+    assert len(server.bodies) == 1
+
+
 @pytest.mark.parametrize("strategy", ["function_call", "react_text"])
 async def test_a_long_step_comes_in_parts_and_not_without_end(world: World, strategy: str) -> None:
     begin = "Final Answer: " if strategy == "react_text" else ""

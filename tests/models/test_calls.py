@@ -125,7 +125,10 @@ def test_unreadable_arguments_stay_in_the_history_as_valid_json() -> None:
 
 def test_a_call_cut_at_the_token_limit_is_not_completed() -> None:
     assert check_calls(reply(("anything", '{"a": "x"')), SPECS).calls
-    assert check_calls(reply(("anything", '{"a": "x"'), finish="length"), SPECS).problems
+    (problem,) = check_calls(reply(("anything", '{"a": "x"'), finish="length"), SPECS).problems
+    assert problem.text == (
+        "Tool call 'anything' was cut off at the token limit. Send the call again, with shorter arguments."
+    )
 
 
 @pytest.mark.parametrize(

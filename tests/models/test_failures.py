@@ -41,6 +41,13 @@ def untrusted(code: int) -> ssl.SSLCertVerificationError:
     return error
 
 
+def alert(reason: str) -> ssl.SSLError:
+    """What OpenSSL says where the other side ends a handshake."""
+    error = ssl.SSLError(1, "the handshake failed")
+    error.reason = reason
+    return error
+
+
 def status(code: int, body: Any) -> Exception:
     """An error as the clients raise it."""
     error = ServerSaid(code, "said")
@@ -55,6 +62,9 @@ def status(code: int, body: Any) -> Exception:
         (socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution"), "retry", "host"),
         (ConnectionRefusedError(111, "refused"), "retry", "port"),
         (untrusted(18), "definitive", "certificate"),
+        (alert("TLSV13_ALERT_CERTIFICATE_REQUIRED"), "definitive", "certificate"),
+        (alert("TLSV1_ALERT_UNKNOWN_CA"), "definitive", "certificate"),
+        (alert("UNEXPECTED_EOF_WHILE_READING"), "retry", "certificate"),
         (untrusted(20), "definitive", "certificate"),
         (untrusted(62), "definitive", "other_name"),
         (untrusted(10), "definitive", "expired"),

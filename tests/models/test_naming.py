@@ -49,6 +49,11 @@ def test_what_goes_out_comes_back_under_its_own_name(tools: list[str], fields: l
     assert naming.inward(sent) == message
 
 
+def test_no_name_is_given_away_that_another_tool_has() -> None:
+    assert unique_names(["m", "m", "m_2"]) == ["m", "m_3", "m_2"]
+    assert unique_names(["m_2", "m", "m"]) == ["m_2", "m", "m_3"]
+
+
 def test_a_renamed_parameter_keeps_its_name_in_the_description() -> None:
     (sent,) = Naming.of([spec("zählen", ["größe", "path"])]).specs
     named = {schema.get("description", ""): name for name, schema in sent.parameters["properties"].items()}

@@ -199,3 +199,9 @@ async def test_the_last_round_offers_no_tools_in_both(bench: Bench) -> None:
     for strategy in ("function_call", "react_text"):
         await strategies(bench, strategy=strategy).step(ASKED, [], label="last")
     assert not any(seen.body.get("tools") or SEARCH.name in seen.prompt for seen in bench.server.requests)
+
+
+async def test_special_tokens_are_no_part_of_an_answer(bench: Bench) -> None:
+    bench.serve(lambda *_: AIMessage("It is 7.<|im_end|>"))
+    step = await ask(strategies(bench, strategy="function_call"))
+    assert (step.message.content, step.doubt) == ("It is 7.", "")

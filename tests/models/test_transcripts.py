@@ -168,3 +168,39 @@ def test_what_is_written_is_in_order_whatever_it_came_from(messages: list[BaseMe
     for number, row in enumerate(rows):
         ids = [call["id"] for call in row.get("tool_calls", ())]
         assert [after["tool_call_id"] for after in rows[number + 1 : number + 1 + len(ids)]] == ids
+
+
+def test_two_calls_that_share_an_id_are_two() -> None:
+    def call(path: str) -> dict[str, Any]:
+        return {"id": "a", "type": "function", "function": {"name": "count", "arguments": json.dumps({"path": path})}}
+
+    rows = [
+        {"role": "assistant", "content": None, "tool_calls": [call("x"), call("y")]},
+        {"role": "tool", "tool_call_id": "a", "content": "1"},
+        {"role": "tool", "tool_call_id": "a", "content": "2"},
+    ]
+    asked, first, second = repair_history(read_transcript(rows))
+    assert isinstance(asked, AIMessage)
+    assert [call["args"] for call in asked.tool_calls] == [{"path": "x"}, {"path": "y"}]
+    assert len({call["id"] for call in asked.tool_calls}) == 2
+    assert (first.content, second.content) == ("1", "2")
+
+
+def test_a_call_told_in_both_shapes_is_one() -> None:
+    block = {"type": "tool_use", "id": "a", "name": "count", "input": {}}
+    call = {"id": "a", "type": "function", "function": {"name": "count", "arguments": "{}"}}
+    (message,) = read_transcript([{"role": "assistant", "content": [block], "tool_calls": [call]}])
+    assert isinstance(message, AIMessage)
+    assert len(message.tool_calls) == 1
+
+
+def test_an_image_that_a_tool_gave_stays_one() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "QUJD"}}
+    said = [{"type": "text", "text": "The plot:"}, image]
+    rows = [
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "draw", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": said}]},
+    ]
+    messages = read_transcript(rows)
+    assert write_anthropic(messages)[1] == rows
+    assert write_openai(messages)[1]["content"] == "The plot:[image_url]"

@@ -13,6 +13,7 @@ from habilis.agents.state import ExecutorState
 from habilis.context.task import TaskContext
 from habilis.core.events import Summarised
 from habilis.models.bounds import whole_part
+from habilis.models.history import text_of
 
 HEADING = "## Context Summary"
 MOST_WORK = 100_000
@@ -81,7 +82,7 @@ def missing_capabilities(text: str) -> str:
 
 def _line(message: BaseMessage) -> str:
     if isinstance(message, ToolMessage):
-        return f"- result of {message.name} ({message.tool_call_id}): {message.content}"
+        return f"- result of {message.name} ({message.tool_call_id}): {text_of(message)}"
     if isinstance(message, AIMessage):
         calls = [
             f"- call {c['name']} ({c['id']}) {json.dumps(c['args'], ensure_ascii=False)}" for c in message.tool_calls

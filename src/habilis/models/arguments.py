@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -90,7 +91,9 @@ def _repaired(text: str, error: json.JSONDecodeError, cut: bool) -> Any:
 
 def _load(text: str) -> Any:
     try:
-        return json.loads(text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant)
+        return json.loads(
+            text, strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite
+        )
     except RecursionError:
         raise ArgumentsUnreadable("the arguments are nested too deeply") from None
     except (json.JSONDecodeError, ArgumentsUnreadable):
@@ -112,9 +115,16 @@ def _no_constant(word: str) -> Any:
     raise ArgumentsUnreadable(f"the arguments hold {word}, which JSON does not know")
 
 
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ArgumentsUnreadable(f"the number {digits[:40]} in the arguments is too large")
+    return number
+
+
 def decoder() -> json.JSONDecoder:
     """JSON as it is read here: raw line breaks in strings, no name twice with different values, no NaN."""
-    return json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_constant=_no_constant)
+    return json.JSONDecoder(strict=False, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
 def _without_surplus(text: str) -> Any:

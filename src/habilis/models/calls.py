@@ -113,7 +113,7 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec], *, only: str | No
 
 def _unreadable(name: str, error: ArgumentsUnreadable, cut: Cut | None) -> str:
     """What is told of a call whose arguments cannot be read."""
-    if cut is not None and cut.is_known:
+    if cut is not None:
         return f"Tool call {name!r} {cut}. Send the call again, with shorter arguments."
     return f"Tool call {name!r}: {error}. Send the call again, as a JSON object."
 

@@ -177,7 +177,9 @@ def _by_connection(error: Exception, text: str) -> Failure:
                 "PACKET_LENGTH_TOO_LONG",
             ):
                 return Failure("definitive", "what listens there speaks http, not https", part="not_tls")
-            return Failure("retry", f"no secure connection: {text}", part="certificate")
+            # A certificate that either side refuses is refused again in a second; other faults may pass.
+            refused = "CERT" in (cause.reason or "") or "UNKNOWN_CA" in (cause.reason or "")
+            return Failure("definitive" if refused else "retry", f"no secure connection: {text}", part="certificate")
         if isinstance(cause, socket.gaierror):
             if cause.errno == socket.EAI_AGAIN:
                 return Failure("retry", "the name server does not answer, so the host cannot be found", part="host")

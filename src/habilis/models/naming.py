@@ -37,19 +37,23 @@ def short_hash(name: str) -> str:
 
 
 def unique_names(names: Sequence[str]) -> list[str]:
-    """`names` in provider form, each once: a later one that collides gets `_2`, `_3` …; those that fit come first."""
-    taken = {name for name in names if _TAKEN.fullmatch(name)}
+    """`names` in provider form, each once: a later one that collides gets `_2`, `_3` …, but never another's name."""
+    own = {name for name in names if _TAKEN.fullmatch(name)}
     used: set[str] = set()
-    return [_unused(provider_name(name), used, taken if provider_name(name) != name else ()) for name in names]
+    made = []
+    for name in names:
+        is_first = name in own and name not in used
+        made.append(name if is_first else _unused(provider_name(name), used | own))
+        used.add(made[-1])
+    return made
 
 
-def _unused(name: str, used: set[str], taken: Collection[str]) -> str:
+def _unused(name: str, taken: Collection[str]) -> str:
     choice, number = name, 1
-    while choice in used or choice in taken:
+    while choice in taken:
         number += 1
         suffix = f"_{number}"
         choice = name[: _LENGTH - len(suffix)] + suffix
-    used.add(choice)
     return choice
 
 

@@ -6,7 +6,6 @@ Nothing random stays: ids of runs and requests are left out, ids of calls are ke
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -16,13 +15,12 @@ from habilis.core.types import Usage
 from habilis.models.arguments import strict_arguments
 from habilis.models.calls import UNREADABLE_AT
 from habilis.models.failures import BadReply, ServerSaid, no_json
+from habilis.models.thinking import split_thoughts
 
 THINKING_BLOCKS = "thinking_blocks"
 """Key of `additional_kwargs`: thinking that its service signed, and wants back with the reply that it led to."""
 BYTES_PER_TOKEN = 3.4
 """Measured over mixed prompts of code and prose; used where no count is to be had."""
-_LEADING_THOUGHT = re.compile(r"\s*<(think|thinking)>(.*?)(?:</\1>|\Z)", re.DOTALL)
-_LATE_END = re.compile(r"\A(.*?)</(?:think|thinking)>", re.DOTALL)
 
 
 _KINDS = {str: "a text", list: "a list", int: "a number", float: "a number", bool: "true or false"}
@@ -104,14 +102,8 @@ def normalised(message: AIMessage) -> AIMessage:
     given = message.additional_kwargs.get("reasoning_content") or message.additional_kwargs.get("reasoning")
     if isinstance(given, str) and given:
         thoughts.insert(0, given)
-    at = 0
-    while found := _LEADING_THOUGHT.match(text, at):
-        thoughts.append(found.group(2))
-        at = found.end()
-    text = text[at:].lstrip() if at else text
-    if not message.tool_calls and "<think" not in text and (found := _LATE_END.match(text)):
-        thoughts.append(found.group(1))
-        text = text[found.end() :].lstrip()
+    leading, text = split_thoughts(text, late=not message.tool_calls)
+    thoughts += leading
     kwargs: dict[str, Any] = {}
     thought = "\n".join(part.strip() for part in thoughts if part.strip())
     if thought:

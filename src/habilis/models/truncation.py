@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,11 +21,14 @@ _LISTED = 3
 
 
 def as_text(output: Any) -> str:
-    """A tool's output as a model reads it: text as it is, anything else as compact JSON, no character escaped."""
+    """A tool's output as a model reads it: text as it is, anything else as compact JSON, no character escaped.
+
+    NaN and infinity, which JSON does not know, become the texts "NaN", "Infinity" and "-Infinity".
+    """
     if isinstance(output, str):
         return plain_text(output)
     try:
-        return plain_text(json.dumps(output, ensure_ascii=False))
+        return plain_text(json.dumps(output, ensure_ascii=False, allow_nan=False))
     except (RecursionError, ValueError):  # nested without end; an integer of more digits than Python prints
         return plain_text(json.dumps(_Cutter(1.0, MAX_DEPTH).cut(output), ensure_ascii=False))
 
@@ -119,6 +123,8 @@ class _Cutter:
             return self._mapping(value, depth, path)
         if isinstance(value, (list, tuple)):
             return self._list(value, depth, path)
+        if isinstance(value, float) and not math.isfinite(value):
+            return json.dumps(value)
         if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 400:
             return self._string(f"{value:#x}")
         return value

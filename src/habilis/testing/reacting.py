@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from habilis.models.arguments import ArgumentsUnreadable, read_arguments
 from habilis.testing.faults import content_text
-from habilis.tool_calling.react import CONTINUE
+from habilis.tool_calling.scratchpad import CONTINUE
 
 Answerer = Callable[[list[BaseMessage], list[dict[str, Any]], dict[str, Any] | None], AIMessage]
 _PART = re.compile(

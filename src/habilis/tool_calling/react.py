@@ -8,39 +8,52 @@ only the first action counts: what a model writes behind it, observations too, i
 
 from __future__ import annotations
 
-import json
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.arguments import ArgumentsUnreadable, read_arguments
-from habilis.models.calls import UNREADABLE, UNREADABLE_AT, only_text_parameter
-from habilis.models.history import text_of
-from habilis.tool_calling.textcalls import read_text
+from habilis.models.arguments import ArgumentsUnreadable, decoder, read_arguments
+from habilis.models.calls import UNREADABLE_AT, only_text_parameter
+from habilis.tool_calling.markup.leftovers import without_leftovers
+from habilis.tool_calling.textcalls import begins_calls, read_text
 
-STOP = "\nObservation"
-"""Where the server is to end a reply: what would follow is for the tools to say."""
-CONTINUE = 'Go on from the last observation: "Final Answer:" if it holds what is asked, else the next action.'
-UNREAD = "unread"
-"""Key of `additional_kwargs` of a reply that could not be read, which is sent back as it came."""
 FINAL = "final answer"
 FORM = (
     'Write "Action:" with a tool\'s name and "Action Input:" with a JSON object, or "Final Answer:" with your answer.'
 )
+_NUMBER = r"(?:[ \t]*#?\d{1,3})?"
 LABEL = re.compile(
-    r"^[ \t>*_#]*(thought|action[ _]?input|action|final[ _]?answer|observation)[*_ \t]*:[*_]*[ \t]*",
+    rf"^[ \t>*_#]*(thought|action[ _]?input|action|final[ _]?answer|observation){_NUMBER}[*_ \t]*[:：][*_]*[ \t]*",
     re.IGNORECASE | re.MULTILINE,
 )
+_IN_LINE = re.compile(
+    rf"(?<=[\s.!?。])[*_]*(?P<action>action){_NUMBER}[*_ \t]*[:：](?P<name>[^\n:：]{{1,120}}?\n?[^\n:：]{{0,3}}?)"
+    rf"\b(?P<input>action[ _]?input){_NUMBER}[*_ \t]*[:：][*_]*[ \t]*",
+    re.IGNORECASE,
+)
+"""An action behind other words on their line, which its input shows to be one."""
 _ACTION = re.compile(r"^[ \t>*_#]*action\b", re.IGNORECASE | re.MULTILINE)
-_WRITTEN = re.compile(r"[\w.]+\(")
+_WRITTEN = re.compile(r"\[?[\w.]+\(")
 _THINK = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
 _LATE_THINK = re.compile(r"\A(?:(?!<think).)*?</(?:think|thinking)>", re.DOTALL)
 _FENCED = re.compile(r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
+_CODE = re.compile(
+    r"^(?:[^\n`~]{0,80}[:：][*_ \t]*|[ \t]*)(`{3,}+|~{3,}+)[^\n`]*+\n(.*?)(?:^[ \t]*\1[ \t]*$|\Z)",
+    re.DOTALL | re.MULTILINE,
+)
+"""A fence that may begin behind a label."""
+_OPENING = re.compile(r"\s*(`{3,}|~{3,})[\w+-]*[ \t]*\n?\s*(?=[{\[\"])")
+_LAST_FENCE = re.compile(r"(`{3,}|~{3,})[^\n]*\n(.*)\n[ \t]*\1\s*", re.DOTALL)
+_BLANK = re.compile(r"[\s,:]*")
+_DECODER = decoder()
+
+
+_Label = tuple[str, int, int]
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,7 @@ class Parsed:
 
 def parse_react(text: str, specs: Sequence[ToolSpec] = ()) -> Parsed:
     """What a whole reply says. Never raises; what is neither action nor answer comes back as a doubt."""
-    text = _unwrapped(_said(text).strip())
+    text = _unwrapped(without_leftovers(_said(text)))
     if not text:
         return Parsed(doubt=f"Your last reply was empty. {FORM}")
     labels = _labels(text)
@@ -64,19 +77,40 @@ def parse_react(text: str, specs: Sequence[ToolSpec] = ()) -> Parsed:
     for number, (kind, _, end) in enumerate(labels):
         rest_end = labels[number + 1][1] if number + 1 < len(labels) else len(text)
         if kind == "final":
-            last = max(at for at, (other, _, _) in enumerate(labels) if other == "final")
-            answer = text[labels[last][2] :].strip()
+            answer = _last_answer(text, labels)
+            if begins_calls(answer, specs):
+                return Parsed(thought, doubt=f"Your answer holds a tool call, which was not run. {FORM}")
             return Parsed(thought, answer=answer) if answer else Parsed(thought, doubt=f"Your answer is empty. {FORM}")
         if kind == "action":
+            if both := _json_at(text, end):
+                return _action(thought, text[both[0] : both[1]], None, specs)
             following = labels[number + 1] if number + 1 < len(labels) else None
             given = None
             if following is not None and following[0] == "input":
-                after = labels[number + 2][1] if number + 2 < len(labels) else len(text)
-                given = text[following[2] : after].strip()
+                given = text[following[2] : _end_of_input(text, labels, number + 2)].strip()
             return _action(thought, text[end:rest_end].strip(), given, specs)
         if kind == "observation":
             break
     return _unlabelled(text[: labels[0][1]] if labels and labels[0][0] == "observation" else text, thought, specs)
+
+
+def _last_answer(text: str, labels: Sequence[_Label]) -> str:
+    """What stands behind the last "Final Answer", up to what a model invents behind it."""
+    last = max(at for at, (kind, _, _) in enumerate(labels) if kind == "final")
+    after = [*labels[last + 1 :], ("", len(text), len(text))]
+    invented = (
+        start
+        for (kind, start, _), (following, _, _) in zip(after, [*after[1:], after[-1]], strict=True)
+        if kind in ("observation", "thought", "") or (kind, following) == ("action", "input")
+    )
+    return text[labels[last][2] : next(invented)].strip()
+
+
+def _end_of_input(text: str, labels: Sequence[_Label], number: int) -> int:
+    """Where the input of an action ends: a value of JSON, which may hold words like labels, at its own end."""
+    begin = labels[number - 1][2]
+    found = _json_at(text, begin)
+    return found[1] if found else labels[number][1] if number < len(labels) else len(text)
 
 
 def _said(text: str) -> str:
@@ -96,19 +130,29 @@ def _unwrapped(text: str) -> str:
     return fenced[2].strip() if fenced and LABEL.search(fenced[2]) else text
 
 
-def _labels(text: str) -> list[tuple[str, int, int]]:
+def _labels(text: str) -> list[_Label]:
     """The labels of a reply: kind, beginning, end. What stands in code fences labels nothing."""
-    fences = deque((match.start(2), match.end(2)) for match in _FENCED.finditer(text))
-    found = []
-    for match in LABEL.finditer(text):
-        while fences and fences[0][1] <= match.start():
+    fences = deque((match.start(2), match.end(2)) for match in _CODE.finditer(text))
+    found: list[_Label] = []
+    for kind, start, end in sorted([*_at_line_starts(text), *_in_lines(text)], key=lambda label: label[1]):
+        while fences and fences[0][1] <= start:
             fences.popleft()
-        if fences and fences[0][0] <= match.start():
+        if (fences and fences[0][0] <= start) or (found and start < found[-1][2]):
             continue
-        word = match[1].lower().replace("_", " ").replace(" ", "")
-        kind = {"actioninput": "input", "finalanswer": "final"}.get(word, word)
-        found.append((kind, match.start(), match.end()))
+        found.append((kind, start, end))
     return found
+
+
+def _at_line_starts(text: str) -> Iterator[_Label]:
+    for match in LABEL.finditer(text):
+        word = match[1].lower().replace("_", " ").replace(" ", "")
+        yield {"actioninput": "input", "finalanswer": "final"}.get(word, word), match.start(), match.end()
+
+
+def _in_lines(text: str) -> Iterator[_Label]:
+    for match in _IN_LINE.finditer(text):
+        yield "action", match.start("action"), match.start("name")
+        yield "input", match.start("input"), match.end()
 
 
 def _thought(text: str, labels: Sequence[tuple[str, int, int]]) -> str:
@@ -126,26 +170,42 @@ def _thought(text: str, labels: Sequence[tuple[str, int, int]]) -> str:
 
 def _action(thought: str, said: str, given: str | None, specs: Sequence[ToolSpec]) -> Parsed:
     """The action behind its label: a name with its input, or JSON that holds both, or a written call."""
-    bare = _without_fence(said)
-    first, _, below = bare.partition("\n")
+    if _json_at(said, 0) or _WRITTEN.match(_without_fence(said)):
+        return _from_text(thought, said, specs)
+    first, _, below = _without_fence(said).partition("\n")
     name = first.partition(" (")[0].strip("`\"'*[]. ")
     if name.lower() == FINAL:
-        return _final(thought, _value(given if given is not None else below))
-    if bare.startswith(("{", "[")) or _WRITTEN.match(bare):
-        return _from_text(thought, bare, specs)
+        return _final(thought, given if given is not None else below)
+    if first.startswith(("{", "[{")):
+        return _from_text(thought, said, specs)
     if not name:
         return Parsed(thought, doubt=f"Your action names no tool. {FORM}")
-    raw = _without_fence(given if given is not None else below.strip())
-    return Parsed(thought, name, _first_value(raw))
+    return Parsed(thought, name, _input(name, given if given is not None else below.strip(), specs))
+
+
+def _input(name: str, given: str, specs: Sequence[ToolSpec]) -> Any:
+    """The input of an action: JSON as it is written, or a text.
+
+    JSON in a code fence is itself the text where that is all that a tool takes, unless it names the parameter.
+    """
+    found = _json_at(given, 0)
+    if found is None:
+        return _without_fence(given)
+    begin, end = found
+    parameter = only_text_parameter(next((spec for spec in specs if spec.name == name), None))
+    if parameter and given[begin] != '"' and begin > 0 and parameter not in _members(given[begin:end]):
+        return {parameter: _without_fence(given) if _FENCED.match(given) else given[begin:end]}
+    return given[begin:end]
 
 
 def _from_text(thought: str, text: str, specs: Sequence[ToolSpec]) -> Parsed:
     """The first call that `text` makes."""
-    value = _value(text)
-    if isinstance(value, dict) and str(value.get("action", "")).strip().lower() == FINAL:
-        return _final(thought, value.get("action_input", value.get("arguments", "")))
-    head = _first_value(text)
-    found = read_text(head if isinstance(head, str) else text, specs) if specs else None
+    found_json = _json_at(text, 0)
+    head = text[found_json[0] : found_json[1]] if found_json else _without_fence(text)
+    answer = _answer_of(head)
+    if answer is not None:
+        return _final(thought, answer)
+    found = read_text(head, specs) if specs else None
     if found is not None and found.calls:
         return Parsed(thought, *found.calls[0])
     return Parsed(thought, doubt=f"{found.doubt if found and found.doubt else 'Your action cannot be read.'} {FORM}")
@@ -154,57 +214,84 @@ def _from_text(thought: str, text: str, specs: Sequence[ToolSpec]) -> Parsed:
 def _unlabelled(text: str, thought: str, specs: Sequence[ToolSpec]) -> Parsed:
     """A reply without action and answer: a call at its end is an action, the rest cannot be understood."""
     body = thought or text
-    tail = _last_object(body)
-    if isinstance(tail, dict) and str(tail.get("action", "")).strip().lower() == FINAL:
-        return _final("", tail.get("action_input", ""))
+    answer = _answer_of(_last_object(body))
+    if answer is not None:
+        return _final("", answer)
     found = read_text(body, specs)
     if found.calls:
         return Parsed(found.thought, *found.calls[0])
     return Parsed(thought, doubt=found.doubt or f"Your reply holds neither an action nor a final answer. {FORM}")
 
 
-def _final(thought: str, value: Any) -> Parsed:
-    """An answer given as the input of the action "Final Answer"; what is no text becomes JSON."""
-    answer = value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    if value is None or not answer:
+def _answer_of(text: str) -> str | None:
+    """The characters of the input in an object whose action is "Final Answer"; None for anything else."""
+    members = _members(text)
+    action = next((members[key] for key in ("action", "name") if key in members), "")
+    if action.strip("\"' ").lower() != FINAL:
+        return None
+    return next((members[key] for key in ("action_input", "arguments", "input") if key in members), "")
+
+
+def _final(thought: str, written: str) -> Parsed:
+    """An answer given as the input of the action "Final Answer": the very characters; of a JSON string its text."""
+    answer = written.strip()
+    if answer.startswith('"'):
+        value = _value(answer)
+        answer = value.strip() if isinstance(value, str) else answer
+    if answer in ("", "null", "None"):
         return Parsed(thought, doubt=f"Your answer is empty. {FORM}")
     return Parsed(thought, answer=answer)
 
 
+def _json_at(text: str, at: int) -> tuple[int, int] | None:
+    """Where the value of JSON begins and ends that stands at `at`, in a code fence or not; None where there is none."""
+    opening = _OPENING.match(text, at)
+    begin = opening.end() if opening else _BLANK.match(text, at).end()  # type: ignore[union-attr]
+    if text[begin : begin + 1] not in ("{", "[", '"'):
+        return None
+    try:
+        return begin, _DECODER.raw_decode(text, begin)[1]
+    except (ValueError, RecursionError):
+        return None
+
+
+def _members(text: str) -> dict[str, str]:
+    """The members of the object that `text` begins with, each value as it is written; nothing if it is none."""
+    members: dict[str, str] = {}
+    at = 1 if text[:1] == "{" else len(text)
+    try:
+        while (at := _BLANK.match(text, at).end()) < len(text) and text[at] == '"':  # type: ignore[union-attr]
+            name, at = _DECODER.raw_decode(text, at)
+            begin = _BLANK.match(text, at).end()  # type: ignore[union-attr]
+            _, at = _DECODER.raw_decode(text, begin)
+            members[name] = text[begin:at]
+    except (ValueError, RecursionError):
+        return {}
+    return members
+
+
 def _without_fence(text: str) -> str:
-    fenced = _FENCED.match(text.strip())
-    return fenced[2].strip() if fenced else text.strip()
+    """What stands in the fence that `text` begins with: up to its last line if that closes it."""
+    text = text.strip()
+    fenced = _LAST_FENCE.fullmatch(text) or _FENCED.match(text)
+    return fenced[2].strip() if fenced else text
 
 
-def _value(text: Any) -> Any:
+def _value(text: str) -> Any:
     """`text` as JSON where it is JSON, else as it is."""
-    if not isinstance(text, str):
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
         return text
-    plain = _without_fence(text)
-    try:
-        return json.loads(plain, strict=False)
-    except (ValueError, RecursionError):
-        return plain
 
 
-def _last_object(text: str) -> Any:
-    """The object that `text` ends with, fenced or bare, on lines of its own."""
-    fences = list(_FENCED.finditer(text))
-    if fences and fences[-1].end() >= len(text.rstrip()):
-        return _value(fences[-1][2])
-    start = [match.start() for match in re.finditer(r"^[ \t]*\{", text, re.MULTILINE)][-8:]
-    return next((value for at in start if isinstance(value := _value(text[at:]), dict)), None)
-
-
-def _first_value(raw: str) -> str:
-    """The JSON value that `raw` begins with, without what was written behind it; any other text as it is."""
-    if raw[:1] not in ("{", "[", '"'):
-        return raw
-    try:
-        _, end = json.JSONDecoder(strict=False).raw_decode(raw)
-    except (ValueError, RecursionError):
-        return raw
-    return raw[:end]
+def _last_object(text: str) -> str:
+    """The object that `text` ends with, fenced or bare, on lines of its own; nothing if there is none."""
+    for match in [*re.finditer(r"^[ \t]*(?:(?:`{3,}|~{3,})\w*[ \t]*)?(\{)", text, re.MULTILINE)][-8:]:
+        found = _json_at(text, match.start(1))
+        if found and not text[found[1] :].strip("`~ \t\r\n"):
+            return text[found[0] : found[1]]
+    return ""
 
 
 def as_message(parsed: Parsed, specs: Sequence[ToolSpec], *, cut: bool = False) -> AIMessage:
@@ -225,59 +312,6 @@ def as_message(parsed: Parsed, specs: Sequence[ToolSpec], *, cut: bool = False) 
         if parameter is None or raw.startswith(("{", "[")):
             broken: Any = {"name": parsed.name, "args": raw, "id": None, "error": None, "type": "invalid_tool_call"}
             return AIMessage(parsed.thought, invalid_tool_calls=[broken], additional_kwargs={UNREADABLE_AT: [0]})
-        text = _value(raw)
+        text = _value(raw) if raw.startswith('"') else raw
         args = {parameter: text if isinstance(text, str) else raw}
     return AIMessage(parsed.thought, tool_calls=[{"name": parsed.name, "args": args, "id": None, "type": "tool_call"}])
-
-
-# --- what the model is sent
-
-
-def tools_text(specs: Sequence[ToolSpec]) -> str:
-    """The tools, one JSON object a line."""
-    rows = [{"name": s.name, "description": s.description, "parameters": s.parameters} for s in specs]
-    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
-
-
-def as_chat(system: str, messages: Sequence[BaseMessage]) -> list[BaseMessage]:
-    """A history for a chat model: the system prompt, what people said, and between them one scratchpad each."""
-    made: list[BaseMessage] = [SystemMessage(system)]
-    for message in messages:
-        if isinstance(message, AIMessage | ToolMessage):
-            part = _scratch(message)
-            if isinstance(made[-1], AIMessage):
-                made[-1] = AIMessage(f"{made[-1].content}\n{part}")
-            elif part:
-                made.append(AIMessage(part))
-        elif not isinstance(message, SystemMessage):
-            made.append(message)
-    if isinstance(made[-1], AIMessage):
-        made.append(HumanMessage(CONTINUE))
-    return made
-
-
-def as_completion(system: str, messages: Sequence[BaseMessage]) -> str:
-    """The same as one text that the model is to go on with; parts that are no text are left out."""
-    parts = [system, ""]
-    for message in messages:
-        if isinstance(message, AIMessage | ToolMessage):
-            parts.append(_scratch(message))
-        elif not isinstance(message, SystemMessage):
-            parts.append(f"Question: {text_of(message)}")
-    return "\n".join([*parts, "Thought:"])
-
-
-def _scratch(message: AIMessage | ToolMessage) -> str:
-    """One reply or result as it stands in a scratchpad."""
-    if isinstance(message, ToolMessage):
-        return f"Observation: {text_of(message)}"
-    text = text_of(message).strip()
-    if not message.tool_calls:
-        plain = not text or UNREAD in message.additional_kwargs or LABEL.match(text)
-        return text if plain else f"Final Answer: {text}"
-    lines = [f"Thought: {text}"] if text else []
-    for call in message.tool_calls:
-        raw = call["args"].get(UNREADABLE) if set(call["args"]) == {UNREADABLE} else None
-        given = raw if isinstance(raw, str) else json.dumps(call["args"], ensure_ascii=False)
-        lines += [f"Action: {call['name']}", f"Action Input: {given}"]
-    return "\n".join(lines)

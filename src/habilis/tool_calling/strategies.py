@@ -39,6 +39,7 @@ _NOTE = "strategy"
 _NO_FUNCTIONS = r"tool|function|requested parameters|\broles?\b"
 """What servers say of requests with functions, or with calls and results, that they cannot take."""
 NOT_NOW = "Nothing was run: no tool calls are left. Give your answer now, from what the tools have returned."
+CUT_CALL = "Nothing was run: your reply {cut}, in a tool call. Send the call again, with shorter arguments."
 _NO_TOOL = ToolSpec(name="no_tool", description="", parameters={"type": "object", "properties": {}})
 """So that a call is known by its shape, where none can be known by its name."""
 _PROBE_TOOL = ToolSpec(
@@ -95,7 +96,7 @@ class Strategies:
         """
         from langchain_core.messages import AIMessage, HumanMessage
 
-        from habilis.tool_calling.react import UNREAD
+        from habilis.tool_calling.scratchpad import UNREAD
 
         step = await self._shown(messages, specs, label, position)
         for part in range(2, parts + 1):
@@ -163,7 +164,7 @@ class Strategies:
     ) -> Step:
         from habilis.models.history import is_empty_reply
         from habilis.tool_calling.narrator import Narrator
-        from habilis.tool_calling.textcalls import read_text
+        from habilis.tool_calling.textcalls import begins_calls, read_text
 
         say = self._teller(position, lambda: Narrator(labelled=False))
         topics = [_NO_FUNCTIONS] if specs and self._models.settings(ROLE).strategy == "auto" else []
@@ -177,15 +178,19 @@ class Strategies:
             if shows_images(messages) and is_complaint(refused.args[0]):
                 raise ImagesRefused(refused.args[0]) from None
             raise
-        if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply) or cut_of(reply):
+        if reply.tool_calls or reply.invalid_tool_calls or is_empty_reply(reply):
             return Step(reply)
         written = read_text(str(reply.content), specs or [_NO_TOOL])
+        if cut := cut_of(reply):
+            begun = written.calls or begins_calls(str(reply.content), specs)
+            return Step(reply, CUT_CALL.format(cut=cut) if begun else "", acted=bool(begun))
         if not specs and (written.calls or written.doubt):
             return Step(reply, NOT_NOW, acted=True)
         if written.doubt:
             return Step(reply, written.doubt)
         if not written.calls:
-            return Step(reply)
+            same = written.thought == str(reply.content).strip()
+            return Step(reply if same else reply.model_copy(update={"content": written.thought}))
         calls: list[Any] = [{"name": n, "args": args, "id": None, "type": "tool_call"} for n, args in written.calls]
         return Step(reply.model_copy(update={"content": written.thought, "tool_calls": calls}))
 
@@ -225,7 +230,8 @@ class Strategies:
         from langchain_core.messages import AIMessage
 
         from habilis.models.history import is_empty_reply
-        from habilis.tool_calling.react import UNREAD, as_message, parse_react
+        from habilis.tool_calling.react import as_message, parse_react
+        from habilis.tool_calling.scratchpad import UNREAD
 
         reply = await self._asked(messages, specs, label, position)
         if is_empty_reply(reply) or reply.tool_calls or reply.invalid_tool_calls:
@@ -256,7 +262,7 @@ class Strategies:
 
         from habilis.models.history import repair_history, text_of
         from habilis.tool_calling.narrator import Narrator
-        from habilis.tool_calling.react import STOP, as_chat, as_completion, tools_text
+        from habilis.tool_calling.scratchpad import STOP, as_chat, as_completion, tools_text
 
         names = ", ".join(spec.name for spec in specs)
         values = {"instruction": text_of(messages[0]), "tools": tools_text(specs), "tool_names": names}

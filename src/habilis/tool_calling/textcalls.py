@@ -1,28 +1,37 @@
 """Tool calls that a model writes as text, because it or its server knows no other way.
 
-Three ways of writing are understood: `name(arg="v")`, `name("v")` (places go by the order of the schema's properties)
-and `{"name": …, "arguments": {…}}` with its usual variants, alone, in a list, or between `<tool_call>` tags.
-Values of the first two are JSON or Python literals: text stands in quotes, single or double, with the escapes of
-Python; a bare word other than true, false, null, True, False, None is a fault.
+Between the marks of a family of models (`markup`) a call is a call wherever it stands outside of code. Without marks
+these ways of writing are understood: `name(arg="v")`, `name("v")` (places go by the order of the schema's properties),
+a list of such, `name{"arg": "v"}`, and `{"name": …, "arguments": {…}}` with its usual variants, alone or in a list.
 
-A call counts only as the last thing in a reply, beginning on a line of its own; what stands before it is the thought.
-A call in the middle of prose is prose, and so is one in an indented block. A code fence counts if it holds nothing but
-calls and is not marked as a programming language; there, and where the line above speaks of an example, nobody can
-know what is meant: nothing runs, and `doubt` asks.
+A call without marks counts only as the last thing in a reply, beginning on a line of its own; what stands before it is
+the thought. In the middle of prose it is prose, and so is one in an indented block. A code fence counts if it holds
+nothing but calls and is not marked as a programming language; there, and where the line above speaks of an example,
+nobody can know what is meant: nothing runs, and `doubt` asks.
 """
 
 from __future__ import annotations
 
-import ast
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from habilis.core.types import ToolSpec
-from habilis.models.arguments import ArgumentsUnreadable, decoder, parsed_expression, read_arguments
-from habilis.models.calls import near_names, only_text_parameter
+from habilis.models.arguments import ArgumentsUnreadable, decoder, read_arguments
+from habilis.tool_calling.markup.forms import (
+    ARGUMENT_KEYS,
+    WRITTEN,
+    Call,
+    Known,
+    arguments_of,
+    balanced,
+    near,
+    rows_of,
+    shaped,
+    written_arguments,
+)
+from habilis.tool_calling.markup.leftovers import answer_in, thought_in, without_leftovers
+from habilis.tool_calling.markup.sections import Section, find_start, read_section
 
 RUNNABLE = frozenset({"", "json", "jsonc", "text", "plaintext", "tool_call", "tool_calls", "tool_code", "tool"})
 """Marks of a code fence in which a call is a call."""
@@ -32,9 +41,10 @@ MAX_DEPTH = 3
 MAX_LOOKED = 1_000
 """Lines that may begin a call; of a reply with more none is read as one, for each costs a look at all before it."""
 HOW = 'end your reply with {"name": "TOOL", "arguments": {…}} on a line of its own, in no code block'
-_CALL = re.compile(r"(?:functions?[.:])?([A-Za-z_][A-Za-z0-9_.:-]{0,99})\(")
-_TAG = re.compile(r"<(tool_call|function_call|tool|function=[A-Za-z0-9_.:-]{1,100})>\s*")
-_PREFIX = re.compile(r"(?:\[TOOL_CALLS\]|<\|python_tag\|>)\s*")
+_ANSWER = "If this is your answer, say it in plain text, without the call."
+_BEHIND = f"Nothing was run: text stands behind your tool call. To call a tool, {HOW}. {_ANSWER}"
+_NAMED_OBJECT = re.compile(r"(?:functions?[.:])?([^\W\d][\w.-]{0,99})[ \t]*(?:\r?\n)?(?=\{)")
+_WRITTEN_LIST = re.compile(r"\[\s*(?:functions?[.:])?([^\W\d][\w.:-]{0,99})\(")
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n`]*)\n")
 _EXAMPLE = re.compile(
     r"\b(?:e\.g\.|for example|for instance|an? example|example of|such as|(?:would|might|could) look|looks like|"
@@ -43,14 +53,12 @@ _EXAMPLE = re.compile(
 )
 _INLINE = re.compile(r"`([^`\n]+)`(?=[ \t]*(?:\n|\Z))")
 _LIST = re.compile(r"\[\s*\{")
+_NEXT = re.compile(r"[\s,;]*")
 _DECODER = decoder()
 _CALLISH = re.compile(
     r"[\[{\s]{1,20}[\"'](?:name|tool|tool_name|function|action|type|tool_calls)[\"']\s*:\s*[\[{]?\s*[\"']?([^\"',}\]\n]{0,100})"
 )
-_NAME_KEYS = ("name", "tool_name", "tool", "function", "action")
-_ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input", "tool_input", "params")
-_WORDS = {"true": True, "false": False, "null": None}
-_REST_OF_LINE = re.compile(r"[ \t]*[;,]?[ \t]*(?:\n|\Z)")
+_REST_OF_LINE = re.compile(r"[ \t]*[;,]?[ \t]*(?:\n|\Z|(?<=[;,\s])(?=\{))")
 
 
 @dataclass(frozen=True)
@@ -63,7 +71,7 @@ class Written:
     """
 
     thought: str
-    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    calls: tuple[Call, ...] = ()
     doubt: str = ""
 
 
@@ -72,7 +80,7 @@ class _Block:
     """Something that may be calls, up to `end`. `names` are those it calls; `fault` says why it cannot be read."""
 
     end: int
-    calls: tuple[tuple[str, dict[str, Any]], ...] = ()
+    calls: tuple[Call, ...] = ()
     fault: str = ""
     sample: bool = False
     names: tuple[str, ...] = ()
@@ -82,33 +90,63 @@ class _Block:
 
 def read_text(text: str, specs: Sequence[ToolSpec]) -> Written:
     """The calls that `text` makes of the tools of `specs`, or what is doubtful about them. Never raises."""
-    whole = text.strip()
-    if not specs or not ({"{", "(", "<", "["} & set(whole)):
-        return Written(whole)
+    whole = without_leftovers(text)
+    if not specs or not ({"{", "(", "<", "[", "✿", "="} & set(whole)):
+        return Written(answer_in(whole))
     known = {spec.name: spec for spec in specs}
-    begin, blocks = _last_run(whole, known)
-    if not blocks:
-        return Written(whole)
-    if any(block.code and not _near(block.names, known) for block in blocks):
-        return Written(whole)  # lines of code, of which some call a tool's name: a sample
-    thought = whole[:begin].rstrip()
+    start = find_start(whole, known)
+    if start is None:
+        begin, blocks = _unmarked(whole, known)
+        if blocks:
+            return _judged(whole, whole[:begin].rstrip(), blocks)
+        return Written(whole, doubt=_BEHIND) if _begins_with_a_call(whole, known) else Written(answer_in(whole))
+    section = read_section(whole, start, known)
+    begin, before = _unmarked(whole[:start], known)
+    after, behind = _unmarked(section.behind, known)
+    blocks = [*before, _of_section(section), *behind]
+    if section.behind and section.plain and (after or not behind) and not any(block.fault for block in blocks):
+        # What a model writes behind special tokens it has invented; behind plain tags it may explain them.
+        return Written(whole, doubt=_BEHIND)
+    return _judged(whole, thought_in(whole[: begin if before else start]), blocks)
+
+
+def _begins_with_a_call(text: str, known: Known) -> bool:
+    """Whether the first thing in a text is a call of a tool; what follows it the model may have invented.
+
+    `name(…)` is none here: so do people begin who write about a function.
+    """
+    block = None if text[:1] in ("`", "~", "") or WRITTEN.match(text) else _block_at(text, 0, known, 0)
+    return block is not None and bool(block.calls) and all(name in known for name in block.names)
+
+
+def begins_calls(text: str, specs: Sequence[ToolSpec]) -> bool:
+    """Whether calls between marks begin in `text`, whole or not."""
+    return find_start(text, {spec.name: spec for spec in specs}) is not None
+
+
+def _unmarked(text: str, known: Known) -> tuple[int, list[_Block]]:
+    """The calls without marks that `text` ends with, and where they begin; lines of code that call a tool are none."""
+    begin, blocks = _last_run(text, known)
+    sample = any(block.code and not near(block.names, known) for block in blocks)
+    return (len(text), []) if sample or not blocks else (begin, blocks)
+
+
+def _judged(whole: str, thought: str, blocks: Sequence[_Block]) -> Written:
+    """The calls of `blocks`, unless one of them cannot be read or may be meant as an example."""
+    calls = tuple(call for block in blocks for call in block.calls)
     faults = [block.fault for block in blocks if block.fault]
     if faults:
         return Written(whole, doubt=f"Nothing was run. {' '.join(faults[:MAX_CALLS])} To call a tool, {HOW}.")
-    calls = tuple(call for block in blocks for call in block.calls)
     if any(block.sample for block in blocks) or _EXAMPLE.search(thought.rsplit("\n", 1)[-1]):
         names = ", ".join(dict.fromkeys(name for name, _ in calls))
-        return Written(
-            whole,
-            doubt=f"Nothing was run: your reply ends with {names} as in a sample of code or an example. To call it, "
-            f"{HOW}. If this is your answer, say it in plain text, without the call.",
-        )
+        said = f"Nothing was run: your reply ends with {names} as in a sample of code or an example. To call it, {HOW}."
+        return Written(whole, doubt=f"{said} {_ANSWER}")
     if len(calls) > MAX_CALLS:
         return Written(whole, doubt=f"Nothing was run: {len(calls)} calls in one reply; at most {MAX_CALLS} may be.")
     return Written(thought, calls)
 
 
-def _last_run(text: str, known: Mapping[str, ToolSpec], depth: int = 0) -> tuple[int, list[_Block]]:
+def _last_run(text: str, known: Known, depth: int = 0) -> tuple[int, list[_Block]]:
     """The blocks with nothing but blank space behind and between them at the end of `text`, and where they begin."""
     run: list[_Block] = []
     begin = at = looked = 0
@@ -137,30 +175,25 @@ def _last_run(text: str, known: Mapping[str, ToolSpec], depth: int = 0) -> tuple
     return begin, run
 
 
-def _block_at(text: str, at: int, known: Mapping[str, ToolSpec], depth: int) -> _Block | None:
+def _block_at(text: str, at: int, known: Known, depth: int) -> _Block | None:
     """What begins at `at`: calls, a faulty attempt, something to be passed over whole, or None for prose."""
     char = text[at]
     if char in "`~<" and depth > MAX_DEPTH:
         return None
     if char in "`~":
         return _fence(text, at, known, depth)
-    if char in "[<" and depth <= MAX_DEPTH and (prefix := _PREFIX.match(text, at)):
-        found = _tagged(text[prefix.end() :], "", known, depth)
-        return replace(found, end=len(text))
-    if char == "<" and (tag := _TAG.match(text, at)):
-        kind, _, name = tag[1].partition("=")
-        close = text.find(f"</{kind}", tag.end())
-        end = len(text) if close < 0 else text.find(">", close) + 1 or len(text)
-        found = _tagged(text[tag.end() : close if close >= 0 else end], name, known, depth)
-        return replace(found, end=end)
+    if char == "[" and (written := _WRITTEN_LIST.match(text, at)):
+        return _list(text, at, written, known)
     if char in "{[":
         return _json(text, at, known)
-    if call := _CALL.match(text, at):
+    if call := WRITTEN.match(text, at):
         return _parenthesised(text, call, known)
+    if named := _NAMED_OBJECT.match(text, at):
+        return _named_object(text, named, known)
     return None
 
 
-def _fence(text: str, at: int, known: Mapping[str, ToolSpec], depth: int) -> _Block | None:
+def _fence(text: str, at: int, known: Known, depth: int) -> _Block | None:
     opening = _FENCE.match(text, at)
     if opening is None:
         inline = _INLINE.match(text, at)
@@ -173,26 +206,21 @@ def _fence(text: str, at: int, known: Mapping[str, ToolSpec], depth: int) -> _Bl
     return _together(close.end() if close else len(text), content, known, depth, sample=sample)
 
 
-def _together(end: int, content: str, known: Mapping[str, ToolSpec], depth: int, *, sample: bool) -> _Block:
+def _together(end: int, content: str, known: Known, depth: int, *, sample: bool) -> _Block:
     """What a fence holds as one block; one that holds anything but calls is to be passed over."""
+    if find_start(content, known) == 0:
+        section = read_section(content, 0, known)
+        return replace(_of_section(section), end=end, sample=sample or bool(section.behind))
     begin, blocks = _last_run(content, known, depth + 1)
-    if not blocks or begin or any(block.code and not _near(block.names, known) for block in blocks):
+    if not blocks or begin or any(block.code and not near(block.names, known) for block in blocks):
         return _Block(end)
     return replace(_sum(blocks), end=end, sample=sample or any(block.sample for block in blocks))
 
 
-def _tagged(text: str, name: str, known: Mapping[str, ToolSpec], depth: int) -> _Block:
-    """The calls between tags, which say that a call is meant; with `name` there are only arguments between them."""
-    inner = text.strip()
-    if name:
-        try:
-            return _Block(0, ((name, _arguments(inner, known.get(name))),), names=(name,))
-        except ArgumentsUnreadable as error:
-            return _Block(0, fault=f"Tool call {name!r}: {error}.", names=(name,))
-    begin, blocks = _last_run(inner, known, depth + 1)
-    if blocks and begin == 0:
-        return _sum(blocks)
-    return _Block(0, fault=f"Between the tags of a tool call stands none that can be read: {_short(inner)!r}.")
+def _of_section(section: Section) -> _Block:
+    return _Block(
+        0, section.calls, " ".join(section.faults[:MAX_CALLS]), names=tuple(name for name, _ in section.calls)
+    )
 
 
 def _sum(blocks: Sequence[_Block]) -> _Block:
@@ -204,7 +232,7 @@ def _sum(blocks: Sequence[_Block]) -> _Block:
     )
 
 
-def _json(text: str, at: int, known: Mapping[str, ToolSpec]) -> _Block | None:
+def _json(text: str, at: int, known: Known) -> _Block | None:
     """JSON with the shape of calls; broken JSON counts if it is an attempt at one."""
     if text[at] == "[" and not _LIST.match(text, at):
         return None
@@ -214,7 +242,7 @@ def _json(text: str, at: int, known: Mapping[str, ToolSpec]) -> _Block | None:
         callish = _CALLISH.match(text, at)
         if callish is None:
             return None
-        end = _balanced(text, at) or len(text)
+        end = balanced(text, at) or len(text)
         if not _tries(callish[1], text[at:end], known):
             return None
         try:
@@ -222,60 +250,64 @@ def _json(text: str, at: int, known: Mapping[str, ToolSpec]) -> _Block | None:
         except ArgumentsUnreadable as error:
             reason = str(error).removeprefix("the arguments are ")
             return _Block(end, fault=f"Your tool call could not be read: {reason}.")
-    rows = value if isinstance(value, list) else [value]
-    if len(rows) == 1 and isinstance(rows[0], dict) and isinstance(rows[0].get("tool_calls"), list):
-        rows = rows[0]["tool_calls"]
-    found = [shaped for row in rows if (shaped := _shaped(row, known)) is not None]
+    rows = rows_of(value)
+    found = [call for row in rows if (call := shaped(row, known)) is not None]
     if not rows or len(found) != len(rows):
         return _Block(end)  # JSON of another meaning
     calls, faults = [], []
     for name, given in found:
         try:
-            calls.append((name, _arguments(given, known.get(name))))
+            calls.append((name, arguments_of(given, known.get(name))))
         except ArgumentsUnreadable as error:
             faults.append(f"Tool call {name!r}: {error}.")
     return _Block(end, tuple(calls), " ".join(faults), names=tuple(name for name, _ in found))
 
 
-def _tries(name: str, raw: str, known: Mapping[str, ToolSpec]) -> bool:
+def _tries(name: str, raw: str, known: Known) -> bool:
     """Whether broken JSON is an attempt at a call: it names a tool and what it is to be given."""
-    return bool(_near((name.strip(),), known)) or any(f'"{key}"' in raw for key in _ARGUMENT_KEYS[:3])
+    return bool(near((name.strip(),), known)) or any(f'"{key}"' in raw for key in ARGUMENT_KEYS[:3])
 
 
-def _shaped(row: Any, known: Mapping[str, ToolSpec]) -> tuple[str, Any] | None:
-    """Name and arguments, if an object has the shape of a call and no key that a call has not."""
-    if not isinstance(row, dict):
+def _list(text: str, at: int, found: re.Match[str], known: Known) -> _Block | None:
+    """`[name(…), name(…)]`, which is code like any other unless it calls tools."""
+    end = balanced(text, at)
+    if end is None and not near((found[1],), known):
         return None
-    if isinstance(row.get("function"), dict):
-        return _shaped(row["function"], known)
-    name_key = next((key for key in _NAME_KEYS if isinstance(row.get(key), str) and row[key].strip()), None)
-    key = next((key for key in _ARGUMENT_KEYS if key in row), None)
-    if name_key is None or set(row) - {name_key, key, "id", "type", "thought", "call_id"}:
-        return None
-    name = row[name_key].strip()
-    if key is None:
-        return (name, None) if name in known else None
-    if name_key not in ("name", "function") and key not in ("arguments", "parameters") and not _near((name,), known):
-        return None if name_key != "action" or key != "action_input" else (name, row[key])
-    return name, row[key]
-
-
-def _arguments(given: Any, spec: ToolSpec | None) -> dict[str, Any]:
-    """Arguments from whatever stands in their place. A text for a tool with one text parameter is that parameter."""
-    try:
-        return read_arguments(given)
-    except ArgumentsUnreadable:
-        parameter = only_text_parameter(spec)
-        if parameter and isinstance(given, str) and given.strip()[:1] not in ("{", "["):
-            return {parameter: given}
-        raise
-
-
-def _parenthesised(text: str, found: re.Match[str], known: Mapping[str, ToolSpec]) -> _Block | None:
-    name = found[1] if found[1] in known else found[1].rsplit(".", 1)[-1]
-    end = _balanced(text, found.end() - 1)
     if end is None:
-        if not _near((name,), known):
+        return _Block(len(text), fault=f"Tool call {found[1]!r}: a bracket or quote is not closed.", names=(found[1],))
+    blocks: list[_Block] = []
+    at = _NEXT.match(text, at + 1, end - 1).end()  # type: ignore[union-attr]
+    while at < end - 1:
+        written = WRITTEN.match(text, at)
+        block = _parenthesised(text, written, known) if written else None
+        if block is None:
+            return _Block(end)
+        blocks.append(block)
+        at = _NEXT.match(text, block.end, end - 1).end()  # type: ignore[union-attr]
+    return replace(_sum(blocks), end=end, code=True)
+
+
+def _named_object(text: str, found: re.Match[str], known: Known) -> _Block | None:
+    """`name{…}`, or the object on the next line, which is a call where the name is a tool's, or near to one."""
+    name = found[1] if found[1] in known else found[1].rsplit(".", 1)[-1]
+    if name not in known and not ("_" in name and near((name,), known)):
+        return None
+    try:
+        value, end = _DECODER.raw_decode(text, found.end())
+        return _Block(end, ((name, arguments_of(value, known.get(name))),), names=(name,), code=True)
+    except (ValueError, RecursionError):
+        end = balanced(text, found.end()) or len(text)
+    try:
+        return _Block(end, ((name, read_arguments(text[found.end() : end])),), names=(name,), code=True)
+    except ArgumentsUnreadable as error:
+        return _Block(end, fault=f"Tool call {name!r}: {error}.", names=(name,), code=True)
+
+
+def _parenthesised(text: str, found: re.Match[str], known: Known) -> _Block | None:
+    name = found[1] if found[1] in known else found[1].rsplit(".", 1)[-1]
+    end = balanced(text, found.end() - 1)
+    if end is None:
+        if not near((name,), known):
             return None
         return _Block(
             len(text), fault=f"Tool call {name!r}: a bracket or quote is not closed.", names=(name,), code=True
@@ -285,96 +317,9 @@ def _parenthesised(text: str, found: re.Match[str], known: Mapping[str, ToolSpec
         # Whether it is meant for a tool is decided by its neighbours; what it holds is told by the check of names.
         return _Block(end, ((name, {}),), names=(name,), code=True)
     try:
-        return _Block(end, ((name, _written_arguments(inner, known[name])),), names=(name,), code=True)
+        return _Block(end, ((name, written_arguments(inner, known[name])),), names=(name,), code=True)
     except ArgumentsUnreadable as error:
         return _Block(end, fault=f"Tool call {name!r}: {error}.", names=(name,), code=True)
-
-
-def _written_arguments(inner: str, spec: ToolSpec) -> dict[str, Any]:
-    """The arguments between the brackets of `name(…)`. Raises `ArgumentsUnreadable`."""
-    try:
-        tree = parsed_expression(f"f({inner}\n)")
-    except ValueError as error:
-        raise ArgumentsUnreadable(f"what stands in the brackets cannot be read ({error}); put text in quotes") from None
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-        raise ArgumentsUnreadable("what stands in the brackets cannot be read; put text in quotes")
-    names = list(spec.parameters.get("properties") or ())
-    if len(tree.args) == 1 and not tree.keywords and isinstance(tree.args[0], ast.Dict):
-        whole = _literal(tree.args[0], "the only argument")
-        if set(whole) <= set(names) or not names:
-            return _joined(whole)
-    if len(tree.args) > len(names):
-        raise ArgumentsUnreadable(f"{len(tree.args)} values by place, and the tool has {len(names)} parameters")
-    given: dict[str, Any] = {}
-    for name, node in [*zip(names, tree.args, strict=False), *((k.arg, k.value) for k in tree.keywords)]:
-        if name is None or isinstance(node, ast.Starred):
-            raise ArgumentsUnreadable("stars cannot stand in a tool call; name each parameter")
-        if name in given:
-            raise ArgumentsUnreadable(f"{name} is given twice")
-        given[name] = _literal(node, name)
-    return _joined(given)
-
-
-def _joined(args: Any) -> dict[str, Any]:
-    """`args` with characters whole that JSON writes as two escapes, of which Python makes two characters."""
-    try:
-        whole: dict[str, Any] = json.loads(json.dumps(args))
-    except ValueError:
-        raise ArgumentsUnreadable("a number has too many digits") from None
-    return whole
-
-
-def _literal(node: ast.expr, where: str) -> Any:
-    """The value of a literal of JSON or Python. Raises `ArgumentsUnreadable` naming the parameter."""
-    if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float | None):
-        if isinstance(node.value, float) and node.value in (float("inf"), float("-inf")):
-            raise ArgumentsUnreadable(f"the number given for {where} is too large")
-        return node.value
-    if isinstance(node, ast.Name) and node.id in _WORDS:
-        return _WORDS[node.id]
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
-        value = _literal(node.operand, where)
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return -value
-    if isinstance(node, ast.List | ast.Tuple):
-        return [_literal(item, where) for item in node.elts]
-    if isinstance(node, ast.Dict) and all(isinstance(k, ast.Constant) and isinstance(k.value, str) for k in node.keys):
-        keys = [k.value for k in node.keys if isinstance(k, ast.Constant)]
-        if len(set(keys)) == len(keys):
-            return {str(key): _literal(value, where) for key, value in zip(keys, node.values, strict=True)}
-    raise ArgumentsUnreadable(f"the value of {where} must be text in quotes, a number, true, false, null, [] or {{}}")
-
-
-def _near(names: Sequence[str], known: Mapping[str, ToolSpec]) -> list[str]:
-    """Those of `names` that are, or are near to, a tool's name; empty unless all of them are."""
-    found = [name for name in names if name in known or near_names(name, known, 1)]
-    return found if len(found) == len(names) else []
-
-
-def _balanced(text: str, at: int) -> int | None:
-    """The place behind the bracket that closes the one at `at`, quotes observed; None if it is never closed."""
-    depth = 0
-    quote = ""
-    for match in _MARKS.finditer(text, at):
-        mark = match[0]
-        if quote:
-            quote = "" if mark == quote else quote
-        elif mark[0] == "\\":
-            continue
-        elif mark[0] in "\"'":
-            # An apostrophe inside a word is none.
-            if mark != "'" or not text[match.start() - 1].isalnum():
-                quote = mark
-        elif mark in "([{":
-            depth += 1
-        else:
-            depth -= 1
-            if depth == 0:
-                return match.end()
-    return None
-
-
-_MARKS = re.compile(r"\\.|\"\"\"|'''|[\"'(){}\[\]]", re.DOTALL)
 
 
 def _short(text: str) -> str:

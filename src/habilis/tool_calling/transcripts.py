@@ -60,41 +60,39 @@ def _read(role: str, row: Row, number: int) -> Iterator[BaseMessage]:
     if role in ("system", "developer"):
         yield SystemMessage(_joined(blocks))
     elif role in ("tool", "function"):
-        yield ToolMessage(_joined(blocks), tool_call_id=str(row.get("tool_call_id") or ""), name=row.get("name"))
+        yield ToolMessage(_shown(blocks), tool_call_id=str(row.get("tool_call_id") or ""), name=row.get("name"))
     elif role in ("assistant", "ai"):
         yield _assistant(row, blocks, number)
     elif role in ("user", "human"):
         for block in blocks:
             if block.get("type") == "tool_result":
                 yield _result(block)
-        rest = [_image(block) for block in blocks if block.get("type") != "tool_result"]
+        rest = [block for block in blocks if block.get("type") != "tool_result"]
         if rest or not blocks:
-            plain = all(block.get("type") == "text" for block in rest)
-            yield HumanMessage(_joined(rest) if plain else [*rest])
+            yield HumanMessage(_shown(rest))
     else:
         raise UserError(f"message {number} of the conversation has the role {role!r}, which is not known")
 
 
 def _result(block: Row) -> ToolMessage:
     content = block.get("content")
-    text = content if isinstance(content, str) else _joined([_image(part) for part in content or ()])
+    parts: list[Any] = [content] if isinstance(content, str) else list(content or ())
+    shown = _shown([{"type": "text", "text": part} if isinstance(part, str) else part for part in parts])
     status: Any = "error" if block.get("is_error") else "success"
-    return ToolMessage(text, tool_call_id=str(block["tool_use_id"]), status=status)
+    return ToolMessage(shown, tool_call_id=str(block["tool_use_id"]), status=status)
 
 
 def _assistant(row: Row, blocks: list[Row], number: int) -> AIMessage:
-    """A reply with its calls from `tool_calls`, then from `tool_use` blocks; one id counts once."""
+    """A reply with its calls from `tool_calls`, then from `tool_use` blocks that are not the same calls again."""
     sent = [(c.get("id"), c["function"]["name"], c["function"].get("arguments")) for c in row.get("tool_calls") or ()]
-    sent += [(b.get("id"), b["name"], b.get("input")) for b in blocks if b.get("type") == "tool_use"]
+    told = {str(call_id) for call_id, _, _ in sent if call_id}
+    used = [(b.get("id"), b["name"], b.get("input")) for b in blocks if b.get("type") == "tool_use"]
+    sent += [call for call in used if str(call[0]) not in told]
     calls: list[Any] = []
     broken: list[Any] = []
     places: list[int] = []
-    seen: set[str] = set()
     for place, (given, name, raw) in enumerate(sent):
         call_id = str(given) if given else f"call_{number}_{place + 1}"
-        if call_id in seen:
-            continue
-        seen.add(call_id)
         args = strict_arguments(raw)
         if args is not None:
             calls.append({"name": str(name), "args": args, "id": call_id, "type": "tool_call"})
@@ -102,13 +100,20 @@ def _assistant(row: Row, blocks: list[Row], number: int) -> AIMessage:
             text = raw if isinstance(raw, str) else json.dumps(raw, ensure_ascii=False)
             bad = {"name": str(name), "args": text, "id": call_id, "error": None, "type": "invalid_tool_call"}
             broken.append(bad)
-            places.append(len(seen) - 1)
+            places.append(place)
     thoughts = [row.get("reasoning_content"), *(b.get("thinking") for b in blocks if b.get("type") == "thinking")]
     extra: Row = {"reasoning_content": "\n".join(t for t in thoughts if t)} if any(thoughts) else {}
     if places:
         extra[UNREADABLE_AT] = places
     text = _joined([block for block in blocks if block.get("type") in ("text", "output_text")])
     return AIMessage(text, tool_calls=calls, invalid_tool_calls=broken, additional_kwargs=extra)
+
+
+def _shown(blocks: Sequence[Row]) -> Any:
+    """The content of a message: one text, or blocks where there is more to see than text."""
+    if all("text" in block for block in blocks):
+        return _joined(blocks)
+    return [_image(block) for block in blocks]
 
 
 def _joined(blocks: Sequence[Row]) -> str:
@@ -123,7 +128,10 @@ def write_openai(messages: Sequence[BaseMessage]) -> list[Row]:
 
 def _openai(message: BaseMessage) -> Row:
     if isinstance(message, ToolMessage):
-        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": text_of(message)}
+        # This form has no place for what a tool shows; that there was something is said.
+        blocks = message.content if isinstance(message.content, list) else [message.content]
+        said = _joined([{"text": block} if isinstance(block, str) else block for block in blocks])
+        return {"role": "tool", "tool_call_id": message.tool_call_id, "content": said}
     if isinstance(message, SystemMessage):
         return {"role": "system", "content": text_of(message)}
     if not isinstance(message, AIMessage):
@@ -165,7 +173,9 @@ def write_anthropic(messages: Sequence[BaseMessage]) -> tuple[str, list[Row]]:
 
 
 def _anthropic_result(message: ToolMessage) -> Row:
-    row = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": text_of(message)}
+    content = message.content
+    shown: Any = content if isinstance(content, str) else [_anthropic_block(block) for block in content]
+    row = {"type": "tool_result", "tool_use_id": message.tool_call_id, "content": shown}
     return {**row, "is_error": True} if message.status == "error" else row
 
 

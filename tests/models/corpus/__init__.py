@@ -132,7 +132,8 @@ def text_samples(seed: int, count: int) -> Iterator[Sample]:
             text = thought + lot.choice(["\n", "\n\n"]).join(_wrapped(lot, text) for text in texts)
             yield Sample("text", text, tuple(rows))
         elif kind == 3:
-            yield Sample("text", f"{thought}{texts[0]}\nThat is what I called, and it gave 7.", answer="7")
+            text = f"{thought}{texts[0]}\nThat is what I called, and it gave 7."
+            yield Sample("text", text, bad=not thought and write is _json_call, answer="7")
         elif kind == 4:
             yield Sample(
                 "text", f"{thought}```python\n{_named_call(lot, *rows[0])}\n```", bad=True, says=("plain text",)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
+import functools
 import hashlib
 import inspect
 import json
@@ -18,6 +20,7 @@ from habilis.core.types import CallOutcome, Effects, ToolSpec
 from habilis.sources.foreign.answers import as_outcome, failed
 from habilis.sources.foreign.apart import TOO_DEEP, apart, too_deep
 from habilis.sources.foreign.presenting import one_line
+from habilis.sources.python.needs import is_command, need_of_a_graph
 
 if TYPE_CHECKING:
     from langchain_core.tools import BaseTool
@@ -38,8 +41,8 @@ class LangChainTools:
         self._given, self._effects, self._timeout_s = list(tools), effects, timeout_s
 
     async def open(self) -> Sequence[ExternalTool]:
-        """Raises `UserError` for what is no tool."""
-        return [LangChainTool(_as_tool(given), self._effects, self._timeout_s) for given in self._given]
+        """Raises `UserError` for what is no tool, and for a tool that needs a graph around it."""
+        return [LangChainTool(_alone(_as_tool(given)), self._effects, self._timeout_s) for given in self._given]
 
     async def aclose(self) -> None:
         """Have each tool clean up; what fails in one keeps no other from it."""
@@ -88,21 +91,70 @@ class LangChainTool:
                 message = await apart(self.tool.ainvoke(call))
         except TimeoutError:
             return failed("timeout", f"no answer within {self.timeout_s:g} s; ask for less, or go on without.")
+        except _Left as left:
+            return raised(left.why)
         except Exception as error:  # whatever the tool raises is a value for the model
             return raised(error)
+        if is_command(message):
+            return failed("bad_output", "the tool returned a Command, which only a graph of LangGraph can carry out")
         content = getattr(message, "content", message)
         if getattr(message, "status", "success") == "error":
             return failed("crashed", f"the tool failed: {one_line(str(content), SHOWN_CHARS)}")
         return as_outcome(content, workspace)
 
 
-def raised(error: Exception) -> CallOutcome:
+def raised(error: BaseException) -> CallOutcome:
     """The outcome of a call that raised."""
     kind = type(error).__name__
     told = one_line(f"{kind}: {error}", SHOWN_CHARS)
     outcome = failed("invalid_arguments" if kind == "ValidationError" else "crashed", f"the tool failed: {told}")
     assert outcome.error is not None
     return outcome.model_copy(update={"error": outcome.error.model_copy(update={"exception": kind})})
+
+
+class _Left(Exception):
+    """A tool's code raised what would end the program. `why` is that."""
+
+    def __init__(self, why: BaseException) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+def _alone(tool: BaseTool) -> BaseTool:
+    """`tool` so that it cannot end the program. Raises `UserError` for one that cannot be called without a graph."""
+    need = need_of_a_graph(tool)
+    if need:
+        raise UserError(f"the tool {tool.name} cannot be used here: {need}, and there is none around it")
+    kept = copy.copy(tool)
+    # Where LangChain awaits the code, a task of its own would hand SystemExit to the event loop.
+    kept.__dict__ |= {"_run": _held(kept._run), "_arun": _held_async(kept._arun)}
+    return kept
+
+
+def _held(run: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(run)
+    def held(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return run(*args, **kwargs)
+        except Exception:
+            raise
+        except BaseException as error:  # in a thread of its own: what the user interrupts is elsewhere
+            raise _Left(error) from None
+
+    return held
+
+
+def _held_async(run: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(run)
+    async def held(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await run(*args, **kwargs)
+        except (Exception, asyncio.CancelledError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            raise _Left(error) from None
+
+    return held
 
 
 def _as_tool(given: Any) -> BaseTool:

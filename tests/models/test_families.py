@@ -1,0 +1,101 @@
+"""What a user would lose: a call in a local model's own mark-up that passes as the final answer, or runs changed."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from habilis.models.replies import from_body
+from habilis.models.streaming import StreamedBody
+from habilis.models.thinking import PAIRS
+from habilis.tool_calling.markup.marks import BEGIN, NAMED
+from habilis.tool_calling.narrator import Narrator
+from habilis.tool_calling.textcalls import Written, read_text
+
+from .corpus.families import TOOLS, WRITERS, Reply, development
+from .corpus.held import held
+
+DEVELOPMENT, HELD = list(development()), list(held())
+
+
+def whole(text: str) -> Written:
+    """What a reply comes to that a server sends at once."""
+    body = {"choices": [{"message": {"content": text}, "finish_reason": "stop"}]}
+    return read_text(str(from_body(body).content), TOOLS)
+
+
+def streamed(text: str) -> Written:
+    """What it comes to where each character is sent for itself."""
+    taken = StreamedBody()
+    for char in text:
+        taken.add({"choices": [{"delta": {"content": char}}]})
+    taken.add({"choices": [{"delta": {}, "finish_reason": "stop"}]})
+    return read_text(str(from_body(taken.body()).content), TOOLS)
+
+
+def verdict(reply: Reply, found: Written) -> str:
+    """`right`, `doubt` for a whole call that is asked for again, `wrong`, or `silent`: a call taken for an answer."""
+    if reply.kind == "plain":
+        wanted = reply.text if reply.answer is None else reply.answer
+        return "right" if not found.calls and not found.doubt and found.thought == wanted else "wrong"
+    if found.doubt:
+        return "doubt" if reply.kind == "whole" else "right"
+    if not found.calls:
+        return "silent"
+    return "right" if found.calls == reply.calls else "wrong"
+
+
+def shown(text: str, size: int) -> str:
+    narrator = Narrator(labelled=False)
+    return "".join(narrator.feed(text[at : at + size]) for at in range(0, len(text), size)) + narrator.close()
+
+
+def figures(replies: list[Reply]) -> dict[str, Counter[str]]:
+    counted: dict[str, Counter[str]] = {}
+    for reply in replies:
+        counted.setdefault(reply.kind, Counter())[verdict(reply, whole(reply.text))] += 1
+    return counted
+
+
+@pytest.mark.parametrize("family", [*WRITERS, "plain"])
+def test_what_the_reader_was_written_with_is_read_right(family: str) -> None:
+    for reply in DEVELOPMENT:
+        if reply.family == family:
+            found = whole(reply.text)
+            assert verdict(reply, found) == "right", (reply.text, found)
+
+
+def test_a_streamed_reply_comes_to_the_same() -> None:
+    for reply in [*DEVELOPMENT, *HELD]:
+        assert streamed(reply.text) == whole(reply.text), reply.text
+        assert shown(reply.text, 1) == shown(reply.text, 7) == shown(reply.text, 10_000), reply.text
+
+
+def test_what_was_written_afterwards_is_read_as_well() -> None:
+    """At the first reading 88 of 88 whole ones were right, none streamed differently, and no plain answer was a call;
+    6 of 132 spoilt ones passed in silence, which are told as doubts since then."""
+    found = figures(HELD)
+    assert found["whole"] == {"right": 88}
+    assert found["spoilt"] == {"right": 132}
+    assert found["plain"] == {"right": 20}
+
+
+def test_no_mark_of_a_call_is_told_while_it_comes() -> None:
+    for reply in [*DEVELOPMENT, *HELD]:
+        if reply.kind != "plain" and reply.family not in MARKED_BY_WORDS:
+            said = shown(reply.text, 1)
+            assert not any(sign.search(said) for sign in (BEGIN, NAMED)), reply.text
+
+
+MARKED_BY_WORDS = ("phi-4 functools", "command-r", "gpt-oss without tokens")
+"""Their marks are words that are shown before anybody can know that they are marks."""
+
+
+@pytest.mark.parametrize(("begin", "end"), PAIRS)
+def test_what_a_family_thinks_aloud_is_no_part_of_its_reply(begin: str, end: str) -> None:
+    """A call that is only thought of is not made, and the thought is not shown."""
+    thought = "I could send <tool_call> with {}."
+    text = f"{begin}{thought}{end}It is 7."
+    assert whole(text) == Written("It is 7.")
+    assert shown(text, 1) == shown(text, 10_000) == "It is 7."
