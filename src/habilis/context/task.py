@@ -363,7 +363,7 @@ class TaskContext:
         return await self.run(tool, call.args, await self.grants.of(tool), mark)
 
     async def run(
-        self, tool: Tool, arguments: dict[str, Any], grant: Grant, mark: Callable[[bool], None] | None = None
+        self, tool: Tool, arguments: dict[str, Any], grant: Grant, mark: Callable[[bool], None] = lambda began: None
     ) -> CallOutcome:
         """One run of this very tool of a library in the task's workspace, with `grant`. Nothing is written down but
         that it begins, by `mark`."""

@@ -23,11 +23,12 @@ from habilis.demo import MODEL_NAME
 from habilis.models.attempts import Attempts
 from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
+from habilis.models.entries import Entry
 from habilis.models.patience import Patience
 from habilis.models.providers import address
 from habilis.models.quirks import PROCESS_QUIRKS, Quirks
 from habilis.models.request import Exchange, Listener, RequestRefused, Wire
-from habilis.models.tape import AGENTS, Entry, ModelRequest, Slot, Tape
+from habilis.models.tape import AGENTS, ModelRequest, Slot, Tape
 from habilis.models.tokens import TokenCount, TokenCounter
 from habilis.models.usage import Budget, Ledger
 
