@@ -18,6 +18,7 @@ from habilis.cli.parser import build
 from habilis.cli.terminal.tables import columns_of, cut, table
 from habilis.library import Library
 from habilis.library.generations import Generations
+from habilis.rundir.seals import sealed, unsealed
 
 from ..curation.manual.conftest import Desk
 from ..curation.merging.conftest import adding
@@ -155,7 +156,8 @@ def test_check_and_test_run_tools_in_the_sandbox_and_say_what_fails(run: Run, de
         "TOOL         PASSED  FAILED  NEITHER  WHAT\nadd_numbers  6\n1 tool, 6 recorded calls repeated, none failed\n",
     )
     record = desk.library / "records" / "plus.jsonl"
-    record.write_text(record.read_text().replace('"value":4', '"value":5'))
+    lines = record.read_bytes().splitlines(keepends=True)
+    record.write_bytes(b"".join(sealed(unsealed(line).replace(b'"value":4', b'"value":5')) for line in lines))
     code, out, _ = run("test")
     assert code == 1
     assert 'plus {"a": 1, "b": 3} gave {"value": 5, "error": null} and gives {"value": 4, "error": null}' in out

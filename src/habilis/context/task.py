@@ -383,8 +383,7 @@ class TaskContext:
 
 
 def _member_answered(call: Call, version: str, said: StoodIn) -> MemberAnswered:
-    failed = said.failed
-    why = failed.error.message if failed.error else set_error(failed.output) or "an empty result"
+    why = said.failed.error.message if said.failed.error else set_error(said.failed.output) or "an empty result"
     return MemberAnswered(call_id=call.id, tool=call.name, version=version, member=said.member, failure=why)
 
 
@@ -393,8 +392,6 @@ INTERRUPTED = CallError(
     message="this call was started before an interruption and may have written something; it was not run again. "
     "Check what it left before you repeat it.",
 )
-
-
 NOT_REPEATED = CallError(kind="denied", message="not run in a replay, and the record holds no result of this call")
 
 

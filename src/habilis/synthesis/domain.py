@@ -8,6 +8,7 @@ stands in a file. What lies outside may teach which of two versions answers more
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 from habilis.synthesis.file_variants import always, labels
 from habilis.synthesis.formats import as_date, is_sum, mask, value_of
 from habilis.synthesis.relations import Given, kept_by, names_of
+
+_TWICE = re.compile(r"([^\w.])\1")
 
 
 class Domain:
@@ -195,6 +198,7 @@ def _finer(value: Any, path: str) -> Iterator[str]:
         yield f"{path}: {len(value).bit_length()} bits long"
         yield f"{path}: {'some' if len(set(value.split())) < len(value.split()) else 'no'} words twice"
         yield from (f"{path} has {word}" for word in set(value.split()))
+        yield from (f"{path}: {sign!r} twice in a row" for sign in set(_TWICE.findall(value)))
     elif isinstance(value, list):
         yield f"{path}: {'even' if len(value) % 2 == 0 else 'odd'} length"
         yield f"{path}: {len(value).bit_length()} bits long"

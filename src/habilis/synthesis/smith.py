@@ -8,6 +8,7 @@ lives aside; nothing replaces a tool before every gate has passed, and then one 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +20,7 @@ from habilis.contract.aliases import called_by, properties
 from habilis.contract.capabilities import together
 from habilis.contract.names import safe_name
 from habilis.contract.records import RecordedCall
-from habilis.core.errors import WriterFailed
+from habilis.core.errors import BudgetReached, ModelUnreachable, WriterFailed
 from habilis.core.events import (
     Event,
     NeedsFound,
@@ -359,10 +360,11 @@ class Smith:
         return _Job("merge", lambda failure: self._prompts.render("merge", tools=rows, failure=failure), wanted)
 
     async def _confirmed(self, job: _Job, made: Forged, known: Sequence[RecordedCall] = ()) -> Forged:
-        """What was made, with the calls that its writer confirms."""
-        if self._confirmer is None:
-            return made
-        return replace(made, passed=await self._confirmer.confirmed(made.passed, job.wanted, known, job.module))
+        """What was made, with the calls that its writer confirms; it stands without them where nobody can be asked."""
+        if self._confirmer is not None:
+            with contextlib.suppress(BudgetReached, ModelUnreachable):  # the next request says so again
+                made = replace(made, passed=await self._confirmer.confirmed(made.passed, job.wanted, known, job.module))
+        return made
 
     def _keep_confirmed(self, name: str, passed: Passed) -> None:
         """Before the tool itself: killed in between, it is made again from the tape, and so are these."""
