@@ -397,5 +397,4 @@ class Smith:
 
 def _request_key(request: ToolRequest) -> str:
     """Equal for equal requests, order of keys ignored."""
-    text = json.dumps(request.model_dump(), sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return hashlib.sha256(json.dumps(request.model_dump(), sort_keys=True).encode()).hexdigest()[:32]
