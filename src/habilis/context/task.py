@@ -20,6 +20,7 @@ from habilis.contract.pictures import holds_image
 from habilis.core.errors import Interrupted
 from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.masker import MASKER
+from habilis.core.parents import under
 from habilis.core.place import raise_place
 from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.runtime.calls import CallSpec
@@ -218,7 +219,11 @@ class TaskContext:
         reported as interrupted, since nobody knows what it did.
         """
         effects, version = self.effects(call.name), self.version(call.name)
-        self.emit(ToolCallStarted(call_id=call.id, tool=call.name, version=version, arguments=call.args))
+        self.emit(
+            ToolCallStarted(
+                parent=f"round-{ordinal}", call_id=call.id, tool=call.name, version=version, arguments=call.args
+            )
+        )
         before = self.tape.call_state(call.id)
         if isinstance(before, CallOutcome):
             outcome = before
@@ -227,7 +232,8 @@ class TaskContext:
             self.tape.call_ended(call.id, outcome)
         else:
             self.tape.call_started(call.id, call.name, effects)
-            outcome = await self._run(call, effects)
+            with under(call.id):
+                outcome = await self._run(call, effects)
             self.tape.call_ended(call.id, outcome)
             if outcome.usage is not None:
                 self.models.charge(outcome.usage)
@@ -252,6 +258,7 @@ class TaskContext:
         text = f"{text}\n{note}" if note else text
         self.emit(
             ToolCallEnded(
+                parent=f"round-{ordinal}",
                 call_id=call.id,
                 tool=call.name,
                 seconds=outcome.seconds,

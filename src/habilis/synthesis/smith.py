@@ -31,6 +31,7 @@ from habilis.core.events import (
     ToolGivenUp,
     ToolRejected,
 )
+from habilis.core.parents import as_build
 from habilis.core.place import raise_place
 from habilis.core.types import Frozen, ToolRequest
 from habilis.library import LayeredLibrary, Origin, Tool
@@ -125,6 +126,7 @@ class Smith:
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
         self._mending: dict[str, asyncio.Lock] = {}
 
+    @as_build
     async def build(
         self, request: ToolRequest, *, question: str, files: Sequence[Mapping[str, Any]]
     ) -> Tool | BuildFailure:
@@ -260,6 +262,7 @@ class Smith:
                 self._emit(ToolGivenUp(tool=tool.name, purpose="enhance", reason=reason))
                 return EnhanceFailure(reason=reason)
 
+    @as_build
     async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
         source = tool.source()
         records = {record.call_id: record for record in self._library.records(tool.name)}
@@ -312,6 +315,7 @@ class Smith:
         for remark in passed.remarks:
             self._emit(Notice(level="warning", text=f"{tool.name}, {remark}"))
 
+    @as_build
     async def merge(self, name: str, sources: Sequence[Predecessor]) -> Passed | MergeFailure:
         """Make one tool of those in `sources`, which repeats the recorded calls of all of them through its aliases.
 
