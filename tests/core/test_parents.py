@@ -24,7 +24,8 @@ async def test_events_of_builds_side_by_side_tell_which_build_they_belong_to():
 
     one, other = await asyncio.gather(build("a"), build("b"))
     assert len(set(one)) == len(set(other)) == 1
-    assert one[0] and other[0] and one[0] != other[0]
+    assert one[0] != other[0]
+    assert all([*one, *other])
     assert parent_id() == ""
 
 

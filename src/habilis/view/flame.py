@@ -1,4 +1,4 @@
-"""A picture of what a task did when: model calls, tool calls and builds as bars over time, side by side where they were."""
+"""A picture of what a task did when: model calls, tool calls and builds as bars, side by side where they were."""
 
 from __future__ import annotations
 

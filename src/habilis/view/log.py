@@ -1,4 +1,4 @@
-"""A run's log of events, read a page at a time: a hundred thousand events must not be held to show the first of them."""
+"""A run's log of events, read a page at a time: whoever looks at the first of many does not wait for the others."""
 
 from __future__ import annotations
 
@@ -15,6 +15,11 @@ PAGE_EVENTS = 500
 PAGE_BYTES = 24 << 20
 """A page ends early behind this many bytes: one result may have megabytes."""
 _BLOCK = 1 << 18
+_PLAIN = (str, int, float, type(None))
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("arguments", "plan", "review", "usage", "metrics"), dict),
+    **dict.fromkeys(("offered", "made", "granted", "denied", "refused", "needs", "reuse", "calls"), list),
+}
 
 
 @dataclass(frozen=True)
@@ -110,9 +115,19 @@ def _from(path: Path, start: int, most: int = MAX_LINE_BYTES) -> Iterator[Logged
 
 def _row(line: bytes) -> dict[str, Any]:
     try:
-        return row_of(line)
+        return shaped(row_of(line))
     except ValueError:
         return {}
+
+
+def shaped(row: dict[str, Any]) -> dict[str, Any]:
+    """`row` without what is of another kind than Habilis writes: the log may be a stranger's."""
+    kept = {key: value for key, value in row.items() if isinstance(value, _KINDS.get(key, _PLAIN))}
+    if "plan" in kept:
+        plan = kept["plan"]
+        wishes = plan.get("build") if isinstance(plan.get("build"), list) else []
+        kept["plan"] = {**shaped(plan), "build": [shaped(wish) for wish in wishes if isinstance(wish, dict)]}
+    return kept
 
 
 def _offset(descriptor: int, line: int) -> int:

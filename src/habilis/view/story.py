@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from habilis.rundir import TaskDir
@@ -110,5 +111,5 @@ def add_mends(story: Story, task: TaskDir) -> None:
 def _add_attempts(build: Entry, replies: dict[str, str]) -> None:
     written = [replies.get(str(one.row.get("call_id")), "") for one in build.below if one.kind == "model_call_ended"]
     codes = [code for code in written if code]
-    for number, (before, after) in enumerate(zip(codes, codes[1:], strict=False), 2):
+    for number, (before, after) in enumerate(pairwise(codes), 2):
         build.mends.append((f"attempt {number} against attempt {number - 1}", changes(before, after)))
