@@ -6,12 +6,12 @@ to observers alone; nothing decides by it.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import wraps
 from secrets import token_hex
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -33,7 +33,7 @@ def under(parent: str) -> Iterator[None]:
         _PARENT.reset(before)
 
 
-def as_build(work: Callable[_P, Awaitable[_T]]) -> Callable[_P, Awaitable[_T]]:
+def as_build(work: Callable[_P, Coroutine[Any, Any, _T]]) -> Callable[_P, Coroutine[Any, Any, _T]]:
     """Let each run of `work` be a build with an id of its own."""
 
     @wraps(work)

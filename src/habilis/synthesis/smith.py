@@ -232,15 +232,8 @@ class Smith:
             reason = f"a file could not be written: {error.strerror or error}"
             self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
             return BuildFailure(name=request.name, reason=reason)
-        self._emit(
-            ToolBuilt(
-                tool=tool.name,
-                version=tool.version,
-                attempts=made.attempts,
-                smoke=made.passed.smoke,
-                path=str(tool.path),
-            )
-        )
+        version, smoke, path = tool.version, made.passed.smoke, str(tool.path)
+        self._emit(ToolBuilt(tool=tool.name, version=version, attempts=made.attempts, smoke=smoke, path=path))
         self._tell(tool, made.passed)
         return tool
 

@@ -14,7 +14,7 @@ MAX_TASKS = 500
 
 
 @dataclass(frozen=True)
-class End:
+class TaskEnd:
     """How one task ended."""
 
     task_id: str
@@ -48,7 +48,7 @@ def compared(runs: Runs, one: RunDir, other: RunDir) -> dict[str, Any]:
     return {"sides": sides, "pairs": pairs[:MAX_TASKS], "total": len(pairs)}
 
 
-def _alike(pair: tuple[End | None, End | None]) -> bool:
+def _alike(pair: tuple[TaskEnd | None, TaskEnd | None]) -> bool:
     one, other = pair
     return one is not None and other is not None and (one.status, one.answer) == (other.status, other.answer)
 
@@ -57,11 +57,11 @@ def _last(run: RunDir) -> dict[str, Any]:
     return next(iter(deque(rows(run.path / "metrics.jsonl"), maxlen=1)), {})
 
 
-def _ends(run: RunDir) -> dict[str, End]:
+def _ends(run: RunDir) -> dict[str, TaskEnd]:
     if run.training is not None:
         kept = {task.id for task in run.tasks()}
         ends = [_end(row, "prediction", str(row.get("task_id"))) for row in rows(run.path / "predictions.jsonl")]
-        return {end.task_id: End(**{**vars(end), "kept": end.task_id in kept}) for end in ends}
+        return {end.task_id: TaskEnd(**{**vars(end), "kept": end.task_id in kept}) for end in ends}
     found = {}
     for task in run.tasks()[:MAX_TASKS]:
         result = record(task.result) or {"status": task.read_state()}
@@ -69,8 +69,8 @@ def _ends(run: RunDir) -> dict[str, End]:
     return found
 
 
-def _end(row: dict[str, Any], answer: str, name: str) -> End:
-    return End(
+def _end(row: dict[str, Any], answer: str, name: str) -> TaskEnd:
+    return TaskEnd(
         name,
         str(row.get("question") or ""),
         str(row.get("status") or ""),

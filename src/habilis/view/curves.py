@@ -8,7 +8,7 @@ from typing import Any
 
 from habilis.view.records import number
 
-WIDTH, HEIGHT, EDGE = 320.0, 110.0, 6.0
+WIDTH, HEIGHT, LEFT, EDGE = 320.0, 110.0, 44.0, 8.0
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ def curve(title: str, rows: Sequence[dict[str, Any]], key: str, form: str = "{:,
     wide, tall = max(steps[-1] - steps[0], 1), (high - low) or 1.0
     dots = tuple(
         (
-            round(EDGE + (step - steps[0]) / wide * (WIDTH - 2 * EDGE), 1),
+            round(LEFT + (step - steps[0]) / wide * (WIDTH - LEFT - EDGE), 1),
             round(HEIGHT - EDGE - (value - low) / tall * (HEIGHT - 2 * EDGE), 1),
             step,
             form.format(value),

@@ -22,7 +22,7 @@ _ENDS = {
 
 
 @dataclass(frozen=True)
-class Span:
+class Stretch:
     """Something that took time: `kind` is model, tool, build or wait. Times are seconds since the epoch."""
 
     kind: str
@@ -41,7 +41,7 @@ class Span:
 class Bar:
     """A span as it is drawn, in units of the picture."""
 
-    span: Span
+    span: Stretch
     x: float
     y: int
     width: float
@@ -59,10 +59,10 @@ class Flame:
     left_out: int = 0
 
 
-def spans_of(events: Iterable[LoggedEvent]) -> list[Span]:
+def spans_of(events: Iterable[LoggedEvent]) -> list[Stretch]:
     """What took time in `events`. What did not end there lasts to the last of them."""
     begun: dict[tuple[str, str], list[LoggedEvent]] = {}
-    spans: list[Span] = []
+    spans: list[Stretch] = []
     last = 0.0
     for event in events:
         last = max(last, event.at)
@@ -75,12 +75,12 @@ def spans_of(events: Iterable[LoggedEvent]) -> list[Span]:
     return sorted(spans, key=lambda span: (span.begin, -span.end))
 
 
-def waits(spans: Iterable[Span]) -> list[Span]:
+def waits(spans: Iterable[Stretch]) -> list[Stretch]:
     """The times in which nothing else went on: the task's own work, and waiting for this machine."""
     found, until = [], None
     for span in spans:
         if until is not None and span.begin > until:
-            found.append(Span("wait", "own work and waiting", until, span.begin))
+            found.append(Stretch("wait", "own work and waiting", until, span.begin))
         until = span.end if until is None else max(until, span.end)
     return found
 
@@ -105,7 +105,7 @@ def flame(events: Iterable[LoggedEvent]) -> Flame | None:
     return Flame(tuple(bars), height, length, marks, sums, len(everything) - len(chosen))
 
 
-def _bar(span: Span, rows: list[float], begin: float, length: float) -> Bar:
+def _bar(span: Stretch, rows: list[float], begin: float, length: float) -> Bar:
     """The span in the first row that is free at its begin."""
     row = next((number for number, until in enumerate(rows) if until <= span.begin), len(rows))
     rows[row:] = [span.end, *rows[row + 1 :]]
@@ -120,10 +120,10 @@ def _key(event: LoggedEvent) -> str:
     return "|".join(event.text(key) for key in ("role", "tool") if event.text(key))
 
 
-def _span(kind: str, event: LoggedEvent, end: float, *, failed: bool = False, is_open: bool = False) -> Span:
+def _span(kind: str, event: LoggedEvent, end: float, *, failed: bool = False, is_open: bool = False) -> Stretch:
     named = event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
     label = f"{event.text('purpose')} {named}" if kind == "build" else named
-    return Span(kind, short(label, 80), event.at, max(end, event.at), failed, is_open)
+    return Stretch(kind, short(label, 80), event.at, max(end, event.at), failed, is_open)
 
 
 def _failed(event: LoggedEvent) -> bool:

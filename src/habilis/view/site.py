@@ -32,7 +32,7 @@ class NoSuchPage(UserError):
 
 
 @dataclass(frozen=True)
-class Page:
+class SitePage:
     """What is at a path. A file (`download`) is to be kept, not shown."""
 
     body: bytes
@@ -49,7 +49,7 @@ class Site:
     static: bool = False
     linked: Callable[[str], None] = field(default=lambda _: None)
 
-    def page(self, path: str, query: Query = NO_QUERY) -> Page:
+    def page(self, path: str, query: Query = NO_QUERY) -> SitePage:
         """The page at `path`, which counts from the root without a slash. Raises `NoSuchPage`, `UserError`, OSError."""
         match [unquote(part) for part in path.split("/")]:
             case [""]:
@@ -57,7 +57,7 @@ class Site:
             case ["page", number, ""]:
                 return self._runs(path, _number(number), query)
             case ["assets", name] if name in ASSETS:
-                return Page(asset(name), f"{ASSETS[name]}; charset=utf-8")
+                return SitePage(asset(name), f"{ASSETS[name]}; charset=utf-8")
             case ["compare", ""]:
                 return self._compare(path, query.get("a", ""), query.get("b", ""))
             case ["compare", one, other, ""]:
@@ -75,7 +75,7 @@ class Site:
             raise NoSuchPage(f"there is no run named {name}")
         return run
 
-    def _run(self, path: str, run: RunDir, rest: list[str], query: Query) -> Page:
+    def _run(self, path: str, run: RunDir, rest: list[str], query: Query) -> SitePage:
         match rest:
             case [""] if run.training is not None:
                 return self._page("training.html", path, **training_page(run))
@@ -89,7 +89,7 @@ class Site:
                 return self._task(path, task_of(run, name), more)
         raise NoSuchPage("there is no such page")
 
-    def _task(self, path: str, task: TaskDir, rest: list[str]) -> Page:
+    def _task(self, path: str, task: TaskDir, rest: list[str]) -> SitePage:
         match rest:
             case [""]:
                 return self._page("task.html", path, **task_page(task, None))
@@ -99,7 +99,7 @@ class Site:
                 return whole_event(task, _number(file.removesuffix(".txt")))
         raise NoSuchPage("there is no such page")
 
-    def _runs(self, path: str, number: int, query: Query) -> Page:
+    def _runs(self, path: str, number: int, query: Query) -> SitePage:
         sort, down = query.get("sort", "created"), query.get("down", "1") != "0"
         said, status = query.get("q", "")[:200], query.get("status", "")
         found = self.runs.listed(said=said, status=status, sort=sort, down=down)
@@ -114,13 +114,15 @@ class Site:
             "runs.html", path, rows=rows, total=len(found), number=number, pages=pages, statuses=list(shown), **told
         )
 
-    def _compare(self, path: str, one: str, other: str) -> Page:
+    def _compare(self, path: str, one: str, other: str) -> SitePage:
         if not (one and other):
             names = [run.name for run in self.runs.all()[:1000]]
             return self._page("choose.html", path, names=names, one=one, other=other)
         return self._page("compare.html", path, **compared(self.runs, self.run(one), self.run(other)))
 
-    def _library(self, path: str, folder: Path, base: str, rest: list[str], query: Query, run: RunDir | None) -> Page:
+    def _library(
+        self, path: str, folder: Path, base: str, rest: list[str], query: Query, run: RunDir | None
+    ) -> SitePage:
         about = {"base": base, "run": run, "folder": folder}
         match rest:
             case [""]:
@@ -142,7 +144,7 @@ class Site:
                 return self._page("generation.html", path, event=event, changed=changed, **about)
         raise NoSuchPage("there is no such page")
 
-    def _tools(self, path: str, folder: Path, number: int, query: Query, about: dict[str, Any]) -> Page:
+    def _tools(self, path: str, folder: Path, number: int, query: Query, about: dict[str, Any]) -> SitePage:
         said, sort = query.get("q", "").strip()[:500], query.get("sort", "name")
         if not folder.is_dir():
             return self._page("nolibrary.html", path, **about)
@@ -156,9 +158,9 @@ class Site:
             "library.html", path, rows=some, total=len(rows), number=number, pages=pages, sort=sort, **about
         )
 
-    def _page(self, template: str, path: str, **values: Any) -> Page:
+    def _page(self, template: str, path: str, **values: Any) -> SitePage:
         text = render(template, path, static=self.static, linked=self.linked, **values)
-        return Page(text.encode("utf-8", "replace"))
+        return SitePage(text.encode("utf-8", "replace"))
 
 
 def asset(name: str) -> bytes:
@@ -175,14 +177,14 @@ def task_of(run: RunDir, name: str) -> TaskDir:
     return task
 
 
-def whole_event(task: TaskDir, number: int) -> Page:
+def whole_event(task: TaskDir, number: int) -> SitePage:
     """One event of the log, whole: its text if it has one, else all that it says."""
     event = read_event(task.events, number) if number else None
     if event is None:
         raise NoSuchPage(f"the log of {task.id} has no line {number}")
     said = event.row.get("text") or event.row.get("thought")
     text = said if isinstance(said, str) else json.dumps(event.row, ensure_ascii=False, indent=1)
-    return Page(text.encode("utf-8", "backslashreplace"), "text/plain; charset=utf-8", f"event-{number}.txt")
+    return SitePage(text.encode("utf-8", "backslashreplace"), "text/plain; charset=utf-8", f"event-{number}.txt")
 
 
 def _number(said: str) -> int:

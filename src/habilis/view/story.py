@@ -18,7 +18,7 @@ _OF_TOOLS = ("tool_built", "tool_enhanced", "tool_given_up")
 
 
 @dataclass
-class Entry:
+class Happening:
     """Something that happened, at line `number` of the log. `rows` are the events that belong to it, by kind; `below`
     is what happened inside of it; `mends` are changes of code, each with what it changed."""
 
@@ -28,7 +28,7 @@ class Entry:
     row: dict[str, Any]
     rows: dict[str, dict[str, Any]] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict)
-    below: list[Entry] = field(default_factory=list)
+    below: list[Happening] = field(default_factory=list)
     mends: list[tuple[str, list[DiffLine]]] = field(default_factory=list)
 
     @property
@@ -41,13 +41,13 @@ class Story:
     """What happened, in order. Old records without ids are told as well, only less is put below builds."""
 
     def __init__(self, events: Iterable[LoggedEvent]) -> None:
-        self.entries: list[Entry] = []
-        self._calls: dict[str, Entry] = {}
-        self._builds: dict[str, Entry] = {}
+        self.entries: list[Happening] = []
+        self._calls: dict[str, Happening] = {}
+        self._builds: dict[str, Happening] = {}
         for event in events:
             self._take(event)
 
-    def builds(self) -> list[Entry]:
+    def builds(self) -> list[Happening]:
         """The builds, in order."""
         return [entry for entry in self.entries if entry.kind == "build"]
 
@@ -69,12 +69,12 @@ class Story:
         else:
             self._add(event, kind or "broken")
 
-    def _add(self, event: LoggedEvent, kind: str, above: Entry | None = None) -> Entry:
-        entry = Entry(kind, event.number, event.at, event.row)
+    def _add(self, event: LoggedEvent, kind: str, above: Happening | None = None) -> Happening:
+        entry = Happening(kind, event.number, event.at, event.row)
         (self.entries if above is None else above.below).append(entry)
         return entry
 
-    def _join(self, entry: Entry | None, event: LoggedEvent, kind: str) -> None:
+    def _join(self, entry: Happening | None, event: LoggedEvent, kind: str) -> None:
         """Put the event to what it belongs to; its begin may be on the page before."""
         found = entry or self._add(event, kind)
         found.rows[event.kind], found.lines[event.kind] = event.row, event.number
@@ -108,7 +108,7 @@ def add_mends(story: Story, task: TaskDir) -> None:
             build.mends.append((label, changes(old, new)))
 
 
-def _add_attempts(build: Entry, replies: dict[str, str]) -> None:
+def _add_attempts(build: Happening, replies: dict[str, str]) -> None:
     written = [replies.get(str(one.row.get("call_id")), "") for one in build.below if one.kind == "model_call_ended"]
     codes = [code for code in written if code]
     for number, (before, after) in enumerate(pairwise(codes), 2):

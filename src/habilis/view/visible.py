@@ -21,17 +21,17 @@ def visible(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Cut:
+class Excerpt:
     """The beginning of a text. `whole` counts its characters where something is missing, else it is 0."""
 
     text: str
     whole: int = 0
 
 
-def cut(value: Any, most: int = MAX_CHARS) -> Cut:
+def cut(value: Any, most: int = MAX_CHARS) -> Excerpt:
     """At most `most` characters of a text, or of another value as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, default=str)
-    return Cut(text[:most], len(text)) if len(text) > most else Cut(text)
+    return Excerpt(text[:most], len(text)) if len(text) > most else Excerpt(text)
 
 
 def short(value: Any, most: int = 160) -> str:
