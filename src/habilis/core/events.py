@@ -13,7 +13,7 @@ from habilis.core.parents import parent_id
 from habilis.core.types import Frozen, Plan, Review, Role, Usage, Verdict
 
 
-class Placed(Frozen):
+class OfCall(Frozen):
     """An event of a call. `parent` is the id of the build, the tool call or the round (`round-3`) that it belongs to;
     empty where there is none, and in records of before."""
 
@@ -43,7 +43,7 @@ class Notice(Frozen):
     text: str
 
 
-class ModelCallStarted(Placed):
+class ModelCallStarted(OfCall):
     """`call_id` names the request: its key on the tape and how often that was asked. Empty in records of before."""
 
     kind: Literal["model_call_started"] = "model_call_started"
@@ -53,7 +53,7 @@ class ModelCallStarted(Placed):
     model: str
 
 
-class ModelCallEnded(Placed):
+class ModelCallEnded(OfCall):
     """`replayed`: answered from the tape, at no cost. `error` is set when the call failed for good."""
 
     kind: Literal["model_call_ended"] = "model_call_ended"
@@ -175,7 +175,7 @@ class ToolArchived(Frozen):
     path: str
 
 
-class ToolCallStarted(Placed):
+class ToolCallStarted(OfCall):
     kind: Literal["tool_call_started"] = "tool_call_started"
     call_id: str
     tool: str
@@ -183,7 +183,7 @@ class ToolCallStarted(Placed):
     arguments: dict[str, Any]
 
 
-class ToolCallEnded(Placed):
+class ToolCallEnded(OfCall):
     """`text` is what the model was shown. `reused`: answered from the record, not run."""
 
     kind: Literal["tool_call_ended"] = "tool_call_ended"

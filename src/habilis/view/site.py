@@ -134,7 +134,8 @@ class Site:
                 events = _or_none(lambda: libraries.history_of(folder, tool.name, 50))
                 return self._page("tool.html", path, tool=tool, events=events, **about)
             case ["generations", ""]:
-                return self._page("generations.html", path, events=_or_none(lambda: libraries.history(folder)), **about)
+                events = _or_none(lambda: libraries.history(folder))
+                return self._page("generations.html", path, events=events, **about)
             case ["generations", number, ""]:
                 wanted = _number(number)
                 event = next((one for one in libraries.history(folder) if one.generation == wanted), None)
