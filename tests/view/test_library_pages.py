@@ -4,17 +4,28 @@ from __future__ import annotations
 
 import pytest
 
+from habilis.core.errors import UserError
 from habilis.library import Library
-from habilis.view.site import NoSuchPage, Site
+from habilis.library.generations import Generations
+from habilis.view.site import Site
 
 
 @pytest.fixture
-def library(tmp_path, put_tool):
+async def library(tmp_path, put_tool, source_of):
     """Two tools in a plain folder."""
     folder = Library(tmp_path / "runs" / "library")
-    put_tool(folder, "column_mean")
-    put_tool(folder, "count_words")
+    for name in ("column_mean", "count_words"):
+        await put_tool(folder, source_of(name), name)
     return folder
+
+
+async def published(path, source_of, put_tool, names, report):
+    """The next generation of the library at `path`, with tools of these names added."""
+    generations = Generations(path)
+    with generations.draft() as draft:
+        for name in names:
+            await put_tool(Library(draft), source_of(name), name)
+        return generations.publish(draft, report)
 
 
 def test_the_library_lists_its_tools_and_leads_to_each(library, look):
@@ -39,7 +50,20 @@ def test_a_search_says_why_each_tool_was_found(library, look):
 
 
 def test_no_library_is_said_and_no_tool_is_no_page(look, site: Site, library):
-    with pytest.raises((NoSuchPage, Exception)):
+    with pytest.raises(UserError, match="nope"):
         look("library/tools/nope/")
     site.library = library.path.parent / "none"
     assert "no library" in look("library/")
+
+
+async def test_a_generation_shows_what_it_changed_and_why(tmp_path, look, source_of, put_tool):
+    path = tmp_path / "runs" / "library"
+    await published(path, source_of, put_tool, ["column_mean"], {"tools": 1, "by": "hand", "asked": "begin"})
+    why = {"notes": ["for a reason"], "evidence": ["column_mean and count_words differ on 3 calls"]}
+    await published(path, source_of, put_tool, ["count_words"], {"tools": 2, "by": "hand", "asked": "add it", **why})
+    assert "add it" in look("library/generations/")
+    page = look("library/generations/2/")
+    for said in ("count_words", "for a reason", "after", "2 tools"):
+        assert said in page
+    assert "differ on 3 calls" in look("library/tools/count_words/")
+    assert "the first one" in look("library/generations/1/")

@@ -30,9 +30,6 @@ def export(runs: Runs, library: Path, folder: Path) -> int:
 
     site = Site(runs, library, static=True, linked=linked)
     written = 0
-    named = [run.name for run in runs.all()]
-    if len(named) == 2:
-        linked("compare/" + "".join(f"{name}/" for name in named))
     while queue:
         path = queue.popleft()
         target = _file(folder, path)
