@@ -23,15 +23,18 @@ LOOK_EVERY_S = 0.1
 ALIVE_EVERY_S = 15.0
 
 
-def app_of(site: Site) -> Starlette:
-    """The pages of `site` as an ASGI application, without anybody who guards it."""
+def app_of(site: Site, is_ending: Callable[[], bool] = lambda: False) -> Starlette:
+    """The pages of `site` as an ASGI application, without anybody who guards it. Streams end once `is_ending`."""
+
+    def stream(stamp: Callable[[], object], is_live: Callable[[], bool]) -> Response:
+        return StreamingResponse(_changes(stamp, is_live, is_ending), media_type="text/event-stream")
 
     async def live_task(request: Request) -> Response:
         try:
             task = task_of(site.run(request.path_params["run"]), request.path_params["task"])
         except NoSuchPage as missing:
             return _problem(site, 404, missing)
-        return _stream(lambda: _stamp(task.events), lambda: task.read_state() in LIVE)
+        return stream(lambda: _stamp(task.events), lambda: task.read_state() in LIVE)
 
     async def live_run(request: Request) -> Response:
         try:
@@ -39,7 +42,7 @@ def app_of(site: Site) -> Starlette:
         except NoSuchPage as missing:
             return _problem(site, 404, missing)
         files = (run.path / "events.jsonl", run.path / "metrics.jsonl", run.path / "predictions.jsonl")
-        return _stream(lambda: tuple(map(_stamp, files)), lambda: run.state() == "running")
+        return stream(lambda: tuple(map(_stamp, files)), lambda: run.state() == "running")
 
     async def page(request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1").lstrip("/")
@@ -71,15 +74,13 @@ def _problem(site: Site, status: int, error: Exception) -> Response:
     return Response(text.encode("utf-8", "replace"), status, media_type="text/html; charset=utf-8")
 
 
-def _stream(stamp: Callable[[], object], is_live: Callable[[], bool]) -> Response:
-    return StreamingResponse(_changes(stamp, is_live), media_type="text/event-stream")
-
-
-async def _changes(stamp: Callable[[], object], is_live: Callable[[], bool]) -> AsyncIterator[str]:
+async def _changes(
+    stamp: Callable[[], object], is_live: Callable[[], bool], is_ending: Callable[[], bool]
+) -> AsyncIterator[str]:
     """`changed` at once and whenever the stamp is another one, `ended` when nothing comes any more."""
     seen: object = None
     silent = 0.0
-    while True:
+    while not is_ending():
         live = is_live()  # before the stamp: what came last is told of before the end
         now = stamp()
         if now != seen:

@@ -22,7 +22,9 @@ def serve(site: Site, port: int, ready: Callable[[str], None]) -> None:
     """
     listening = _listening(port)
     with listening:
-        guard = Guard(app_of(site), listening.getsockname()[1])
+        running: list[uvicorn.Server] = []
+        app = app_of(site, lambda: any(server.should_exit for server in running))
+        guard = Guard(app, listening.getsockname()[1])
         config = uvicorn.Config(
             guard,
             log_level="error",
@@ -33,7 +35,8 @@ def serve(site: Site, port: int, ready: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=ENDS_WITHIN_S,
         )
         ready(guard.address)
-        uvicorn.Server(config).run(sockets=[listening])
+        running.append(uvicorn.Server(config))
+        running[0].run(sockets=[listening])
 
 
 def _listening(port: int) -> socket.socket:
