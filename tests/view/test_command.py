@@ -21,6 +21,8 @@ def here(tmp_path, monkeypatch, written):
     return written
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 def test_an_interrupt_ends_it_at_once_even_while_somebody_watches(here, tmp_path):
     task = here.task("live")
     words = [sys.executable, "-m", "habilis", "view", "live"]
