@@ -1,6 +1,6 @@
 """`habilis view` on a run of 100,000 events and a library of 10,000 tools: `python benchmarks/view.py`.
 
-Each figure is taken in a process of its own: seconds until the first page is there (imports left out), and the most
+Each figure is taken in a process of its own: seconds of one core until the first page is there (imports left out), and the most
 memory that the process ever took. The last one is how much slower events are written while somebody watches them.
 """
 
@@ -95,16 +95,16 @@ def write_library(folder: Path) -> None:
 
 
 def first_page(root: Path, path: str) -> None:
-    """Print seconds to the page at `path`, for the first time and again, and the peak of memory in MB."""
+    """Print seconds of a core to the page at `path`, for the first time and again, and the peak of memory in MB."""
     from habilis.view.runs import Runs
     from habilis.view.site import Site
 
     site = Site(Runs(root), root / "library")
     times = []
     for _ in range(2):
-        begin = time.perf_counter()
+        begin = time.process_time()
         site.page(path)
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     print(json.dumps([*times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
 
 

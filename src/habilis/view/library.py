@@ -7,6 +7,8 @@ from pathlib import Path
 from habilis.core.errors import UserError
 from habilis.curation.manual.browsing import ToolHit, ToolRow, names, opened, search, shown
 from habilis.curation.manual.history import Difference, difference, history, history_of
+from habilis.library import Library, Tool
+from habilis.library.catalogue import tool_files
 from habilis.rundir import RunDir
 from habilis.view.records import inside
 
@@ -25,10 +27,32 @@ def library_of(run: RunDir) -> Path | None:
     return training.library if all(inside(path, run.path) for path in held) else None
 
 
-def listed(path: Path, sort: str) -> list[ToolRow]:
-    """All tools, by name, worth or calls."""
-    rows, _ = names(opened(path), "calls" if sort == "calls" else "success" if sort == "success" else "name")
-    return rows
+def listed(path: Path, sort: str, number: int) -> tuple[list[ToolRow], int]:
+    """Page `number` of the tools, and how many there are; by name only those of the page are read."""
+    library, begin = opened(path), (number - 1) * PAGE_TOOLS
+    if sort in ("calls", "success"):
+        rows, total = names(library, sort)
+        return rows[begin : begin + PAGE_TOOLS], total
+    files = tool_files(library.path)
+    return [_row(library, name) for name in files[begin : begin + PAGE_TOOLS]], len(files)
+
+
+def _row(library: Library, name: str) -> ToolRow:
+    tool = library.entry(name)
+    if not isinstance(tool, Tool):
+        return ToolRow(name=name, problem=tool.reason if tool is not None else "it is gone")
+    return ToolRow(
+        name=name,
+        version=tool.version,
+        description=tool.description,
+        effects=tool.effects,
+        calls=tool.counters.get("calls", 0),
+        success=tool.counters.get("success", 0),
+        failure=tool.counters.get("failure", 0),
+        how=tool.origin.how,
+        pinned=tool.manifest.pinned,
+        old_names=tuple(tool.manifest.aliases),
+    )
 
 
 def found(path: Path, query: str) -> list[ToolHit]:

@@ -151,13 +151,11 @@ class Site:
             return self._page("nolibrary.html", path, **about)
         if said:
             return self._page("found.html", path, said=said, hits=libraries.found(folder, said), **about)
-        rows, size = libraries.listed(folder, sort), libraries.PAGE_TOOLS
-        if (number - 1) * size >= len(rows) and number > 1:
+        rows, total = libraries.listed(folder, sort, number)
+        if not rows and number > 1:
             raise NoSuchPage("the list of tools is not that long")
-        some, pages = rows[(number - 1) * size : number * size], -(-len(rows) // size)
-        return self._page(
-            "library.html", path, rows=some, total=len(rows), number=number, pages=pages, sort=sort, **about
-        )
+        pages = -(-total // libraries.PAGE_TOOLS)
+        return self._page("library.html", path, rows=rows, total=total, number=number, pages=pages, sort=sort, **about)
 
     def _page(self, template: str, path: str, **values: Any) -> SitePage:
         text = render(template, path, static=self.static, linked=self.linked, **values)
