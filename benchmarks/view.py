@@ -1,7 +1,7 @@
 """`habilis view` on a run of 100,000 events and a library of 10,000 tools: `python benchmarks/view.py`.
 
-Each figure is taken in a process of its own: seconds of one core until the first page is there (imports left out), and the most
-memory that the process ever took. The last one is how much slower events are written while somebody watches them.
+Each figure is taken in a process of its own: the time of one core until the first page is there (imports left out), and
+the most memory that the process ever took. The last one is how much slower events are written while somebody watches.
 """
 
 from __future__ import annotations
