@@ -44,7 +44,7 @@ RANKS = {
     "cli": 12,
 }
 """A room may import itself and rooms of a lower rank; rooms of one rank do not know each other."""
-ONLY_SEES = {"view": {"core", "rundir"}}
+ONLY_SEES = {"view": {"core", "rundir", "library", "curation"}}
 OUTSIDE_THE_HOUSE = {"testing"}
 """Rooms for tests and users: no other room may import them."""
 INSIDE_THE_SANDBOX: dict[str, set[str]] = {

@@ -25,6 +25,7 @@ from habilis.config import LimitsSettings
 from habilis.context.presets import ASK_USER, FINISH_TASK
 from habilis.context.task import TaskContext
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
+from habilis.core.parents import under
 from habilis.core.types import Usage
 from habilis.models.bounds import USELESS, cut_of
 from habilis.models.calls import check_calls, with_unique_ids
@@ -87,7 +88,8 @@ async def act(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[Af
     position = state["position"] + 1
     ctx.emit(Thought(position=position, stage="asked"))
     before = ctx.models.usage
-    reply = await _next_reply(state, ctx, last=last, position=position)
+    with under(f"round-{position}"):
+        reply = await _next_reply(state, ctx, last=last, position=position)
     ctx.emit(_thought(position, reply, before, ctx.models.usage))
     goto = after_act(reply, last=last, care_due=mending.is_due(state, ctx))
     update: ExecutorState = {"messages": [*state["messages"], reply], "position": position}

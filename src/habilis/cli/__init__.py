@@ -117,6 +117,10 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
         from habilis.cli import external
 
         return external.tools(args)
+    if args.command == "view":
+        from habilis.cli import view
+
+        return view.view(args)
     if args.command == "completion":
         from habilis.cli.completion import completion
 

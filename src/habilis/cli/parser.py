@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from habilis.cli import exchange
+from habilis.cli import exchange, view
 from habilis.cli.terminal.wording import count_of, seconds_in
 from habilis.core.errors import UserError
 
@@ -126,6 +126,7 @@ def build() -> Parser:
     _add_library(commands)
     _add_tools(commands)
     exchange.add_serve(commands, _settings_and_folders)
+    view.add_view(commands, _settings_and_folders)
     _add_config(commands)
     completion = commands.add_parser("completion", help="print completion for a shell", description=COMPLETION_HELP)
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.contract.aliases import required
 from habilis.contract.capabilities import Grant
-from habilis.contract.records import is_empty
+from habilis.contract.records import is_empty, set_error
 from habilis.contract.ruling import ruled
+from habilis.core.events import MemberAnswered
 from habilis.core.types import CallOutcome, Invocation, StoodIn
 
 if TYPE_CHECKING:
@@ -57,6 +58,12 @@ def witnessed(call: Invocation) -> list[Invocation]:
         return [call]
     own = {"call_id": f"{call.call_id}.own", "outcome": said.failed, "verdict": "failure"}
     return [call.model_copy(update=own), call.model_copy(update={"version": said.version})]
+
+
+def told_of(call: Call, version: str, said: StoodIn) -> MemberAnswered:
+    """The event of a member's answer."""
+    why = said.failed.error.message if said.failed.error else set_error(said.failed.output) or "an empty result"
+    return MemberAnswered(call_id=call.id, tool=call.name, version=version, member=said.member, failure=why)
 
 
 def _failed(outcome: CallOutcome) -> bool:

@@ -14,17 +14,17 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.context.standing_in import stood_in, witnessed
+from habilis.context.standing_in import stood_in, told_of, witnessed
 from habilis.contract import taskfiles
 from habilis.contract.names import RESERVED
 from habilis.contract.needs import Supply
 from habilis.contract.pictures import holds_image
-from habilis.contract.records import set_error
 from habilis.core.errors import Interrupted
-from habilis.core.events import Event, MemberAnswered, Notice, ToolCallEnded, ToolCallStarted
+from habilis.core.events import Event, Notice, ToolCallEnded, ToolCallStarted
 from habilis.core.masker import MASKER
+from habilis.core.parents import under
 from habilis.core.place import raise_place
-from habilis.core.types import CallError, CallOutcome, Effects, Invocation, StoodIn, Task, ToolCard, ToolSpec
+from habilis.core.types import CallError, CallOutcome, Effects, Invocation, Task, ToolCard, ToolSpec
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import Recording
 from habilis.runtime.grants import Grants
@@ -226,7 +226,11 @@ class TaskContext:
         may write is reported as interrupted, since nobody knows what it did; one that only waited to run is run.
         """
         effects, version = self.effects(call.name), self.version(call.name)
-        self.emit(ToolCallStarted(call_id=call.id, tool=call.name, version=version, arguments=call.args))
+        self.emit(
+            ToolCallStarted(
+                parent=f"round-{ordinal}", call_id=call.id, tool=call.name, version=version, arguments=call.args
+            )
+        )
         before = self.tape.call_state(call.id)
         if isinstance(before, CallOutcome):
             outcome = before
@@ -234,7 +238,8 @@ class TaskContext:
             outcome = CallOutcome(error=INTERRUPTED)
             self.tape.call_ended(call.id, outcome)
         else:
-            outcome = await stood_in(call, await self._run(call, effects), self)
+            with under(call.id):
+                outcome = await stood_in(call, await self._run(call, effects), self)
             self.tape.call_ended(call.id, outcome)
             if outcome.usage is not None:
                 self.models.charge(outcome.usage)
@@ -258,9 +263,10 @@ class TaskContext:
         text = await shown(call, outcome, self)
         text = f"{text}\n{note}" if note else text
         if outcome.stood_in is not None and not reused:
-            self.emit(_member_answered(call, version, outcome.stood_in))
+            self.emit(told_of(call, version, outcome.stood_in))
         self.emit(
             ToolCallEnded(
+                parent=f"round-{ordinal}",
                 call_id=call.id,
                 tool=call.name,
                 seconds=outcome.seconds,
@@ -380,11 +386,6 @@ class TaskContext:
                 **recording,
             )
         )
-
-
-def _member_answered(call: Call, version: str, said: StoodIn) -> MemberAnswered:
-    why = said.failed.error.message if said.failed.error else set_error(said.failed.output) or "an empty result"
-    return MemberAnswered(call_id=call.id, tool=call.name, version=version, member=said.member, failure=why)
 
 
 INTERRUPTED = CallError(

@@ -9,7 +9,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from habilis.core.parents import parent_id
 from habilis.core.types import Frozen, Plan, Review, Role, Usage, Verdict
+
+
+class OfCall(Frozen):
+    """An event of a call. `parent` is the id of the build, the tool call or the round (`round-3`) that it belongs to;
+    empty where there is none, and in records of before."""
+
+    parent: str = Field(default_factory=parent_id)
+
+
+class OfBuild(Frozen):
+    """An event of a build. `build_id` is the same in all events of one build, and empty in records of before."""
+
+    build_id: str = Field(default_factory=parent_id)
 
 
 class TaskStarted(Frozen):
@@ -29,17 +43,21 @@ class Notice(Frozen):
     text: str
 
 
-class ModelCallStarted(Frozen):
+class ModelCallStarted(OfCall):
+    """`call_id` names the request: its key on the tape and how often that was asked. Empty in records of before."""
+
     kind: Literal["model_call_started"] = "model_call_started"
+    call_id: str = ""
     role: Role
     purpose: str
     model: str
 
 
-class ModelCallEnded(Frozen):
+class ModelCallEnded(OfCall):
     """`replayed`: answered from the tape, at no cost. `error` is set when the call failed for good."""
 
     kind: Literal["model_call_ended"] = "model_call_ended"
+    call_id: str = ""
     role: Role
     purpose: str
     model: str
@@ -66,13 +84,13 @@ class Planned(Frozen):
     offered: tuple[str, ...] = ()
 
 
-class ToolBuildStarted(Frozen):
+class ToolBuildStarted(OfBuild):
     kind: Literal["tool_build_started"] = "tool_build_started"
     tool: str
     purpose: Literal["build", "enhance", "merge"] = "build"
 
 
-class ToolBuilt(Frozen):
+class ToolBuilt(OfBuild):
     """A new tool passed its gate. `smoke` says what its trial call came to: `passed`, on what other call than its own
     example it passed, or why it was not tried."""
 
@@ -117,7 +135,7 @@ class ToolAdopted(Frozen):
     origin_tool: str
 
 
-class ToolEnhanced(Frozen):
+class ToolEnhanced(OfBuild):
     """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed."""
 
     kind: Literal["tool_enhanced"] = "tool_enhanced"
@@ -129,7 +147,7 @@ class ToolEnhanced(Frozen):
     records: int
 
 
-class ToolRejected(Frozen):
+class ToolRejected(OfBuild):
     """A candidate failed its gate; nothing was replaced."""
 
     kind: Literal["tool_rejected"] = "tool_rejected"
@@ -139,7 +157,7 @@ class ToolRejected(Frozen):
     reason: str
 
 
-class ToolGivenUp(Frozen):
+class ToolGivenUp(OfBuild):
     """All attempts to build or enhance a tool failed."""
 
     kind: Literal["tool_given_up"] = "tool_given_up"
@@ -157,7 +175,7 @@ class ToolArchived(Frozen):
     path: str
 
 
-class ToolCallStarted(Frozen):
+class ToolCallStarted(OfCall):
     kind: Literal["tool_call_started"] = "tool_call_started"
     call_id: str
     tool: str
@@ -165,7 +183,7 @@ class ToolCallStarted(Frozen):
     arguments: dict[str, Any]
 
 
-class ToolCallEnded(Frozen):
+class ToolCallEnded(OfCall):
     """`text` is what the model was shown. `reused`: answered from the record, not run."""
 
     kind: Literal["tool_call_ended"] = "tool_call_ended"

@@ -246,13 +246,10 @@ class Models:
             self._ledger.add(entry.role, entry.usage)
         if entry.model:
             self._replayed_names[entry.role] = entry.model
-        role: Any = entry.role
-        self._emit(ModelCallStarted(role=role, purpose=entry.purpose, model=entry.model))
-        self._emit(
-            ModelCallEnded(
-                role=role, purpose=entry.purpose, model=entry.model, usage=entry.usage, replayed=True, error=entry.error
-            )
-        )
+        call_id = f"{entry.key}-{entry.n}"
+        who: dict[str, Any] = {"call_id": call_id, "role": entry.role, "purpose": entry.purpose, "model": entry.model}
+        self._emit(ModelCallStarted(**who))
+        self._emit(ModelCallEnded(**who, usage=entry.usage, replayed=True, error=entry.error))
         if entry.reply is None:
             if entry.final:
                 raise ModelUnreachable(entry.error or "refused")
@@ -263,7 +260,8 @@ class Models:
         from habilis.models.wire import reply_from, reply_part
 
         request, role = slot.request, slot.request.role
-        who: dict[str, Any] = {"role": role, "purpose": request.told, "model": client.name}
+        call_id = f"{slot.key}-{slot.n}"
+        who: dict[str, Any] = {"call_id": call_id, "role": role, "purpose": request.told, "model": client.name}
         self._emit(ModelCallStarted(**who))
         start = self._clock()
         spent = Ledger()

@@ -32,6 +32,7 @@ from habilis.core.events import (
     ToolGivenUp,
     ToolRejected,
 )
+from habilis.core.parents import as_build
 from habilis.core.place import raise_place
 from habilis.core.types import Frozen, ToolRequest
 from habilis.library import LayeredLibrary, Origin, Tool
@@ -134,6 +135,7 @@ class Smith:
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
         self._mending: dict[str, asyncio.Lock] = {}
 
+    @as_build
     async def build(
         self, request: ToolRequest, *, question: str, files: Sequence[Mapping[str, Any]]
     ) -> Tool | BuildFailure:
@@ -241,15 +243,8 @@ class Smith:
             reason = f"a file could not be written: {error.strerror or error}"
             self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
             return BuildFailure(name=request.name, reason=reason)
-        self._emit(
-            ToolBuilt(
-                tool=tool.name,
-                version=tool.version,
-                attempts=made.attempts,
-                smoke=made.passed.smoke,
-                path=str(tool.path),
-            )
-        )
+        version, smoke, path = tool.version, made.passed.smoke, str(tool.path)
+        self._emit(ToolBuilt(tool=tool.name, version=version, attempts=made.attempts, smoke=smoke, path=path))
         self._tell(tool, made.passed)
         return tool
 
@@ -298,6 +293,7 @@ class Smith:
         needs = self._gate.needs_of(tool)
         return _Job("enhance", prompt, Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs))
 
+    @as_build
     async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
         made = await self.mended(tool, failures)
         if isinstance(made, EnhanceFailure):
@@ -336,6 +332,7 @@ class Smith:
         for remark in passed.remarks:
             self._emit(Notice(level="warning", text=f"{tool.name}, {remark}"))
 
+    @as_build
     async def merge(self, name: str, sources: Sequence[Predecessor]) -> Passed | MergeFailure:
         """Make one tool of those in `sources`, which repeats the recorded calls of all of them through its aliases.
 

@@ -1,0 +1,130 @@
+"""A picture of what a task did when: model calls, tool calls and builds as bars, side by side where they were."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from habilis.view.log import LoggedEvent
+from habilis.view.visible import short
+
+WIDTH, ROW, GAP = 1000.0, 20, 4
+MAX_BARS = 600
+"""Bars of one picture; beyond it the longest are drawn."""
+_BEGINS = {"model_call_started": "model", "tool_call_started": "tool", "tool_build_started": "build"}
+_ENDS = {
+    "model_call_ended": "model",
+    "tool_call_ended": "tool",
+    "tool_built": "build",
+    "tool_enhanced": "build",
+    "tool_given_up": "build",
+}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Something that took time: `kind` is model, tool, build or wait. Times are seconds since the epoch."""
+
+    kind: str
+    label: str
+    begin: float
+    end: float
+    failed: bool = False
+    open: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, self.end - self.begin)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A span as it is drawn, in units of the picture."""
+
+    span: Stretch
+    x: float
+    y: int
+    width: float
+
+
+@dataclass(frozen=True)
+class Flame:
+    """The whole picture. `marks` are places on the axis of time with their labels; `sums` seconds by kind."""
+
+    bars: tuple[Bar, ...]
+    height: int
+    seconds: float
+    marks: tuple[tuple[float, str], ...]
+    sums: dict[str, float]
+    left_out: int = 0
+
+
+def spans_of(events: Iterable[LoggedEvent]) -> list[Stretch]:
+    """What took time in `events`. What did not end there lasts to the last of them."""
+    begun: dict[tuple[str, str], list[LoggedEvent]] = {}
+    spans: list[Stretch] = []
+    last = 0.0
+    for event in events:
+        last = max(last, event.at)
+        if kind := _BEGINS.get(event.kind):
+            begun.setdefault((kind, _key(event)), []).append(event)
+        elif (kind := _ENDS.get(event.kind)) and (waiting := begun.get((kind, _key(event)))):
+            spans.append(_span(kind, waiting.pop(0), event.at, failed=_failed(event)))
+    for (kind, _), left in begun.items():
+        spans += [_span(kind, event, last, is_open=True) for event in left]
+    return sorted(spans, key=lambda span: (span.begin, -span.end))
+
+
+def waits(spans: Iterable[Stretch]) -> list[Stretch]:
+    """The times in which nothing else went on: the task's own work, and waiting for this machine."""
+    found, until = [], None
+    for span in spans:
+        if until is not None and span.begin > until:
+            found.append(Stretch("wait", "own work and waiting", until, span.begin))
+        until = span.end if until is None else max(until, span.end)
+    return found
+
+
+def flame(events: Iterable[LoggedEvent]) -> Flame | None:
+    """The picture of `events`; None where nothing took time."""
+    spans = spans_of(events)
+    if not spans:
+        return None
+    begin, end = spans[0].begin, max(span.end for span in spans)
+    length = max(end - begin, 0.001)
+    everything = [*spans, *waits(spans)]
+    chosen = sorted(everything, key=lambda span: -span.seconds)[:MAX_BARS]
+    chosen.sort(key=lambda span: (span.begin, -span.end))
+    rows: list[float] = []
+    bars = [_bar(span, rows, begin, length) for span in chosen]
+    sums: dict[str, float] = {}
+    for span in everything:
+        sums[span.kind] = sums.get(span.kind, 0.0) + span.seconds
+    marks = tuple((WIDTH * part / 4, f"{length * part / 4:.3g} s") for part in range(5))
+    height = len(rows) * (ROW + GAP) + 22
+    return Flame(tuple(bars), height, length, marks, sums, len(everything) - len(chosen))
+
+
+def _bar(span: Stretch, rows: list[float], begin: float, length: float) -> Bar:
+    """The span in the first row that is free at its begin."""
+    row = next((number for number, until in enumerate(rows) if until <= span.begin), len(rows))
+    rows[row:] = [span.end, *rows[row + 1 :]]
+    width = max(1.5, WIDTH * span.seconds / length)
+    return Bar(span, round(WIDTH * (span.begin - begin) / length, 2), row * (ROW + GAP), round(width, 2))
+
+
+def _key(event: LoggedEvent) -> str:
+    """By what the end of something finds its begin: an id, in old records what both ends say."""
+    if found := event.text("call_id") or event.text("build_id"):
+        return found
+    return "|".join(event.text(key) for key in ("role", "tool") if event.text(key))
+
+
+def _span(kind: str, event: LoggedEvent, end: float, *, failed: bool = False, is_open: bool = False) -> Stretch:
+    named = event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
+    label = f"{event.text('purpose')} {named}" if kind == "build" else named
+    return Stretch(kind, short(label, 80), event.at, max(end, event.at), failed, is_open)
+
+
+def _failed(event: LoggedEvent) -> bool:
+    return event.kind == "tool_given_up" or bool(event.row.get("error"))

@@ -1,0 +1,144 @@
+"""A run's log of events, read a page at a time: whoever looks at the first of many does not wait for the others."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from habilis.rundir.files import row_of
+from habilis.rundir.plain import MAX_LINE_BYTES, reading
+
+PAGE_EVENTS = 500
+PAGE_BYTES = 24 << 20
+"""A page ends early behind this many bytes: one result may have megabytes."""
+_BLOCK = 1 << 18
+_PLAIN = (str, int, float, type(None))
+_KINDS: dict[str, type] = {
+    **dict.fromkeys(("arguments", "plan", "review", "usage", "metrics"), dict),
+    **dict.fromkeys(("offered", "made", "granted", "denied", "refused", "needs", "reuse", "calls"), list),
+}
+
+
+@dataclass(frozen=True)
+class LoggedEvent:
+    """One line of a log. `number` counts lines from 1. `row` is empty for a line that cannot be read."""
+
+    number: int
+    row: dict[str, Any]
+
+    @property
+    def kind(self) -> str:
+        return str(self.row.get("kind", ""))
+
+    @property
+    def at(self) -> float:
+        """Seconds since the epoch, 0 where the line does not tell."""
+        found = self.row.get("at")
+        return float(found) if isinstance(found, int | float) else 0.0
+
+    def text(self, key: str) -> str:
+        """What the line says under `key`, as text; empty where it says nothing."""
+        found = self.row.get(key)
+        return found if isinstance(found, str) else "" if found is None else str(found)
+
+
+@dataclass(frozen=True)
+class LogPage:
+    """Some events of a log that has `lines` lines. `first` is the number of the first, `size` the log's bytes."""
+
+    events: tuple[LoggedEvent, ...]
+    first: int
+    lines: int
+    size: int
+
+    @property
+    def following(self) -> int:
+        """The number of the first event of the next page, 0 when there is none."""
+        after = self.first + len(self.events)
+        return after if after <= self.lines else 0
+
+    @property
+    def previous(self) -> int:
+        """The number of the first event of the page before, 0 when there is none."""
+        return max(1, self.first - PAGE_EVENTS) if self.first > 1 else 0
+
+
+def read_page(path: Path, first: int = 1, *, newest: bool = False) -> LogPage:
+    """The events from line `first` on, or the `newest` ones. A log that is not there is empty. Raises OSError."""
+    try:
+        size = path.lstat().st_size
+        lines = _count(path)
+    except FileNotFoundError:
+        return LogPage((), 1, 0, 0)
+    start = max(1, lines - PAGE_EVENTS + 1) if newest else max(1, first)
+    return LogPage(tuple(_some(path, start)), start, lines, size)
+
+
+def read_event(path: Path, number: int) -> LoggedEvent | None:
+    """The event on line `number`; None when there is none. Raises OSError."""
+    return next(_from(path, number), None)
+
+
+def _some(path: Path, start: int) -> Iterator[LoggedEvent]:
+    """The events of a page that begins at line `start`."""
+    for taken, event in enumerate(_from(path, start, PAGE_BYTES), 1):
+        yield event
+        if taken == PAGE_EVENTS:
+            return
+
+
+def _count(path: Path) -> int:
+    """How many lines a log has; a last one without its end is being written, or was torn, and does not count."""
+    lines = 0
+    with reading(path) as stream:
+        while block := stream.read(_BLOCK):
+            lines += block.count(b"\n")
+    return lines
+
+
+def _from(path: Path, start: int, most: int = MAX_LINE_BYTES) -> Iterator[LoggedEvent]:
+    """The events from line `start` on, as far as `most` bytes reach; the first one in any case."""
+    number = taken = 0
+    with reading(path) as stream:
+        stream.seek(_offset(stream.fileno(), start))
+        number = start - 1
+        while (line := stream.readline(MAX_LINE_BYTES)).endswith(b"\n"):
+            number += 1
+            taken += len(line)
+            yield LoggedEvent(number, _row(line))
+            if taken > most:
+                return
+
+
+def _row(line: bytes) -> dict[str, Any]:
+    try:
+        return shaped(row_of(line))
+    except ValueError:
+        return {}
+
+
+def shaped(row: dict[str, Any]) -> dict[str, Any]:
+    """`row` without what is of another kind than Habilis writes: the log may be a stranger's."""
+    kept: dict[str, Any] = {k: held for k, held in row.items() if isinstance(held, _KINDS.get(k, _PLAIN))}
+    if "plan" in kept:
+        plan = kept["plan"]
+        wishes = plan.get("build") if isinstance(plan.get("build"), list) else []
+        kept["plan"] = {**shaped(plan), "build": [shaped(wish) for wish in wishes if isinstance(wish, dict)]}
+    return kept
+
+
+def _offset(descriptor: int, line: int) -> int:
+    """Where line `line` begins, or the end of the file."""
+    passed, at = 0, 0
+    while block := os.pread(descriptor, _BLOCK, at):
+        here = block.count(b"\n")
+        if passed + here >= line - 1:
+            place = 0
+            for _ in range(line - 1 - passed):
+                place = block.index(b"\n", place) + 1
+            return at + place
+        passed, at = passed + here, at + len(block)
+    return at

@@ -1,0 +1,134 @@
+"""The list of runs: thousands of them, of which only those are read that a page shows, or that it is sorted by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from habilis.core.errors import UserError
+from habilis.rundir import RunDir, list_runs
+from habilis.view.records import number, part, record, rows, tokens
+from habilis.view.visible import short
+
+PAGE_RUNS = 100
+SORTS: dict[str, Callable[[RunRow], Any]] = {
+    "name": lambda row: row.name,
+    "status": lambda row: row.status,
+    "question": lambda row: row.question.casefold(),
+    "created": lambda row: row.created,
+    "seconds": lambda row: row.seconds if row.seconds is not None else -1.0,
+    "tokens": lambda row: row.tokens if row.tokens is not None else -1,
+}
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """A run in one line. `seconds`, `tokens` and `cost` are None where the record tells none."""
+
+    name: str
+    status: str
+    question: str
+    created: float
+    tasks: int
+    training: bool
+    seconds: float | None = None
+    tokens: int | None = None
+    cost: float | None = None
+
+
+class Runs:
+    """The runs in the folder `root`, or only those that were `named`."""
+
+    def __init__(self, root: Path, named: tuple[RunDir, ...] = ()) -> None:
+        self._root, self._named = root, {run.name: run for run in named}
+        self._rows: dict[str, tuple[tuple[int, ...], RunRow]] = {}
+        if len(self._named) < len(named):
+            raise UserError("two of the runs have the same name; name one of them")
+
+    def all(self) -> list[RunDir]:
+        """All of them, the newest first."""
+        return list(self._named.values()) if self._named else list_runs(self._root)
+
+    def get(self, name: str) -> RunDir | None:
+        """The run of this very name."""
+        if self._named:
+            return self._named.get(name)
+        if not name or name.startswith(".") or "/" in name or "\0" in name:
+            return None
+        path = self._root / name
+        return RunDir(path) if (path / "run.yaml").is_file() else None
+
+    def listed(self, *, said: str = "", status: str = "", sort: str = "", down: bool = True) -> list[RunDir]:
+        """Those that hold the words of `said` and have this status, in the order of `sort` (default: by age)."""
+        runs = self.all()
+        if said or status:
+            words = said.casefold().split()
+            runs = [run for run in runs if self._fits(self.row(run), words, status)]
+        if sort in SORTS and (sort, down) != ("created", True):
+            key = SORTS[sort]
+            runs.sort(key=lambda run: key(self.row(run)), reverse=down)
+        return runs
+
+    def row(self, run: RunDir) -> RunRow:
+        """The run's line; read anew when something in it changed."""
+        stamp = _stamp(run)
+        known = self._rows.get(run.name)
+        if known is None or known[0] != stamp or known[1].status == "running":
+            known = self._rows[run.name] = (stamp, row_of_run(run))
+        return known[1]
+
+    @staticmethod
+    def _fits(row: RunRow, words: list[str], status: str) -> bool:
+        held = f"{row.name} {row.question}".casefold()
+        return (not status or row.status == status) and all(word in held for word in words)
+
+
+def row_of_run(run: RunDir) -> RunRow:
+    """What the records of `run` say in one line."""
+    tasks, training = run.tasks(), run.training
+    state = run.state()
+    if training is not None:
+        steps = list(rows(training.metrics))
+        spent = [number(step.get("tokens")) or 0 for step in steps]
+        took = sum(number(step.get("seconds")) or 0 for step in steps)
+        told = f"training, {len(tasks)} tasks"
+        return RunRow(run.name, state, told, run.created, len(tasks), True, took, int(sum(spent)))
+    question = status = ""
+    seconds = cost = None
+    used: list[int] = []
+    for task in tasks:
+        result = record(task.result)
+        question = question or short(part(record(task.task), "task").get("question"), 300)
+        status = str(task.state_record().get("status") or "")
+        if (spent_here := tokens(part(result, "usage"))) is not None:
+            used.append(spent_here)
+        seconds = _plus(seconds, number(result.get("seconds")))
+        cost = _plus(cost, number(part(result, "usage").get("cost")))
+    status = status if len(tasks) == 1 and state in ("finished", "failed") and status else state
+    return RunRow(
+        run.name, status, question, run.created, len(tasks), False, seconds, sum(used) if used else None, cost
+    )
+
+
+def _plus(one: float | None, other: float | None) -> float | None:
+    return other if one is None else one if other is None else one + other
+
+
+def _stamp(run: RunDir) -> tuple[int, ...]:
+    """What tells whether the run's line may have changed."""
+    found: list[int] = []
+    for path in (run.path / "run.yaml", run.path / "metrics.jsonl", run.path / "state.json", run.path / "tasks"):
+        try:
+            status = path.lstat()
+        except OSError:
+            continue
+        found += (status.st_ino, status.st_mtime_ns, status.st_size)
+    if run.training is None:
+        for task in run.tasks():
+            try:
+                found.append(task.state.lstat().st_mtime_ns)
+            except OSError:
+                found.append(0)
+    return tuple(found)

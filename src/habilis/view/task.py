@@ -1,0 +1,42 @@
+"""What the page of a task shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from habilis.rundir import TaskDir
+from habilis.view.flame import flame
+from habilis.view.log import LogPage, read_page
+from habilis.view.records import part, record, tokens
+from habilis.view.story import Story, add_mends
+
+LIVE = ("running", "created")
+
+
+def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
+    """The events from line `first` on; by default the first ones, of a task under way the newest ones."""
+    state = task.read_state()
+    live = state in LIVE
+    result, asked = record(task.result), part(record(task.task), "task")
+    try:
+        page = read_page(task.events, first or 1, newest=first is None and live)
+    except OSError:
+        page = LogPage((), 1, 0, 0)
+    story = Story(page.events)
+    add_mends(story, task)
+    used = part(result, "usage")
+    return {
+        "run": task.run,
+        "task": task,
+        "state": state,
+        "live": live and first is None,
+        "question": asked.get("question") or result.get("question") or "",
+        "result": result,
+        "used": used,
+        "tokens": tokens(used),
+        "roles": [(role, part(usage), tokens(part(usage))) for role, usage in part(result, "usage_by_role").items()],
+        "log": page,
+        "entries": story.entries,
+        "flame": flame(page.events),
+        "begun": page.events[0].at if page.events else 0.0,
+    }
