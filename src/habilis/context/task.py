@@ -226,11 +226,8 @@ class TaskContext:
         may write is reported as interrupted, since nobody knows what it did; one that only waited to run is run.
         """
         effects, version = self.effects(call.name), self.version(call.name)
-        self.emit(
-            ToolCallStarted(
-                parent=f"round-{ordinal}", call_id=call.id, tool=call.name, version=version, arguments=call.args
-            )
-        )
+        round_ = f"round-{ordinal}"
+        self.emit(ToolCallStarted(parent=round_, call_id=call.id, tool=call.name, version=version, arguments=call.args))
         before = self.tape.call_state(call.id)
         if isinstance(before, CallOutcome):
             outcome = before
