@@ -32,6 +32,8 @@ NAMED = 12
 OF_EACH = 3
 """Of so many candidates one is tried."""
 _TRIES = 400
+_LONG = 200
+"""A text or a list is made no longer than this for a length that the code names."""
 _LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
@@ -177,13 +179,24 @@ class Search:
 
 
 def _named(domain: Domain, known: Constants) -> Iterator[Given]:
-    """A real call with a number that an argument is compared with, and its neighbours."""
+    """A real call with a number that an argument, or its length, is compared with, and its neighbours."""
     for step in (0, -1, 1):
-        for border in sorted(known.borders):
-            for call in domain.calls[:1]:
-                for name, value in call.arguments.items():
-                    if isinstance(value, (int, float)) and not isinstance(value, bool):
-                        yield Given({**call.arguments, name: type(value)(border + step)}, call.files)
+        for call in domain.calls[:1]:
+            for name, value in call.arguments.items():
+                for changed in _at_borders(value, known, step):
+                    yield Given({**call.arguments, name: changed}, call.files)
+
+
+def _at_borders(value: Any, known: Constants, step: int) -> Iterator[Any]:
+    """`value` as a number that the code names, with it for an item, or as long as it says; or `step` beside."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        yield from (type(value)(border + step) for border in sorted(known.borders))
+    elif isinstance(value, list) and value and type(value[-1]) in (int, float):
+        yield from ([*value[:-1], type(value[-1])(border + step)] for border in sorted(known.borders))
+    if isinstance(value, (str, list)) and value:
+        for length in sorted(known.lengths):
+            if 0 < (long := int(length) + step) <= _LONG:
+                yield (value * (long // len(value) + 1))[:long]
 
 
 def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:
@@ -230,15 +243,26 @@ def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot:
 
 
 def _of_each_other(arguments: dict[str, Any], names: Sequence[str], lot: random.Random) -> None:
-    """Now and then one argument is another, or a part of it."""
+    """Now and then one argument is another, comes to as much, or is a part of it."""
     if len(names) < 2 or lot.random() > 0.2:
         return
     one, other = lot.sample(names, 2)
     first, second = arguments[one], arguments[other]
     if type(first) is type(second):
-        arguments[one] = second
+        arguments[one] = _as_much(second, [arguments[name] for name in names if name != one], lot)
     elif isinstance(second, list) and second and type(first) is type(second[0]):
         arguments[one] = lot.choice(second)
+
+
+def _as_much(value: Any, others: Sequence[Any], lot: random.Random) -> Any:
+    """`value`, or another that comes to as much: its parts in another order, or the sum of all `others`."""
+    if isinstance(value, list) and lot.random() < 0.5:
+        turned = [item[::-1] if isinstance(item, (str, list)) else item for item in value]
+        return lot.sample(turned, len(turned))
+    if isinstance(value, str) and lot.random() < 0.3:
+        return value[::-1]
+    plain = type(value) in (int, float) and all(type(other) is type(value) for other in others)
+    return sum(others) if plain and len(others) > 1 and lot.random() < 0.5 else value
 
 
 def _reaches(value: Any, files: Mapping[str, bytes]) -> bool:
