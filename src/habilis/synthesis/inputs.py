@@ -12,6 +12,7 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from habilis.contract.aliases import properties, required
@@ -27,8 +28,8 @@ INSIDE, OUTSIDE = 18, 8
 """Inputs on which two versions are compared. Where a narrow domain has fewer, more at its borders take their place."""
 MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
-NAMED = 12
-"""Real calls with a number of the code in them that are looked at, at most."""
+TIES, NAMED = 4, 14
+"""Real calls with one argument like another, and these with a number of the code in them, that are looked at."""
 OF_EACH = 3
 """Of so many candidates one is tried."""
 _TRIES = 400
@@ -179,12 +180,31 @@ class Search:
 
 
 def _named(domain: Domain, known: Constants) -> Iterator[Given]:
-    """A real call with a number that an argument, or its length, is compared with, and its neighbours."""
+    """Ties; then a real call with a number that an argument, or its length, is compared with, and its neighbours."""
+    yield from itertools.islice((tie for call in domain.calls[:2] for tie in _ties(call)), TIES)
     for step in (0, -1, 1):
         for call in domain.calls[:1]:
             for name, value in call.arguments.items():
                 for changed in _at_borders(value, known, step):
                     yield Given({**call.arguments, name: changed}, call.files)
+
+
+def _ties(call: Given) -> Iterator[Given]:
+    """`call` with one argument that comes to as much as another: its parts turned round, or the sum of all others."""
+    for one, other in itertools.permutations(sorted(call.arguments), 2):
+        first, second = call.arguments[one], call.arguments[other]
+        if type(first) is type(second) and not _reaches(first, call.files):
+            others = [value for name, value in call.arguments.items() if name != one]
+            yield Given({**call.arguments, one: _as_much(second, others)}, call.files)
+
+
+def _as_much(value: Any, others: Sequence[Any]) -> Any:
+    if isinstance(value, str):
+        return value[::-1]
+    if isinstance(value, list):
+        return [item[::-1] if isinstance(item, str) else item for item in value[::-1]]
+    plain = len(others) > 1 and all(type(other) in (int, float) for other in (value, *others))
+    return sum(others) if plain else value
 
 
 def _at_borders(value: Any, known: Constants, step: int) -> Iterator[Any]:
@@ -196,7 +216,16 @@ def _at_borders(value: Any, known: Constants, step: int) -> Iterator[Any]:
     if isinstance(value, (str, list)) and value:
         for length in sorted(known.lengths):
             if 0 < (long := int(length) + step) <= _LONG:
-                yield (value * (long // len(value) + 1))[:long]
+                yield _as_long(value, long)
+
+
+def _as_long(value: Any, long: int) -> Any:
+    """The beginning of a list or a text, or one that goes on: a text with the letters and digits that come next."""
+    if isinstance(value, list) or long <= len(value):
+        return (value * (long // len(value) + 1))[:long]
+    kind = next((kind for kind in (ascii_lowercase, ascii_uppercase, digits) if value[-1] in kind), value)
+    start = kind.index(value[-1]) + 1
+    return value + "".join(kind[(start + n) % len(kind)] for n in range(long - len(value)))
 
 
 def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:
@@ -243,26 +272,15 @@ def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot:
 
 
 def _of_each_other(arguments: dict[str, Any], names: Sequence[str], lot: random.Random) -> None:
-    """Now and then one argument is another, comes to as much, or is a part of it."""
+    """Now and then one argument is another, or a part of it."""
     if len(names) < 2 or lot.random() > 0.2:
         return
     one, other = lot.sample(names, 2)
     first, second = arguments[one], arguments[other]
     if type(first) is type(second):
-        arguments[one] = _as_much(second, [arguments[name] for name in names if name != one], lot)
+        arguments[one] = second
     elif isinstance(second, list) and second and type(first) is type(second[0]):
         arguments[one] = lot.choice(second)
-
-
-def _as_much(value: Any, others: Sequence[Any], lot: random.Random) -> Any:
-    """`value`, or another that comes to as much: its parts in another order, or the sum of all `others`."""
-    if isinstance(value, list) and lot.random() < 0.5:
-        turned = [item[::-1] if isinstance(item, (str, list)) else item for item in value]
-        return lot.sample(turned, len(turned))
-    if isinstance(value, str) and lot.random() < 0.3:
-        return value[::-1]
-    plain = type(value) in (int, float) and all(type(other) is type(value) for other in others)
-    return sum(others) if plain and len(others) > 1 and lot.random() < 0.5 else value
 
 
 def _reaches(value: Any, files: Mapping[str, bytes]) -> bool:
