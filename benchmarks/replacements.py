@@ -319,8 +319,8 @@ def in_sandbox(
     problem: Problem, said: Sequence[Verdict], numbers: Sequence[int], folder: Path
 ) -> Iterator[tuple[Verdict, Verdict]]:
     """What became of a few candidates of `problem` in the child process, as `said`, and what in the sandbox."""
-    here = {(one.number, one.records): one for one in said}
-    candidates = sorted({one.number for one in said})
+    here = {(one.number, one.records): one for one in said if not one.mends}
+    candidates = sorted({number for number, _ in here})
     only = set(random.Random(problem.name).sample(candidates, min(REAL, len(candidates))))
     for there in tried(problem, numbers, folder, only) if only else ():
         yield here[there.number, there.records], there
@@ -367,9 +367,10 @@ def main() -> None:
                     alike.update([one.refused == two.refused])
                     differ += [one, two] * (one.refused != two.refused)
     print(report(verdicts))
-    runs, took = sum(one.runs for one in verdicts), sum(one.seconds for one in verdicts)
-    print(f"\n{len({one.problem for one in verdicts})} problems, {len(verdicts)} comparisons, ", end="")
-    print(f"{runs / len(verdicts):.1f} runs and {1000 * took / len(verdicts):.0f} ms of processor time each")
+    compared = [one for one in verdicts if not one.mends]
+    runs, took = sum(one.runs for one in compared), sum(one.seconds for one in compared)
+    print(f"\n{len({one.problem for one in compared})} problems, {len(compared)} comparisons, ", end="")
+    print(f"{runs / len(compared):.1f} runs and {1000 * took / len(compared):.0f} ms of processor time each")
     if options.real:
         print(f"In the sandbox {alike[True]} of {alike.total()} comparisons end as in the child process.")
         print("\n".join(f"{one.problem} {one.kind} {one.records}: {one.ended} {one.lacking}" for one in differ))

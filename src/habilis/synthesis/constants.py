@@ -73,8 +73,9 @@ def _own(function: ast.FunctionDef) -> set[str]:
 
 
 def _length(node: ast.expr, own: set[str]) -> bool:
-    called = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "len"
-    return called and all(_parameter(given, own) for given in node.args)
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "len":
+        return False
+    return all(_parameter(given, own) for given in node.args)
 
 
 def _parameter(node: ast.expr, own: set[str]) -> bool:
