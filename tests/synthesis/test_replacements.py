@@ -34,30 +34,6 @@ LARGEST = (
 )
 GRADE = ("    points: int", "str | None", "    return OutputModel(result='pass' if input.points {} else 'fail')")
 WORDS = ("    text: str", "int | None", "    return OutputModel(result=sum({} for w in input.text.split()))")
-SHORTER = (
-    "    one: list[str]\n    other: list[str]",
-    "list[str] | None",
-    "    less = len(''.join(input.one)) {} len(''.join(input.other))\n"
-    "    return OutputModel(result=input.one if less else input.other)",
-)
-TRIANGLE = (
-    "    a: int\n    b: int\n    c: int",
-    "str | None",
-    "    a, b, c = sorted([input.a, input.b, input.c])\n"
-    "    return OutputModel(result=f'no triangle: {{a}}' if a + b {} c else f'{{a + b + c}} around')",
-)
-GAINS = (
-    "    values: list[int]",
-    "int | None",
-    "    return OutputModel(result=len([v for v in input.values if v {} 0]))",
-)
-ALL_OTHER = (
-    "    text: str",
-    "str | None",
-    "    long = len(input.text) >= {} and len(set(input.text)) == len(input.text)\n"
-    "    return OutputModel(result=f'{{input.text}}: {{long}}')",
-)
-TIED = [{"one": ["hi", "admin"], "other": ["hi", "hello", "you"]}, {"one": ["four", "by"], "other": ["two"]}]
 LESS = "    less = input.total < 80\n    return OutputModel(result=1.0 if less else 0.9 * input.total)"
 STEP = "    if input.k == 0:\n        return OutputModel(result=[])\n"
 COUNTED = "    n = 0\n    for w in input.text.split():\n        n += 1\n    return OutputModel(result=n)"
@@ -89,15 +65,8 @@ async def _compared(shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...
         (LARGEST, (STEP,), LARGEST[2].format(""), [{"values": [3, 1, 2], "k": 2}, {"values": [5, 4], "k": 1}]),
         (GRADE, (">= 50",), GRADE[2].format("> 50"), [{"points": 70}, {"points": 35}]),
         (WORDS, ("1",), WORDS[2].format("len(w) > 1"), [{"text": "one two three"}, {"text": "a fine day"}][:1]),
-        (SHORTER, ("<=",), SHORTER[2].format("<"), TIED),
-        (TRIANGLE, ("<=",), TRIANGLE[2].format("<"), [{"a": 3, "b": 4, "c": 5}, {"a": 2, "b": 9, "c": 3}]),
-        (GAINS, (">",), GAINS[2].format(">="), [{"values": [5, 3, 9]}, {"values": [4]}]),
-        (ALL_OTHER, (12,), ALL_OTHER[2].format(13), [{"text": "abcdefghi"}]),
     ],
-    ids=[
-        *("border of a branch", "cut short", "named number", "border in words", "short words"),
-        *("tie of lists", "sum of the others", "border of items", "border of a length"),
-    ],
+    ids=["border of a branch", "cut short", "named number", "border in words", "short words"],
 )
 async def test_a_wrong_version_that_repeats_every_record_is_found_out(
     shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], wrong: str, calls: list[Any]
@@ -147,16 +116,14 @@ def run(input):
     """Neither this: 333."""
     if input.n == 12 or len(input.n) > 44:
         return "vowels aeiou"
-    return [one for one in input.n if one > 8]
 '''
 
 
 def test_constants_are_those_that_the_code_computes_with() -> None:
     known = constants(CODE, "no code at all (")
-    assert known.numbers == (8, 12, 44)
+    assert known.numbers == (12, 44)
     assert known.texts == ("vowels aeiou",)
-    assert known.borders == {8, 12}, "a length that is compared is no value of the argument"
-    assert known.lengths == {44}
+    assert known.borders == {12}, "a length that is compared is no value of the argument"
 
 
 def test_a_number_that_the_old_version_asks_for_lies_inside() -> None:
@@ -164,14 +131,6 @@ def test_a_number_that_the_old_version_asks_for_lies_inside() -> None:
     assert not Domain(calls).holds(Given({"n": 0}))
     assert Domain(calls, borders={0}).holds(Given({"n": 0}))
     assert not Domain(calls, borders={0}).holds(Given({"n": -1}))
-
-
-def test_a_number_that_the_old_version_asks_items_for_lies_inside_beside_others() -> None:
-    calls = [Given({"n": [5, 6]}), Given({"n": [7]})]
-    assert not Domain(calls).holds(Given({"n": [0, 5]}))
-    assert Domain(calls, borders={0}).holds(Given({"n": [0, 5]}))
-    assert not Domain(calls, borders={0}).holds(Given({"n": [-1, 5]}))
-    assert not Domain(calls, borders={0}).holds(Given({"n": [0] * 30 + [5]})), "too long"
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from habilis.core.parsing import tree_of
@@ -19,9 +19,7 @@ class Constants:
     numbers: tuple[int | float, ...] = ()
     texts: tuple[str, ...] = ()
     borders: frozenset[int | float] = frozenset()
-    """Numbers that a parameter, or an item of one, is compared with: the code means to be asked for them."""
-    lengths: frozenset[int | float] = frozenset()
-    """Numbers that the length of a parameter is compared with."""
+    """Numbers that a parameter itself is compared with: the code means to be asked for them."""
 
 
 NO_CONSTANTS = Constants()
@@ -32,50 +30,32 @@ def constants(*sources: str) -> Constants:
     numbers: set[int | float] = set()
     texts: set[str] = set()
     borders: set[int | float] = set()
-    lengths: set[int | float] = set()
     for source in sources:
         tree = tree_of(source)
         if tree is None:
             continue
-        borders.update(_borders(tree, _parameter))
-        lengths.update(_borders(tree, _length))
+        borders.update(_borders(tree))
         for value in _values(tree):
             if isinstance(value, str):
                 texts.add(value)
             elif not isinstance(value, bool) and isinstance(value, (int, float)) and abs(value) < 1e9:
                 numbers.add(value)
     short = sorted(text for text in texts if 0 < len(text) <= MOST_CHARS)
-    return Constants(tuple(sorted(numbers)[:MOST]), tuple(short[:MOST]), frozenset(borders), frozenset(lengths))
+    return Constants(tuple(sorted(numbers)[:MOST]), tuple(short[:MOST]), frozenset(borders))
 
 
-def _borders(tree: ast.AST, asked: Callable[[ast.expr, set[str]], bool]) -> Iterator[int | float]:
-    """The numbers that something of a function's parameters, `asked`, is compared with."""
+def _borders(tree: ast.AST) -> Iterator[int | float]:
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef):
             continue
-        own = _own(function)
+        own = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
         for node in ast.walk(function):
             if not isinstance(node, ast.Compare):
                 continue
             sides = [node.left, *node.comparators]
-            if any(asked(side, own) for side in sides):
+            if any(_parameter(side, own) for side in sides):
                 values = [side.value for side in sides if isinstance(side, ast.Constant)]
                 yield from (v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool))
-
-
-def _own(function: ast.FunctionDef) -> set[str]:
-    """The names of a function's parameters, and of what it takes from them one by one."""
-    own = {arg.arg for arg in ast.walk(function) if isinstance(arg, ast.arg)}
-    for node in ast.walk(function):
-        if isinstance(node, (ast.For, ast.comprehension)) and _parameter(node.iter, own):
-            own |= {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
-    return own
-
-
-def _length(node: ast.expr, own: set[str]) -> bool:
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "len":
-        return False
-    return all(_parameter(given, own) for given in node.args)
 
 
 def _parameter(node: ast.expr, own: set[str]) -> bool:

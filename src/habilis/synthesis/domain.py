@@ -76,15 +76,9 @@ class Domain:
             elif name in self.sums:
                 yield f"{name}: {'a sum' if is_sum(value) else 'no sum'}"
             elif not _names_file(value, given.files) and not self._is_border(value):
-                yield from _traits(self._without_borders(value), name)
+                yield from _traits(value, name)
         for name, content in given.files.items():
             yield from labels(name, content)
-
-    def _without_borders(self, value: Any) -> Any:
-        """A list without the items that are borders, unless it has no others."""
-        if not isinstance(value, list):
-            return value
-        return [item for item in value if not self._is_border(item)] or value
 
     def _is_border(self, value: Any) -> bool:
         return isinstance(value, (int, float)) and not isinstance(value, bool) and value in self._borders
@@ -99,15 +93,9 @@ class Domain:
     def _measured(self, given: Given) -> Iterator[tuple[float, float, float]]:
         plain = {name: value for name, value in given.arguments.items() if name not in self._formed}
         plain = {name: value for name, value in plain.items() if not self._is_border(value)}
-        plain = {name: _same_long(value, self._without_borders(value)) for name, value in plain.items()}
         for path, number in _numbers(Given(plain, given.files)):
             low, high = self._ranges.get(path, (number, number))
             yield low, number, high
-
-
-def _same_long(value: Any, rest: Any) -> Any:
-    """`rest`, as long as `value` is: what was left out of a list is measured as one of those that stay."""
-    return [*rest, *[rest[0]] * (len(value) - len(rest))] if isinstance(value, list) and rest else rest
 
 
 def _formats(seen: Sequence[Any]) -> str | None:

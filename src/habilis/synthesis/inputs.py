@@ -12,7 +12,6 @@ import random
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from habilis.contract.aliases import properties, required
@@ -28,13 +27,11 @@ INSIDE, OUTSIDE = 18, 8
 """Inputs on which two versions are compared. Where a narrow domain has fewer, more at its borders take their place."""
 MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
-TIES, NAMED = 4, 14
-"""Real calls with one argument like another, and these with a number of the code in them, that are looked at."""
+NAMED = 12
+"""Real calls with a number of the code in them that are looked at, at most."""
 OF_EACH = 3
 """Of so many candidates one is tried."""
 _TRIES = 400
-_LONG = 200
-"""A text or a list is made no longer than this for a length that the code names."""
 _LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
 _TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
@@ -180,52 +177,13 @@ class Search:
 
 
 def _named(domain: Domain, known: Constants) -> Iterator[Given]:
-    """Ties; then a real call with a number that an argument, or its length, is compared with, and its neighbours."""
-    yield from itertools.islice((tie for call in domain.calls[:2] for tie in _ties(call)), TIES)
+    """A real call with a number that an argument is compared with, and its neighbours."""
     for step in (0, -1, 1):
-        for call in domain.calls[:1]:
-            for name, value in call.arguments.items():
-                for changed in _at_borders(value, known, step):
-                    yield Given({**call.arguments, name: changed}, call.files)
-
-
-def _ties(call: Given) -> Iterator[Given]:
-    """`call` with one argument that comes to as much as another: its parts turned round, or the sum of all others."""
-    for one, other in itertools.permutations(sorted(call.arguments), 2):
-        first, second = call.arguments[one], call.arguments[other]
-        if type(first) is type(second) and not _reaches(first, call.files):
-            others = [value for name, value in call.arguments.items() if name != one]
-            yield Given({**call.arguments, one: _as_much(second, others)}, call.files)
-
-
-def _as_much(value: Any, others: Sequence[Any]) -> Any:
-    if isinstance(value, str):
-        return value[::-1]
-    if isinstance(value, list):
-        return [item[::-1] if isinstance(item, str) else item for item in value[::-1]]
-    plain = len(others) > 1 and all(type(other) in (int, float) for other in (value, *others))
-    return sum(others) if plain else value
-
-
-def _at_borders(value: Any, known: Constants, step: int) -> Iterator[Any]:
-    """`value` as a number that the code names, with it for an item, or as long as it says; or `step` beside."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        yield from (type(value)(border + step) for border in sorted(known.borders))
-    elif isinstance(value, list) and value and type(value[-1]) in (int, float):
-        yield from ([*value[:-1], type(value[-1])(border + step)] for border in sorted(known.borders))
-    if isinstance(value, (str, list)) and value:
-        for length in sorted(known.lengths):
-            if 0 < (long := int(length) + step) <= _LONG:
-                yield _as_long(value, long)
-
-
-def _as_long(value: Any, long: int) -> Any:
-    """The beginning of a list or a text, or one that goes on: a text with the letters and digits that come next."""
-    if isinstance(value, list) or long <= len(value):
-        return (value * (long // len(value) + 1))[:long]
-    kind = next((kind for kind in (ascii_lowercase, ascii_uppercase, digits) if value[-1] in kind), value)
-    start = kind.index(value[-1]) + 1
-    return value + "".join(kind[(start + n) % len(kind)] for n in range(long - len(value)))
+        for border in sorted(known.borders):
+            for call in domain.calls[:1]:
+                for name, value in call.arguments.items():
+                    if isinstance(value, (int, float)) and not isinstance(value, bool):
+                        yield Given({**call.arguments, name: type(value)(border + step)}, call.files)
 
 
 def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:
