@@ -138,7 +138,7 @@ def annotation(values: list[Any]) -> str:
         rest = [value for value in values if value is not None]
         return f"{annotation(rest)} | None" if rest else "None"
     if kinds <= {int, float} and kinds:
-        return "float" if float in kinds else "int"
+        return "int | float" if len(kinds) > 1 else kinds.pop().__name__
     if kinds == {bool}:
         return "bool"
     if kinds == {str}:

@@ -27,17 +27,21 @@ from typing import Any
 from habilis.config import SandboxSettings
 from habilis.contract.records import RecordedCall, equal
 from habilis.contract.runnable import Runnable
+from habilis.core.types import CallOutcome
 from habilis.prompts import Prompts
 from habilis.runtime.host import ToolHost
 from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.replay import Replayer
 from replacement_child import limit
+from replacement_mends import Tested, mends
 from replacement_problems import Called, InProcess, Problem, called, problems
 from replacement_versions import Version, mutants, rewrites
 
 MUTANTS, PUBLISHED = 8, 4
 DRAWS = 1000
-PATIENCE_S = 30.0
+PATIENCE_S, PATIENCE_REAL_S = 30.0, 600.0
+REAL = 2
+"""Candidates of a problem that are tried in the sandbox too."""
 HOLDS_NOTHING: Any = SimpleNamespace(content=lambda digest: None)
 
 
@@ -52,9 +56,10 @@ class Verdict:
     records: int
     ended: str = ""
     lacking: str = ""
-    mended: bool = False
+    mends: bool = False
     seconds: float = 0.0
     runs: int = 0
+    number: int = 0
     source: str = field(default="", repr=False)
 
     @property
@@ -78,6 +83,7 @@ class Bench:
     folder: Path
     said: Callable[[Verdict | int], None]
     skipped: Collection[int] = ()
+    only: Collection[int] | None = None
 
     async def problem(self, problem: Problem, numbers: Sequence[int]) -> None:
         known = called(problem)
@@ -90,8 +96,9 @@ class Bench:
         same = all(equal(one.output, two.output) for one, two in zip(expected, again, strict=True))
         if schemas is None or not same or any(one.error is not None for one in expected):
             return
-        for number, (version, sure) in enumerate(self._candidates(problem)):
-            if number in self.skipped:
+        versions = list(enumerate(self._candidates(problem)))
+        for number, (version, sure) in versions:
+            if number in self.skipped or (self.only is not None and number not in self.only):
                 continue
             self.said(number)
             new = self._tool(known, version.source, f"new_{number}")
@@ -105,8 +112,45 @@ class Bench:
                 wrong = not all(agree[count:])
                 if wrong or all(agree):
                     records = [self._record(n, known, expected[n].output) for n in range(count)]
-                    verdict = Verdict(problem.name, wrong, sure, version.kind, count, source=version.source)
+                    verdict = Verdict(
+                        problem.name, wrong, sure, version.kind, count, number=number, source=version.source
+                    )
                     self.said(await self._judged(verdict, old, new, schemas, records))
+        if self.only is None:
+            await self._mends(known, versions, expected, schemas, numbers)
+
+    async def _mends(
+        self,
+        known: Called,
+        versions: Sequence[tuple[int, tuple[Version, bool]]],
+        expected: Sequence[CallOutcome],
+        schemas: Any,
+        numbers: Sequence[int],
+    ) -> None:
+        """Those that do not hang, in the place of each other; and the reference in the place of all."""
+        whole = [*versions, (len(versions), (Version(known.problem.source, "reference"), True))]
+        tested, tools = [], {}
+        for number, (version, sure) in whole:
+            if number in self.skipped:
+                continue
+            self.said(number)
+            tools[number] = (version, self._tool(known, version.source, f"new_{number}"))
+            tested.append(Tested(number, [self.child.run(tools[number][1], call) for call in known.calls], sure))
+        for one in mends(tested, expected, numbers):
+            version, new = tools[one.new.number]
+            self.said(one.new.number)
+            verdict = Verdict(
+                known.problem.name,
+                one.wrong,
+                one.new.sure,
+                version.kind,
+                len(one.good),
+                mends=True,
+                number=one.new.number,
+                source=version.source,
+            )
+            records = one.records(known.calls)
+            self.said(await self._judged(verdict, tools[one.old.number][1], new, schemas, records))
 
     def _candidates(self, problem: Problem) -> Iterator[tuple[Version, bool]]:
         for one in mutants(problem.source, problem.entry, MUTANTS, problem.name):
@@ -133,13 +177,17 @@ class Bench:
         self.child.late.clear()
         start, before = time.process_time(), self.child.runs
         with tempfile.TemporaryDirectory() as scratch:
-            report = await replayer.replay(new, old, records, Path(scratch) / "replay")
+            good = [one for one in records if one.verdict == "success"]
+            report = await replayer.replay(new, old, good, Path(scratch) / "replay")
             ended = report.failures[0] if report.failures else ""
             lacking = "" if report.replayed else "nothing could be replayed"
             if not ended:
                 known = evidence_on(tool, records, new.module.read_text("utf-8"), (), None)
-                trial = await compare(Versions(tool, new), known, replayer, HOLDS_NOTHING, Path(scratch) / "trial")
-                ended, lacking = trial.against, lacking or trial.lacking(report.agreed)
+                trial = await compare(
+                    Versions(tool, new, mends=verdict.mends), known, replayer, HOLDS_NOTHING, Path(scratch) / "trial"
+                )
+                ended = trial.against
+                lacking = "" if verdict.mends else lacking or trial.lacking(report.agreed)
         took, runs = time.process_time() - start, self.child.runs - before
         more = {"ended": ended, "lacking": lacking, "seconds": took, "runs": runs}
         return Verdict(**{**vars(verdict), **more})
@@ -165,13 +213,16 @@ def report(verdicts: Sequence[Verdict]) -> str:
     """Rows of a Markdown table, with the middle 95 % of what draws of problems give."""
     lines = ["| what | records | figure | of | spread |", "| --- | --- | --- | --- | --- |"]
     for count in sorted({one.records for one in verdicts}, reverse=True):
-        rows = [one for one in verdicts if one.records == count]
+        rows = [one for one in verdicts if one.records == count and not one.mends]
+        mended = [one for one in verdicts if one.records == count and one.mends]
         for what, among, said in (
             ("wrong ones caught", [one for one in rows if one.wrong], "refused"),
             ("… those of mutation", [one for one in rows if one.wrong and one.kind != "published"], "refused"),
             ("… by a difference alone, as for a mend", [one for one in rows if one.wrong], "ended"),
             ("surely right ones refused", [one for one in rows if one.sure], "refused"),
             ("all right ones refused", _right(rows), "refused"),
+            ("mends that break something caught", [one for one in mended if one.wrong], "ended"),
+            ("surely right mends refused", [one for one in mended if one.sure], "ended"),
         ):
             if among:
                 low, high = spread(among, said)
@@ -210,25 +261,27 @@ def shown(verdicts: Sequence[Verdict]) -> str:
     for one in verdicts:
         if one.wrong != one.refused and (one.wrong or one.sure or one.kind == "published"):
             what = "passed" if one.wrong else "refused"
-            lines.append(f"--- {one.problem} {one.kind} {one.records}: {what} {one.ended} {one.lacking}")
+            mend = "mend " if one.mends else ""
+            lines.append(f"--- {one.problem} {mend}{one.kind} {one.records}: {what} {one.ended} {one.lacking}")
             lines.append(one.source)
     return "\n".join(lines)
 
 
-def tried(problem: Problem, numbers: Sequence[int], folder: Path, *, real: bool = False) -> list[Verdict]:
-    """What became of the candidates of `problem`, tried in a process of its own. One that hangs is left out."""
+def tried(problem: Problem, numbers: Sequence[int], folder: Path, only: Collection[int] | None = None) -> list[Verdict]:
+    """What became of the candidates of `problem`, tried in a process of its own; of `only` these, in the sandbox. One
+    that hangs is left out."""
     found: list[Verdict] = []
     skipped: set[int] = set()
     while True:
         receiver, sender = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.get_context("fork").Process(
-            target=_work, args=(problem, numbers, folder, skipped, sender, real)
+            target=_work, args=(problem, numbers, folder, skipped, only, sender)
         )
         process.start()
         sender.close()
         at: int | None = None
         with contextlib.suppress(EOFError):
-            while receiver.poll(PATIENCE_S):
+            while receiver.poll(PATIENCE_S if only is None else PATIENCE_REAL_S):
                 said = receiver.recv()
                 if isinstance(said, Verdict):
                     found.append(said)
@@ -245,16 +298,32 @@ def tried(problem: Problem, numbers: Sequence[int], folder: Path, *, real: bool 
 
 
 def _work(
-    problem: Problem, numbers: Sequence[int], folder: Path, skipped: set[int], sender: Connection, real: bool
+    problem: Problem,
+    numbers: Sequence[int],
+    folder: Path,
+    skipped: set[int],
+    only: Collection[int] | None,
+    sender: Connection,
 ) -> None:
     limit()
 
     async def work() -> None:
-        async with _host(real=real) as (child, host):
-            await Bench(child, host, folder, sender.send, skipped).problem(problem, numbers)
+        async with _host(real=only is not None) as (child, host):
+            await Bench(child, host, folder, sender.send, skipped, only).problem(problem, numbers)
 
     asyncio.run(work())
     sender.send(None)
+
+
+def in_sandbox(
+    problem: Problem, said: Sequence[Verdict], numbers: Sequence[int], folder: Path
+) -> Iterator[tuple[Verdict, Verdict]]:
+    """What became of a few candidates of `problem` in the child process, as `said`, and what in the sandbox."""
+    here = {(one.number, one.records): one for one in said if not one.mends}
+    candidates = sorted({number for number, _ in here})
+    only = set(random.Random(problem.name).sample(candidates, min(REAL, len(candidates))))
+    for there in tried(problem, numbers, folder, only) if only else ():
+        yield here[there.number, there.records], there
 
 
 @contextlib.asynccontextmanager
@@ -277,7 +346,9 @@ def main() -> None:
     parser.add_argument("--half", choices=("held", "tuning"), default="held")
     parser.add_argument("--problems", type=int, metavar="N", help="only so many, spread over the half")
     parser.add_argument("--records", type=int, nargs="*", default=[5, 1], metavar="N")
-    parser.add_argument("--real", type=int, default=0, metavar="N", help="try N problems in the sandbox as well")
+    parser.add_argument(
+        "--real", type=int, default=0, metavar="N", help="try candidates of N problems in the sandbox as well"
+    )
     parser.add_argument("--shown", action="store_true", help="print each that was judged wrongly")
     parser.add_argument("--set", default="", help="only problems whose names begin so")
     options = parser.parse_args()
@@ -286,19 +357,23 @@ def main() -> None:
     random.Random(1).shuffle(wanted)
     verdicts: list[Verdict] = []
     alike: Counter[bool] = Counter()
+    differ: list[Verdict] = []
     with tempfile.TemporaryDirectory() as folder:
         for number, problem in enumerate(wanted[: options.problems]):
             said = tried(problem, options.records, Path(folder))
             verdicts += said
             if number < options.real:
-                truly = tried(problem, options.records, Path(folder), real=True)
-                alike.update(one.refused == two.refused for one, two in zip(said, truly, strict=True))
+                for one, two in in_sandbox(problem, said, options.records, Path(folder)):
+                    alike.update([one.refused == two.refused])
+                    differ += [one, two] * (one.refused != two.refused)
     print(report(verdicts))
-    runs, took = sum(one.runs for one in verdicts), sum(one.seconds for one in verdicts)
-    print(f"\n{len({one.problem for one in verdicts})} problems, {len(verdicts)} comparisons, ", end="")
-    print(f"{runs / len(verdicts):.1f} runs and {1000 * took / len(verdicts):.0f} ms of processor time each")
+    compared = [one for one in verdicts if not one.mends]
+    runs, took = sum(one.runs for one in compared), sum(one.seconds for one in compared)
+    print(f"\n{len({one.problem for one in compared})} problems, {len(compared)} comparisons, ", end="")
+    print(f"{runs / len(compared):.1f} runs and {1000 * took / len(compared):.0f} ms of processor time each")
     if options.real:
         print(f"In the sandbox {alike[True]} of {alike.total()} comparisons end as in the child process.")
+        print("\n".join(f"{one.problem} {one.kind} {one.records}: {one.ended} {one.lacking}" for one in differ))
     if options.shown:
         print(shown(verdicts))
 

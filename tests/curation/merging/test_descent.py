@@ -120,6 +120,22 @@ async def test_what_was_called_by_old_names_makes_inputs_for_comparisons(stage: 
     assert [one.arguments for one in view.calls_before(stage.get(name))] == by_old_name
 
 
+async def test_a_mend_that_is_wrong_only_at_a_call_by_an_old_name_replaces_nothing(stage: Stage) -> None:
+    calls = {"add_numbers": CALLS, "plus": [{"a": 1050, "b": 9}, *CALLS]}
+    tools = {"add_numbers": ONCE, "plus": adding("plus", gives="value: int | None")}
+    await stage.curator(clusters(["add_numbers", "plus"])).step(1, [await stage.task("t1", tools, calls)])
+    (name,) = stage.names()
+    here, (other,) = stage.get(name), stage.manifest(name).aliases
+    wrong = here.source().replace("input.a + input.b", "input.a + input.b if input.a + input.b != 1059 else 0")
+    assert wrong != here.source()
+    origins = {name: Origin(how="forked", parents=(here.label,))}
+    report = await stage.curator(models=False).step(
+        2, [await stage.task("t2", {name: wrong}, {name: CALLS}, origins=origins)]
+    )
+    assert 1059 in (await stage.call(other, a=1050, b=9)).values(), report.evidence
+    assert any("1050" in line for line in report.evidence), report.evidence
+
+
 async def test_what_archived_versions_were_called_with_makes_inputs_too(stage: Stage) -> None:
     await _begun(stage)
     await _mended(stage, "t2", TWICE, 2)
