@@ -232,6 +232,20 @@ def test_descriptors_that_run_out_in_the_middle_of_a_task_blame_nobody(world: Wo
 
 @pytest.mark.slow
 @pytest.mark.promise
+@pytest.mark.parametrize(("moment", "warm"), [(MOMENTS[0], "true"), (MOMENTS[1], "false"), (MOMENTS[2], "true")])
+def test_without_memory_a_task_ends_and_goes_on_when_there_is_some(
+    world: World, moment: tuple[str, int], warm: str
+) -> None:
+    """Where a thread dies as it begins, or a reply is heard by nobody, a command waited for ever."""
+    ended = _said(world, {"starved_at": moment}, "run", QUESTION, "--quiet", "--set", f"sandbox.warm={warm}")
+    begun, *lines = ended.stderr.splitlines()
+    assert begun == "no memory from here on", ended.stderr
+    assert (ended.returncode, ["out of memory" in line for line in lines]) == (5, [True]), ended.stderr
+    _mended(world)
+
+
+@pytest.mark.slow
+@pytest.mark.promise
 def test_a_clock_that_jumps_neither_ends_nor_holds_up_a_task(world: World) -> None:
     ended = _said(world, {"wall_s": 86_400.0 * 400}, "run", QUESTION, "--json", "--set", "limits.max_time_s=100")
     told = json.loads(ended.stdout)
