@@ -26,6 +26,8 @@ MISPLACED = Path(__file__).parent / "misplaced.py"
 
 QUESTION = "What is the average price in euro.csv?"
 """Answered with a tool that is written, fails, and is mended."""
+CALLS = 12
+"""Of models, that an undisturbed task makes for its answer."""
 
 
 async def _whole(world: World) -> tuple[TaskResult, int]:
@@ -69,6 +71,7 @@ async def _filled(world: World, at: int, whole: TaskResult) -> bool:
 
 async def test_on_a_full_disk_a_task_says_so_and_goes_on_when_there_is_room(world: World) -> None:
     whole, writes = await _whole(world)
+    assert whole.usage.model_calls == CALLS
     assert await _filled(world, writes // 2, whole)
 
 
@@ -170,12 +173,16 @@ def _said(world: World, fault: dict[str, Any], *words: str, **variables: str) ->
     return nursery.run(command, cwd=world.home, env=env, text=True, timeout=120)
 
 
-def _mended(world: World) -> None:
-    """The task goes on, once the place is as it should be, and costs what a task costs."""
+def _mended(world: World, *, unheard: int = 0) -> None:
+    """The task goes on, once the place is as it should be, and costs what a task costs.
+
+    `unheard`: so many replies at most came when there was nothing to keep them in.
+    """
     ended = _said(world, {}, "run", "--resume", "--json")
     told = json.loads(ended.stdout)
     assert (ended.returncode, told["status"], told["final_answer"]) == (0, "answered", "1500.5"), ended.stderr
-    assert world.server.finished == told["usage"]["model_calls"] == 10
+    assert told["usage"]["model_calls"] == CALLS
+    assert CALLS <= world.server.finished <= CALLS + unheard
 
 
 PROMISE = [pytest.mark.slow, pytest.mark.promise]
@@ -241,7 +248,7 @@ def test_without_memory_a_task_ends_and_goes_on_when_there_is_some(
     begun, *lines = ended.stderr.splitlines()
     assert begun == "no memory from here on", ended.stderr
     assert (ended.returncode, ["out of memory" in line for line in lines]) == (5, [True]), ended.stderr
-    _mended(world)
+    _mended(world, unheard=1)
 
 
 @pytest.mark.slow
