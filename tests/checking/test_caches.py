@@ -50,7 +50,10 @@ def environments(home: Path, row: str) -> Cache:
     def make() -> Path:
         folder = asyncio.run(base())
         suffix = row.removeprefix("environments/<base>")
-        return folder / "pydantic" / "main.py" if suffix == "/**" else folder.with_name(folder.name + suffix)
+        if suffix == "/**":
+            return folder / "pydantic" / "main.py"
+        (lock := folder.with_name(folder.name + suffix)).touch()
+        return lock
 
     def use() -> object:
         cache._whole.clear()

@@ -1,7 +1,8 @@
 """A process in a place that fails, in which one command of Habilis runs.
 
 Arguments: the fault as JSON (`files`: how many may be open; `full_at`: the kind of an event,
-and the how many-th of it, with which none may be opened more; `starved_at`: the same for memory; `uid`: who runs it; `wall_s`: the clock on the wall jumps
+and the how many-th of it, with which none may be opened more; `starved_at`: the same for memory;
+`uid`: who runs it; `wall_s`: the clock on the wall jumps
 by so much), then the words of the command.
 """
 

@@ -87,7 +87,8 @@ def unnamed_file(content: bytes) -> int:
 
 class Ears:
     """Hears the reply and what is printed, up to a limit. `stopped` gets the reason when the host has to end the call,
-    `""` when it ended by itself. `deaf`: we had no memory for what was said. `told` is called when more of the reply has come."""
+    `""` when it ended by itself. `deaf`: we had no memory for what was said. `told` is called when
+    more of the reply has come."""
 
     def __init__(self, reply_out: int, printed_out: int, limits: SandboxLimits) -> None:
         self.reply = bytearray()
