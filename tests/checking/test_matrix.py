@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .matrix import ACTIONS, GROUPS, KINDS, World, damage, habilis, outcome, pattern
+from .matrix import ACTIONS, ALIKE, GROUPS, KINDS, World, damage, habilis, outcome, pattern
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "damaged-files.md"
 
@@ -51,9 +51,10 @@ def test_every_file_that_is_left_on_disk_has_its_row_in_the_table(world: World, 
 
 
 @pytest.mark.slow
-@pytest.mark.promise
 @pytest.mark.sandbox
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=() if kind in ALIKE else pytest.mark.promise) for kind in KINDS]
+)
 @pytest.mark.parametrize("group", GROUPS)
 def test_damage_is_restored_named_or_made_anew_and_never_silent(world: World, group: str, kind: str) -> None:
     seen: set[str] = set()

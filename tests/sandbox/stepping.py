@@ -20,8 +20,10 @@ SYSCALL_STOP, EXECUTED, WALL = signal.SIGTRAP | 0x80, 4, 0x40000000
 
 TIES, WAITS = ("157 0x1 0x9 ", "167 0x1 0x9 "), ("7 0x", "73 0x", "271 0x")
 """prctl(2) and poll(2), on x86-64 and on arm64. Between the two bwrap is tied to its host, and its own child waits for
-a word of it: killed there it leaves that one waiting, before anything of a tool has run. No host can keep it from
-that."""
+a word of it: killed there it leaves that one waiting, before anything of a tool has run. We have
+no cheap way to close that window:
+the wait is inside bwrap. What was not tried: a process of ours around it that heads a process namespace, and the next
+run ending what an earlier one left."""
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]

@@ -1,7 +1,8 @@
 """A process in a place that fails, in which one command of Habilis runs.
 
 Arguments: the fault as JSON (`files`: how many may be open; `full_at`: the kind of an event,
-and the how many-th of it, with which none may be opened more; `uid`: who runs it; `wall_s`: the clock on the wall jumps
+and the how many-th of it, with which none may be opened more; `starved_at`: the same for memory;
+`uid`: who runs it; `wall_s`: the clock on the wall jumps
 by so much), then the words of the command.
 """
 
@@ -14,6 +15,7 @@ import os
 import resource
 import sys
 import time
+from pathlib import Path
 
 from habilis.cli import main
 from habilis.core.events import Event
@@ -36,6 +38,31 @@ def full_at(kind: str, left: int) -> None:
     JsonlSink.emit = emit  # type: ignore[method-assign]
 
 
+def starved_at(kind: str, left: int) -> None:
+    """Let there be no memory, to the last small object, from the event of this `kind` on as above."""
+    record = JsonlSink.emit
+    filling: list[bytearray] = []
+
+    def emit(self: JsonlSink, event: Event) -> None:
+        nonlocal left
+        record(self, event)
+        left -= event.kind == kind
+        if left == 0:
+            left = -1
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize(), resource.RLIM_INFINITY))
+            size = 1 << 20
+            while size > 512:
+                try:
+                    filling.append(bytearray(size))
+                except MemoryError:
+                    size //= 2
+            del filling[-20:]
+            sys.__stderr__.write("no memory from here on\n")
+
+    JsonlSink.emit = emit  # type: ignore[method-assign]
+
+
 def jumping(by_s: float) -> None:
     """Have the clock on the wall jump to and fro with each look at it."""
     now, looks = time.time, itertools.count()
@@ -54,4 +81,8 @@ if __name__ == "__main__":
         os.setgroups([])
         os.setgid(fault["uid"])
         os.setuid(fault["uid"])
+    if "starved_at" in fault:  # as the command itself, which is watched
+        starved_at(*fault["starved_at"])
+        sys.argv[1:] = sys.argv[2:]
+        sys.exit(main())
     sys.exit(main(sys.argv[2:]))

@@ -26,6 +26,8 @@ MISPLACED = Path(__file__).parent / "misplaced.py"
 
 QUESTION = "What is the average price in euro.csv?"
 """Answered with a tool that is written, fails, and is mended."""
+CALLS = 12
+"""Of models, that an undisturbed task makes for its answer."""
 
 
 async def _whole(world: World) -> tuple[TaskResult, int]:
@@ -69,6 +71,7 @@ async def _filled(world: World, at: int, whole: TaskResult) -> bool:
 
 async def test_on_a_full_disk_a_task_says_so_and_goes_on_when_there_is_room(world: World) -> None:
     whole, writes = await _whole(world)
+    assert whole.usage.model_calls == CALLS
     assert await _filled(world, writes // 2, whole)
 
 
@@ -170,12 +173,16 @@ def _said(world: World, fault: dict[str, Any], *words: str, **variables: str) ->
     return nursery.run(command, cwd=world.home, env=env, text=True, timeout=120)
 
 
-def _mended(world: World) -> None:
-    """The task goes on, once the place is as it should be, and costs what a task costs."""
+def _mended(world: World, *, unheard: int = 0) -> None:
+    """The task goes on, once the place is as it should be, and costs what a task costs.
+
+    `unheard`: so many replies at most came when there was nothing to keep them in.
+    """
     ended = _said(world, {}, "run", "--resume", "--json")
     told = json.loads(ended.stdout)
     assert (ended.returncode, told["status"], told["final_answer"]) == (0, "answered", "1500.5"), ended.stderr
-    assert world.server.finished == told["usage"]["model_calls"] == 10
+    assert told["usage"]["model_calls"] == CALLS
+    assert CALLS <= world.server.finished <= CALLS + unheard
 
 
 PROMISE = [pytest.mark.slow, pytest.mark.promise]
@@ -228,6 +235,20 @@ def test_descriptors_that_run_out_in_the_middle_of_a_task_blame_nobody(world: Wo
     assert "allow more open files (ulimit -n)" in ended.stderr
     assert "Traceback" not in ended.stderr
     _mended(world)
+
+
+@pytest.mark.slow
+@pytest.mark.promise
+@pytest.mark.parametrize(("moment", "warm"), [(MOMENTS[0], "true"), (MOMENTS[1], "false"), (MOMENTS[2], "true")])
+def test_without_memory_a_task_ends_and_goes_on_when_there_is_some(
+    world: World, moment: tuple[str, int], warm: str
+) -> None:
+    """Where a thread dies as it begins, or a reply is heard by nobody, a command waited for ever."""
+    ended = _said(world, {"starved_at": moment}, "run", QUESTION, "--quiet", "--set", f"sandbox.warm={warm}")
+    begun, *lines = ended.stderr.splitlines()
+    assert begun == "no memory from here on", ended.stderr
+    assert (ended.returncode, ["out of memory" in line for line in lines]) == (5, [True]), ended.stderr
+    _mended(world, unheard=1)
 
 
 @pytest.mark.slow

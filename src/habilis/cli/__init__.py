@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
+import os
 import sys
 import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from habilis.core.errors import HabilisError, ModelMisconfigured, ModelUnreachable, PlaceError, UserError
-from habilis.core.place import place_error
+from habilis.core.place import place_error, place_failure
 
 USAGE, UNREACHABLE, PLACE, INTERRUPTED = 2, 3, 5, 130
 
@@ -31,17 +33,33 @@ def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] 
     with masked_streams(), _logging(debug="--debug" in words):
         code = _run(words, "--debug" in words, team_factory, watch=argv is None)
         lost = output_lost()
-        return code if lost is None else _fail(lost, PLACE, debug=False)
+        if lost is not None:
+            code = _fail(lost, PLACE, debug=False)
+    if argv is None and code == PLACE:
+        _leave(code)
+    return code
+
+
+def _leave(code: int) -> NoReturn:
+    """End this process without a wait for its threads: where the place failed, one may have died with work to do."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    atexit._run_exitfuncs()
+    os._exit(code)
 
 
 def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None, *, watch: bool) -> int:
     """The command with everything that can go wrong put into one line and an exit code."""
     from habilis.cli.parser import parse
+    from habilis.cli.starved import end_when_starved
     from habilis.cli.watchdog import watched
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if watch:
+        end_when_starved(PLACE)
     try:
         args = parse(words)
         with watched() if watch else contextlib.nullcontext():
@@ -61,8 +79,6 @@ def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None,
     except ModuleNotFoundError as error:
         what = f"the package {error.name} is missing; install with 'make setup' or 'pip install habilis'"
         return _fail(what, USAGE, debug)
-    except MemoryError:
-        return _fail("out of memory; free memory on this machine, or run fewer tasks at once", PLACE, debug)
     except OSError as error:
         if (place := place_error(error)) is not None:
             return _fail(str(place), PLACE, debug)
@@ -71,6 +87,8 @@ def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None,
     except HabilisError as error:
         return _fail(str(error), 1, debug)
     except Exception as error:
+        if (place := place_failure(error, ours=False)) is not None:
+            return _fail(str(place), PLACE, debug)
         hint = "" if debug else "; --debug shows where"
         return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import mmap
 import os
 from collections.abc import Iterator
 
@@ -41,8 +42,12 @@ _SQLITE = {
 }
 """What a person can do about SQLite's primary result codes (sqlite.org/rescode.html)."""
 NO_MEMORY = f"out of memory; {ADVICE[errno.ENOMEM]}"
+ROOM_BYTES = 16 << 20
+"""What a thread asks for at once, with some to spare. Without it there is no going on."""
 _NO_TEMPORARY = "No usable temporary directory"
 _NO_THREAD = "can't start new thread"
+_NOT_LOADED = ("failed to map segment", "cannot allocate memory")
+"""What the loader of libraries says when there is no memory for one (ld.so, in whatever module was wanted first)."""
 
 
 def place_error(error: OSError, *, ours: bool = False) -> PlaceError | None:
@@ -91,11 +96,22 @@ def place_failure(error: BaseException, *, ours: bool = True) -> PlaceError | No
     if isinstance(error, MemoryError):
         return PlaceError(NO_MEMORY)
     if isinstance(error, RuntimeError) and _NO_THREAD in str(error):
-        return PlaceError(ADVICE[errno.EAGAIN])
+        return PlaceError(ADVICE[errno.EAGAIN] if memory_left() else NO_MEMORY)
+    if isinstance(error, ImportError) and any(words in str(error).lower() for words in _NOT_LOADED):
+        return PlaceError(NO_MEMORY)
     code = getattr(error, "sqlite_errorcode", None)
     if isinstance(code, int) and code & 0xFF in _SQLITE:
         return PlaceError(f"{error}; {_SQLITE[code & 0xFF]}")
     return None
+
+
+def memory_left() -> bool:
+    """Whether this process is given more memory: enough to go on with."""
+    try:
+        mmap.mmap(-1, ROOM_BYTES).close()
+    except (OSError, MemoryError):
+        return False
+    return True
 
 
 def scarcity(error: BaseException) -> PlaceError | None:

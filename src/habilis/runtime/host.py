@@ -298,6 +298,7 @@ class ToolHost:
     async def _confined(self, ready: _Ready, job: SandboxJob, cold: bool) -> Outcomes:
         """Run `job`, and see what it left in its workspace. `cold`: by an interpreter of its own."""
         level, use = ready.sandbox.level, self._custody.enter(job.workspace)
+        ended: SandboxExit | None = None
         try:
             try:
                 before = await self._custody.look(use, job.read_only)
@@ -309,7 +310,10 @@ class ToolHost:
             made = changed(before.files, after.files)
         except OSError as error:
             raise_place(error)
-            raise NotStarted(f"the sandbox did not start: {error.strerror or error}") from error
+            if ended is None:
+                raise NotStarted(f"the sandbox did not start: {error.strerror or error}") from error
+            text = f"it ran, but its working folder cannot be looked through: {error.strerror or error}"
+            return {ready.steps[0]: CallOutcome(error=CallError(kind="crashed", message=text), level=level)}
         outcomes = outcomes_of(ended, job, ready.steps, made, shared=use.most > 1, level=level)
         if any(_no_space(outcome) for outcome in outcomes.values()) and free_space(job.workspace) < _SPARE_BYTES:
             full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(job.workspace))

@@ -125,7 +125,7 @@ class Servers:
             server.when_unusable = self._sort_out
             self._pause_s = self._first_pause_s
             return server
-        except (OSError, TimeoutError) as error:
+        except (OSError, TimeoutError, MemoryError, RuntimeError) as error:  # the last two: no memory, no thread
             self._not_before = time.monotonic() + self._pause_s
             logger.info("no warm server for %g s (%s): each call starts an interpreter", self._pause_s, error)
             self._pause_s = min(2 * self._pause_s, LATEST_S)

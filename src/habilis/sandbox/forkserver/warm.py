@@ -304,6 +304,15 @@ class WarmServer:
             await self.aclose()
 
     def _hear(self) -> None:
+        try:
+            self._hear_all()
+        except MemoryError:  # what it said is lost: who waits for a call is told
+            for call in (*self.calls.values(), *self._waiting.values()):
+                call.ears.deaf = call.ears.deaf or not call.ended.done()
+            self._loop.remove_reader(self._control.fileno())
+            self._lost()
+
+    def _hear_all(self) -> None:
         while not self._closed:
             try:
                 message, given, _, _ = socket.recv_fds(self._control, _MESSAGE_BYTES, 8)

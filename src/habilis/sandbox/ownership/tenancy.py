@@ -12,12 +12,13 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from habilis.config import cache_dir
+from habilis.core.errors import PlaceError
 from habilis.sandbox.processes.interpreter import python_paths
 from habilis.sandbox.processes.process import uncancelled
 from habilis.sandbox.processes.temporary import new_folder
@@ -57,7 +58,8 @@ class Tenancy:
 
     @asynccontextmanager
     async def lend(self, workspace: Path, files: Sequence[Path]) -> AsyncIterator[Tenant]:
-        """The terms for one call in `workspace`. Raises OSError when ownership cannot be changed here."""
+        """The terms for one call in `workspace`. Raises OSError when ownership cannot be changed here, and `PlaceError`
+        when it cannot be changed back: by then the call has been made."""
         if os.geteuid() != 0:
             yield Tenant()
             return
@@ -68,7 +70,8 @@ class Tenancy:
                 copies = await uncancelled(asyncio.to_thread(self._copies, files, staging))
                 yield Tenant(lease.uid, sharing, copies)
             finally:
-                await uncancelled(asyncio.to_thread(self._give_back, workspace))
+                with _back(workspace):
+                    await uncancelled(asyncio.to_thread(self._give_back, workspace))
         finally:
             for folder in staging:
                 await uncancelled(asyncio.to_thread(shutil.rmtree, folder, True))
@@ -98,7 +101,8 @@ class Tenancy:
 
     async def reclaim(self, workspace: Path) -> None:
         """Take back what a lent workspace holds, but not the workspace: what was in it goes elsewhere."""
-        await uncancelled(asyncio.to_thread(self._reclaim, workspace))
+        with _back(workspace):
+            await uncancelled(asyncio.to_thread(self._reclaim, workspace))
 
     def _reclaim(self, workspace: Path) -> None:
         workspace = workspace.resolve()
@@ -178,6 +182,15 @@ def hand_over(workspace: Path, lease: _Lease) -> None:
                 key = os.path.normpath(f"{relative}/{name}")
                 lease.before.setdefault(key, (found.st_uid, found.st_gid))
             os.chown(name, lease.uid, lease.uid, dir_fd=folder, follow_symlinks=False)
+
+
+@contextmanager
+def _back(workspace: Path) -> Iterator[None]:
+    """Tell a failure after a call from one before it: what cannot be given back was lent, and the tool may have run."""
+    try:
+        yield
+    except OSError as error:
+        raise PlaceError(f"{workspace}: its owners cannot be put back: {error.strerror or error}") from error
 
 
 def take_back(workspace: Path, lease: _Lease) -> None:

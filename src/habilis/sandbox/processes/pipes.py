@@ -87,18 +87,20 @@ def unnamed_file(content: bytes) -> int:
 
 class Ears:
     """Hears the reply and what is printed, up to a limit. `stopped` gets the reason when the host has to end the call,
-    `""` when it ended by itself. `told` is called when more of the reply has come."""
+    `""` when it ended by itself. `deaf`: we had no memory for what was said. `told` is called when
+    more of the reply has come."""
 
     def __init__(self, reply_out: int, printed_out: int, limits: SandboxLimits) -> None:
         self.reply = bytearray()
         self.printed = bytearray()
         self._reply_out, self._printed_out, self._limits = reply_out, printed_out, limits
         self._heard = 0
+        self.deaf = False
         self.told: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
         self.stopped: asyncio.Future[str] = self._loop.create_future()
-        self._loop.add_reader(reply_out, self._hear_reply)
-        self._loop.add_reader(printed_out, self._hear_printed)
+        self._loop.add_reader(reply_out, self._hear, self._hear_reply)
+        self._loop.add_reader(printed_out, self._hear, self._hear_printed)
 
     def stop_for(self, reason: str) -> None:
         if not self.stopped.done():
@@ -114,10 +116,17 @@ class Ears:
         """Hear what is left, and let go of the pipes."""
         for end in (self._reply_out, self._printed_out):
             self._loop.remove_reader(end)
-        self._hear_reply()
-        self._hear_printed()
+        self._hear(self._hear_reply)
+        self._hear(self._hear_printed)
         for end in (self._reply_out, self._printed_out):
             os.close(end)
+
+    def _hear(self, hear: Callable[[], None]) -> None:
+        try:
+            hear()
+        except MemoryError:  # nobody waits for a callback: who waits for the call is told
+            self.deaf = True
+            self.stop_for("")
 
     def _hear_reply(self) -> None:
         # whatever else stopped the tool, a flood must neither fill our memory nor keep us here

@@ -36,7 +36,7 @@ async def run_confined(
 
     `scratch` is a folder besides the workspace that counts against the job's disk limit.
 
-    Raises OSError when the program cannot be started at all.
+    Raises OSError when the program cannot be started at all, MemoryError when we have none for what it says.
     """
     pipes = Pipes.open(job.request)
     started = time.monotonic()
@@ -68,7 +68,11 @@ async def until_stopped(ears: Ears, limits: SandboxLimits, folders: Sequence[Pat
 
 
 def exit_of(ears: Ears, returncode: int, reason: str, seconds: float) -> SandboxExit:
-    """How a call ended. `returncode` is negative for a signal, as the standard library has it."""
+    """How a call ended. `returncode` is negative for a signal, as the standard library has it.
+
+    Raises MemoryError when we had none for what the call said."""
+    if ears.deaf:
+        raise MemoryError
     return SandboxExit(
         reply=bytes(ears.reply) or None,
         returncode=_SIGNAL_BASE - returncode if returncode < 0 else returncode,

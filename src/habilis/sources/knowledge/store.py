@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from habilis.library.retrieval.formula import Field, impacts_of, rarity
 from habilis.library.retrieval.terms import faint_terms, shared_beginning, terms
 from habilis.sources.documents.chunks import Chunk
+from habilis.sources.knowledge import sums
 
 if TYPE_CHECKING:
     import numpy as np
@@ -79,7 +80,7 @@ class Store:
 
     def __init__(self, path: Path | None) -> None:
         """`path`: the file; None keeps all of it in memory. Raises OSError, sqlite3.Error."""
-        self._guard = threading.RLock()
+        self._guard, self._path = threading.RLock(), path
         self._base = _opened(path)
         self._seen: tuple[int, int] | None = None
         self._alive: NDArray[np.bool_] | None = None
@@ -87,6 +88,8 @@ class Store:
     def close(self) -> None:
         with self._guard:
             self._base.close()
+            if self._path is not None:
+                sums.put_down(self._path)
 
     # --- what is there -------------------------------------------------------------------------------------------
 
@@ -262,6 +265,8 @@ class Store:
         self._tell("dead", 0)
 
     def _change(self) -> _Step:
+        if self._path is not None:
+            sums.take_away(self._path)
         return _Step(self._base, "begin immediate")
 
     def _told(self, key: str) -> int:
@@ -292,11 +297,15 @@ def _opened(path: Path | None) -> sqlite3.Connection:
         return _connected(":memory:")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
+        if path.is_file() and not sums.fits(path):
+            raise sqlite3.DatabaseError("changed since it was closed")
+        if path.is_dir() or (path.is_symlink() and not path.exists()):
+            raise sqlite3.DatabaseError("no file")
         return _connected(str(path))
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
-        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm", f"{path.name}.sum"):
             with contextlib.suppress(FileNotFoundError):
                 path.with_name(name).replace(path.with_name(f"{name}.broken"))
         return _connected(str(path))

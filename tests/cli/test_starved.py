@@ -1,0 +1,64 @@
+"""A command without memory ends: nobody has to kill it, and what is told is what failed."""
+
+from __future__ import annotations
+
+import sys
+
+from habilis.core.place import NO_MEMORY
+
+from .. import nursery
+
+DEAD_THREAD = """
+import threading
+from habilis.cli.starved import end_when_starved
+class Dead(threading.Thread):
+    def _bootstrap(self):
+        raise MemoryError
+end_when_starved(5, look_s=0.05)
+try:
+    Dead(daemon=True).start()
+except MemoryError:
+    print("told")
+"""
+NO_MEMORY_LEFT = """
+import resource, threading
+from habilis.cli.starved import end_when_starved
+resource.setrlimit(resource.RLIMIT_AS, (1 << 20, resource.RLIM_INFINITY))
+end_when_starved(5, look_s=0.05)
+threading.Event().wait()
+"""
+MEMORY_AGAIN = """
+import resource, time
+from habilis.cli.starved import LOOKS, end_when_starved
+looks = []
+resource.setrlimit(resource.RLIMIT_AS, (1 << 20, resource.RLIM_INFINITY))
+import habilis.cli.starved as starved
+look = starved._Looks.look
+def counted(self, *given):
+    looks.append(1)
+    if len(looks) == LOOKS:
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    look(self, *given)
+starved._Looks.look = counted
+end_when_starved(5, look_s=0.01)
+while len(looks) < 4 * LOOKS:
+    pass
+print("goes on")
+"""
+
+
+def _ended(program: str) -> tuple[int, str, str]:
+    ended = nursery.run([sys.executable, "-c", program], text=True, timeout=60)
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def test_a_thread_that_dies_as_it_begins_is_told_to_who_started_it() -> None:
+    assert _ended(DEAD_THREAD) == (0, "told\n", "")
+
+
+def test_who_waits_for_ever_without_memory_is_ended_with_one_line() -> None:
+    assert _ended(NO_MEMORY_LEFT) == (5, "", f"habilis: {NO_MEMORY}\n")
+
+
+def test_who_has_memory_again_goes_on() -> None:
+    assert _ended(MEMORY_AGAIN) == (0, "goes on\n", "")
