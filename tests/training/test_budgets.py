@@ -11,8 +11,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
 from habilis.core.errors import BudgetReached, Interrupted
+from habilis.core.usage import Amount, Limits
 from habilis.demo import reply
-from habilis.models.purse import TokenPurse
+from habilis.models.purse import SpendingPurse
 from habilis.testing import Fault, ScriptedServer
 from habilis.training.runners.drawing import DistantPurse, Till
 
@@ -143,18 +144,18 @@ async def test_when_its_time_is_over_replies_on_their_way_are_kept(world: World)
 async def test_a_purse_never_lets_out_more_than_fits_beside_what_is_on_its_way() -> None:
     lot = random.Random(7)
     for limit in (1, 90, 1_000, 12_345):
-        purse, used, largest = TokenPurse(limit), 0, 0
+        purse, used, largest = SpendingPurse(Limits(limit)), 0, 0
 
-        async def ask(purse: TokenPurse = purse) -> None:
+        async def ask(purse: SpendingPurse = purse) -> None:
             nonlocal used, largest
             while True:
                 most = lot.randint(1, 400)
-                await purse.reserve(most)
+                await purse.reserve(Amount(most))
                 for _ in range(lot.randint(0, 3)):
                     await asyncio.sleep(0)
                 took = lot.randint(0, most)
                 used, largest = used + took, max(largest, most)
-                purse.settle(most, took)
+                purse.settle(Amount(most), Amount(took))
 
         ends = await asyncio.gather(*(ask() for _ in range(8)), return_exceptions=True)
         assert all(isinstance(end, BudgetReached) for end in ends)
@@ -163,9 +164,9 @@ async def test_a_purse_never_lets_out_more_than_fits_beside_what_is_on_its_way()
 
 
 async def test_a_closed_purse_interrupts_who_waits_and_who_comes_and_takes_in_what_is_out() -> None:
-    purse = TokenPurse(100)
-    await purse.reserve(100)
-    waiting = asyncio.ensure_future(purse.reserve(50))
+    purse = SpendingPurse(Limits(100))
+    await purse.reserve(Amount(100))
+    waiting = asyncio.ensure_future(purse.reserve(Amount(50)))
     idle = asyncio.ensure_future(purse.idle())
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -173,50 +174,50 @@ async def test_a_closed_purse_interrupts_who_waits_and_who_comes_and_takes_in_wh
     with pytest.raises(Interrupted, match="enough"):
         await waiting
     with pytest.raises(Interrupted, match="enough"):
-        await purse.reserve(0)
+        await purse.reserve(Amount())
     assert not idle.done()
-    purse.settle(100, 30)
+    purse.settle(Amount(100), Amount(30))
     await idle
-    assert purse.spent == 30
+    assert purse.spent == Amount(30)
 
 
 class Wire:
     """The two ends of a purse without a process between them."""
 
-    def __init__(self, purse: TokenPurse) -> None:
-        self.far = DistantPurse(purse.limit, lambda **said: self.till.heard(said))
+    def __init__(self, purse: SpendingPurse) -> None:
+        self.far = DistantPurse(purse.limits, lambda **said: self.till.heard(said))
         self.till = Till(purse, lambda answer: self.far.heard(answer))
 
 
 async def test_a_process_that_dies_gives_back_what_it_had_set_aside() -> None:
-    purse = TokenPurse(100)
+    purse = SpendingPurse(Limits(100))
     dying, living = Wire(purse), Wire(purse)
-    await dying.far.reserve(90)
-    waiting = asyncio.ensure_future(living.far.reserve(90))
-    queued = asyncio.ensure_future(dying.far.reserve(20))
+    await dying.far.reserve(Amount(90))
+    waiting = asyncio.ensure_future(living.far.reserve(Amount(90)))
+    queued = asyncio.ensure_future(dying.far.reserve(Amount(20)))
     for _ in range(5):
         await asyncio.sleep(0)
     assert not waiting.done()
     dying.till.close()
     await waiting
     queued.cancel()
-    living.far.settle(90, 100)
-    assert (purse.spent, purse.is_idle) == (100, True)
+    living.far.settle(Amount(90), Amount(100))
+    assert (purse.spent, purse.is_idle) == (Amount(100), True)
     with pytest.raises(Interrupted, match="reached"):
-        await living.far.reserve(1)
+        await living.far.reserve(Amount(1))
 
 
 async def test_who_waits_no_more_is_granted_nothing() -> None:
-    purse = TokenPurse(100)
+    purse = SpendingPurse(Limits(100))
     wire = Wire(purse)
-    await wire.far.reserve(90)
-    waiting = asyncio.ensure_future(wire.far.reserve(90))
+    await wire.far.reserve(Amount(90))
+    waiting = asyncio.ensure_future(wire.far.reserve(Amount(90)))
     for _ in range(3):
         await asyncio.sleep(0)
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    wire.far.settle(90, 10)
+    wire.far.settle(Amount(90), Amount(10))
     for _ in range(3):
         await asyncio.sleep(0)
-    assert (purse.spent, purse.is_idle) == (10, True)
+    assert (purse.spent, purse.is_idle) == (Amount(10), True)

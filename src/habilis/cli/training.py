@@ -116,7 +116,8 @@ def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) ->
         found += ["", *terminal_plot(training.steps, ascii_only=ascii_only)]
     ended = ", ".join(f"{count} {status}" for status, count in training.statuses.items()) or "none ended"
     found += ["", f"tasks    {training.tasks}: {ended}" + (f", {training.left} left" if training.left else "")]
-    found.append(f"cost     {training.tokens:,} tokens, {seconds_text(training.seconds)}")
+    cost = cost_text(Usage(prompt_tokens=training.tokens, cost=training.cost))
+    found.append(f"cost     {training.tokens:,} tokens{cost}, {seconds_text(training.seconds)}")
     reason = f": {one_line(training.reason, 400)}" if training.reason else ""
     found.append(f"outcome  {WORDS[training.stopped]}{reason}")
     found.append(f"run      {training.run_dir}")
