@@ -16,7 +16,7 @@ from habilis.config import RoleSettings
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable, UserError
 from habilis.core.types import ToolSpec
 from habilis.models.chat import Models
-from habilis.models.replies import THINKING_BLOCKS
+from habilis.models.replies import THINKING_BLOCKS, usage_of
 from habilis.prompts import Prompts
 from habilis.testing import Fault, FaultKind, SeenRequest
 from habilis.testing.messages_api import events_of

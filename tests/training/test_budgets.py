@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
-from habilis.core.errors import BudgetReached, Interrupted
+from habilis.core.errors import BudgetReached, Interrupted, UserError
 from habilis.core.usage import Amount, Limits
 from habilis.demo import reply
 from habilis.models.purse import SpendingPurse
@@ -24,10 +25,11 @@ EIGHT = ["evolution.batch_size=8", "evolution.concurrency=8"]
 
 
 class Meter:
-    """The offline model behind a server, which says what each reply cost, and keeps it."""
+    """The offline model behind a server, which says what each reply cost, and keeps it: tokens, and by `PRICED`."""
 
     def __init__(self, server: ScriptedServer) -> None:
         self.paid: list[int] = []
+        self.bills: list[Decimal] = []
         server.answer = self
 
     def __call__(
@@ -36,6 +38,7 @@ class Meter:
         said = reply(messages, tools, form)
         sent, got = sum(len(str(message.content)) for message in messages) // 4, len(str(said.content)) // 4 + 20
         self.paid.append(sent + got)
+        self.bills.append(Decimal(sent + 3 * got) / 1_000_000)
         counted = {"input_tokens": sent, "output_tokens": got, "total_tokens": sent + got}
         return said.model_copy(update={"usage_metadata": counted})
 
@@ -136,6 +139,46 @@ async def test_when_its_time_is_over_replies_on_their_way_are_kept(world: World)
     world.server.answer = answer
     training = await world.evolution().resume(world.runs / "first")
     assert (training.stopped, world.server.repeated()) == ("done", [])
+
+
+# --- money
+
+PRICED = "models.prices={scripted: {input: 1, output: 3}}"
+
+
+async def test_eight_at_once_overshoot_a_money_budget_by_one_reply_at_most(world: World) -> None:
+    meter, limit = Meter(world.server), Decimal("0.002")
+    options = (*EIGHT, PRICED, f"evolution.max_cost={limit}")
+    training = await world.evolution(*options).run(world.rows(*QUESTIONS), name="first", base=world.home)
+    assert (training.stopped, training.left) == ("budget", 8)
+    assert "money budget of the run reached" in training.reason
+    assert training.cost == sum(meter.bills)
+    assert 0 <= sum(meter.bills) - limit < max(meter.bills)
+    asked = len(meter.paid)
+    training = await world.evolution(*options).resume(world.runs / "first")
+    assert (training.stopped, len(meter.paid)) == ("budget", asked), "what was spent before counts"
+    training = await world.evolution(*EIGHT, PRICED).resume(world.runs / "first")
+    assert (training.stopped, world.answers()) == ("done", world.expected(*QUESTIONS))
+    assert training.cost == sum(meter.bills), "replies on the tapes cost nothing"
+    assert sum(row.cost or 0 for row in training.steps) == sum(meter.bills)
+
+
+@pytest.mark.slow
+@pytest.mark.promise
+async def test_tasks_in_processes_of_their_own_draw_on_the_same_money(world: World) -> None:
+    meter, limit = Meter(world.server), Decimal("0.003")
+    options = (PRICED, f"evolution.max_cost={limit}", "evolution.runner=process", "evolution.concurrency=4")
+    rows = world.rows("mean", "sum", "arithmetic", "gcd")
+    training = await world.evolution(*options).run(rows, name="first", base=world.home)
+    assert (training.stopped, training.left) == ("budget", 4)
+    assert 0 <= sum(meter.bills) - limit < max(meter.bills)
+
+
+async def test_a_training_with_a_money_budget_and_an_unknown_price_is_not_begun(world: World) -> None:
+    for setting in ("evolution.max_cost", "limits.max_cost"):
+        with pytest.raises(UserError, match=f"{setting} is set, but the price of scripted is unknown"):
+            await world.evolution(f"{setting}=1").run(world.rows("arithmetic"), name="first", base=world.home)
+        assert (world.server.requests, (world.runs / "first").exists()) == ([], False)
 
 
 # --- the purse by itself

@@ -14,7 +14,7 @@ from habilis.core.events import Event, ModelRetry, Notice
 from habilis.core.masker import MASKER
 from habilis.core.place import scarcity
 from habilis.core.types import Role, ToolSpec, Usage
-from habilis.core.usage import Amount
+from habilis.core.usage import NOTHING, Amount
 from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
 from habilis.models.client import Client
 from habilis.models.failures import RETRIED, Failure, backoff_s, expected, sort_out
@@ -202,7 +202,7 @@ def _most(request: ModelRequest, exchange: Exchange, bound: Bound, price: Price 
 
     sent, reply = round(_bytes(request) / BYTES_PER_TOKEN), exchange.wire.max_tokens or bound.tokens
     most = Usage(prompt_tokens=sent, completion_tokens=reply)
-    return most.amount if price is None else price.priced(most).amount
+    return Amount(most.total_tokens, price.most(most) if price is not None else NOTHING)
 
 
 def _bytes(request: ModelRequest) -> int:

@@ -34,6 +34,12 @@ class Price:
         """`usage` with what it cost."""
         return usage.model_copy(update={"cost": self.cost(usage), "prices": (self.table,) if self.table else ()})
 
+    def most(self, usage: Usage) -> Decimal:
+        """What `usage` may cost at most: a server may also keep the prompt in its cache, which some ask more for."""
+        kept = (0, usage.prompt_tokens)
+        each = [usage.model_copy(update={"cached_tokens": 0, "written_tokens": written}) for written in kept]
+        return max(map(self.cost, each))
+
 
 FREE = Price("", lambda usage: NOTHING)
 """Nobody asks money for what this machine computes: the offline demonstration model, and models that we serve."""

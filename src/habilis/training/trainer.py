@@ -31,8 +31,8 @@ from habilis.core.errors import (
 from habilis.core.events import Event, Notice
 from habilis.core.place import place_failure
 from habilis.core.signals import WIND_DOWN_S
-from habilis.curation.ledger.reports import Row
 from habilis.core.types import Usage
+from habilis.curation.ledger.reports import Row
 from habilis.models.purse import SpendingPurse
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.runtime.host import ToolHost
