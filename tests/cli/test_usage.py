@@ -29,6 +29,7 @@ def habilis(
     )
 
 
+REMOTE = ["--set", "models.basic.base_url=http://127.0.0.1:9/v1", "--set", "models.basic.model=nobodys"]
 CASES: list[tuple[list[str | bytes], str]] = [
     (["run"], "no question"),
     (["run", ""], "the question is empty"),
@@ -55,6 +56,15 @@ CASES: list[tuple[list[str | bytes], str]] = [
     (["run", "q", "--max-time", "soon"], "--max-time soon: expected a time"),
     (["run", "q", "--max-tokens", "-5"], "--max-tokens"),
     (["run", "q", "--max-tokens", "0"], "limits.max_tokens"),
+    (["run", "q", "--max-cost", "much"], "limits.max_cost"),
+    (
+        ["run", "q", "--max-cost", "1", *REMOTE],
+        "limits.max_cost is set, but the price of nobodys is unknown: set models.prices",
+    ),
+    (
+        ["evolve", "--dataset", "rows.jsonl", "--max-cost", "1", *REMOTE],
+        "evolution.max_cost is set, but the price of nobodys is unknown: set models.prices",
+    ),
     (["run", "q", "--output", "bad.yaml"], "bad.yaml: a file of that name is in the way"),
     (["run", "q", "--run-dir", "somewhere/library"], "library"),
     (["run", "q", "--run-dir", "full"], "is not empty and holds no run"),

@@ -12,7 +12,7 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 
 from habilis.core.errors import BudgetReached, Interrupted, UserError
-from habilis.core.usage import Amount, Limits
+from habilis.core.usage import Amount, Ceiling
 from habilis.demo import reply
 from habilis.models.purse import SpendingPurse
 from habilis.testing import Fault, ScriptedServer
@@ -187,7 +187,7 @@ async def test_a_training_with_a_money_budget_and_an_unknown_price_is_not_begun(
 async def test_a_purse_never_lets_out_more_than_fits_beside_what_is_on_its_way() -> None:
     lot = random.Random(7)
     for limit in (1, 90, 1_000, 12_345):
-        purse, used, largest = SpendingPurse(Limits(limit)), 0, 0
+        purse, used, largest = SpendingPurse(Ceiling(limit)), 0, 0
 
         async def ask(purse: SpendingPurse = purse) -> None:
             nonlocal used, largest
@@ -207,7 +207,7 @@ async def test_a_purse_never_lets_out_more_than_fits_beside_what_is_on_its_way()
 
 
 async def test_a_closed_purse_interrupts_who_waits_and_who_comes_and_takes_in_what_is_out() -> None:
-    purse = SpendingPurse(Limits(100))
+    purse = SpendingPurse(Ceiling(100))
     await purse.reserve(Amount(100))
     waiting = asyncio.ensure_future(purse.reserve(Amount(50)))
     idle = asyncio.ensure_future(purse.idle())
@@ -233,7 +233,7 @@ class Wire:
 
 
 async def test_a_process_that_dies_gives_back_what_it_had_set_aside() -> None:
-    purse = SpendingPurse(Limits(100))
+    purse = SpendingPurse(Ceiling(100))
     dying, living = Wire(purse), Wire(purse)
     await dying.far.reserve(Amount(90))
     waiting = asyncio.ensure_future(living.far.reserve(Amount(90)))
@@ -251,7 +251,7 @@ async def test_a_process_that_dies_gives_back_what_it_had_set_aside() -> None:
 
 
 async def test_who_waits_no_more_is_granted_nothing() -> None:
-    purse = SpendingPurse(Limits(100))
+    purse = SpendingPurse(Ceiling(100))
     wire = Wire(purse)
     await wire.far.reserve(Amount(90))
     waiting = asyncio.ensure_future(wire.far.reserve(Amount(90)))

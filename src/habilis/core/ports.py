@@ -27,7 +27,7 @@ from typing import Any, Protocol
 
 from habilis.core.events import Event
 from habilis.core.types import CallOutcome, Effects, GrantRequest, Purpose, ToolSpec
-from habilis.core.usage import Amount, Limits
+from habilis.core.usage import Amount, Ceiling
 
 
 class EventSink(Protocol):
@@ -95,7 +95,7 @@ class Purse(Protocol):
     """What a request passes on its way out. `SpendingPurse`, and what stands for it in a task's own process."""
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> Ceiling:
         """Tokens and money in all; without any, nothing need be set aside."""
         ...
 
@@ -110,7 +110,7 @@ class Purse(Protocol):
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """Limits of one sandboxed process tree. Seconds, bytes, counts."""
+    """Ceiling of one sandboxed process tree. Seconds, bytes, counts."""
 
     wall_s: float = 120.0
     cpu_s: int = 120

@@ -32,7 +32,7 @@ class Amount:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Ceiling:
     """How much there is in all; None is no limit."""
 
     tokens: int | None = None

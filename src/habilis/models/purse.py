@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 
 from habilis.core.errors import BudgetReached, HabilisError, Interrupted
-from habilis.core.usage import Amount, Limits
+from habilis.core.usage import Amount, Ceiling
 
 
 class SpendingPurse:
@@ -17,7 +17,7 @@ class SpendingPurse:
 
     def __init__(
         self,
-        limits: Limits = Limits(),  # noqa: B008 - it is frozen
+        limits: Ceiling = Ceiling(),  # noqa: B008 - it is frozen
         spent: Amount = Amount(),  # noqa: B008
         *,
         whose: str = "",

@@ -11,7 +11,7 @@ from decimal import Decimal
 from habilis.core.errors import BudgetReached
 from habilis.core.ports import Purse
 from habilis.core.types import Usage
-from habilis.core.usage import Amount, Limits
+from habilis.core.usage import Amount, Ceiling
 from habilis.models.purse import SpendingPurse
 
 
@@ -58,7 +58,7 @@ class Budget:
         spent_s: float = 0.0,
         run: Purse | None = None,
     ) -> None:
-        self.own = SpendingPurse(Limits(max_tokens, max_cost))
+        self.own = SpendingPurse(Ceiling(max_tokens, max_cost))
         self._purses: tuple[Purse, ...] = (self.own,) if run is None else (self.own, run)
         self.max_time_s = max_time_s
         self.max_calls = max_calls

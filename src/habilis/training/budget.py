@@ -10,7 +10,7 @@ from habilis.config import EvolutionSettings
 from habilis.core.errors import Interrupted
 from habilis.core.events import Event
 from habilis.core.types import Usage
-from habilis.core.usage import Amount, Limits
+from habilis.core.usage import Amount, Ceiling
 from habilis.models.purse import SpendingPurse
 
 OF_THE_RUN = " of the run"
@@ -30,7 +30,7 @@ class RunBudget:
         spent_s: float = 0.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._limits, self._max_time_s = Limits(settings.max_tokens, settings.max_cost), settings.max_time_s
+        self._limits, self._max_time_s = Ceiling(settings.max_tokens, settings.max_cost), settings.max_time_s
         self._clock, self._start = clock, clock() - spent_s
         self.spent = spent
         self.purse = SpendingPurse(self._limits, spent.amount, whose=OF_THE_RUN, error=Interrupted)

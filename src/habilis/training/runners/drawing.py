@@ -13,7 +13,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.errors import HabilisError, Interrupted
-from habilis.core.usage import Amount, Limits
+from habilis.core.usage import Amount, Ceiling
 
 if TYPE_CHECKING:
     from habilis.core.ports import Purse
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class DistantPurse:
     """The task's end. `say` sends a line to whoever holds the purse; `heard` takes in what comes from there."""
 
-    def __init__(self, limits: Limits, say: Callable[..., None]) -> None:
+    def __init__(self, limits: Ceiling, say: Callable[..., None]) -> None:
         self.limits, self._say = limits, say
         self._number = 0
         self._asked: dict[int, asyncio.Future[str]] = {}
