@@ -55,6 +55,7 @@ CASES: list[tuple[list[str | bytes], str]] = [
     (["run", "q", "--max-time", "soon"], "--max-time soon: expected a time"),
     (["run", "q", "--max-tokens", "-5"], "--max-tokens"),
     (["run", "q", "--max-tokens", "0"], "limits.max_tokens"),
+    (["run", "q", "--max-cost", "much"], "limits.max_cost"),
     (["run", "q", "--output", "bad.yaml"], "bad.yaml: a file of that name is in the way"),
     (["run", "q", "--run-dir", "somewhere/library"], "library"),
     (["run", "q", "--run-dir", "full"], "is not empty and holds no run"),
@@ -98,6 +99,13 @@ def test_bad_input_is_one_line_and_leaves_nothing(folder: Path, words: list[str 
     assert done.returncode == 2
     assert done.stdout == b""
     assert sorted(p.name for p in folder.iterdir()) == before
+
+
+def test_a_money_budget_is_refused_where_the_price_is_unknown(tmp_path: Path) -> None:
+    model = ["--set", "models.basic.base_url=http://127.0.0.1:9/v1", "--set", "models.basic.model=nobodys"]
+    done = habilis("run", "q", "--max-cost", "1", *model, cwd=tmp_path)
+    said = "habilis: limits.max_cost is set, but the price of nobodys is unknown: set models.prices"
+    assert (done.returncode, done.stderr.decode().splitlines()[0][: len(said)]) == (2, said)
 
 
 def test_a_question_that_is_no_text_is_refused(folder: Path) -> None:

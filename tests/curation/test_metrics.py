@@ -71,7 +71,7 @@ def test_flat_means_over_so_many_steps() -> None:
 def test_a_run_budget_counts_calls_that_were_paid_and_time_that_was_spent() -> None:
     clock = FakeClock()
     settings = EvolutionSettings(max_tokens=150, max_time_s=60)
-    budget = RunBudget(settings, spent_tokens=40, spent_s=10, clock=clock)
+    budget = RunBudget(settings, spent=Usage(prompt_tokens=40), spent_s=10, clock=clock)
     call = {"role": "basic", "purpose": "plan", "model": "m", "usage": Usage(prompt_tokens=100)}
     budget.heed(ModelCallEnded(**call, replayed=True))
     assert budget.reached() is None

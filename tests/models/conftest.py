@@ -34,11 +34,13 @@ class Bench:
         self.opened.append(self.server)
         return self.server
 
-    def models(self, *, replay_only: bool = False, budget: Budget | None = None, **role: Any) -> Models:
-        """Models whose basic role has the settings `role`, on this bench's tape."""
+    def models(
+        self, *, replay_only: bool = False, budget: Budget | None = None, prices: Any = None, **role: Any
+    ) -> Models:
+        """Models whose basic role has the settings `role`, on this bench's tape; `prices` are those of settings."""
         given = {"base_url": self.server.base_url, "model": "m", "timeout_s": 5.0, **role}
         made = Models(
-            ModelsSettings(basic=RoleSettings(**given)),
+            ModelsSettings(basic=RoleSettings(**given), prices=prices or {}),
             tape=Tape(self.folder / "tape.jsonl", replay_only=replay_only),
             emit=self.sink.emit,
             budget=budget or Budget(),

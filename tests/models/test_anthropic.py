@@ -16,7 +16,7 @@ from habilis.config import RoleSettings
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable, UserError
 from habilis.core.types import ToolSpec
 from habilis.models.chat import Models
-from habilis.models.replies import THINKING_BLOCKS
+from habilis.models.replies import THINKING_BLOCKS, usage_of
 from habilis.prompts import Prompts
 from habilis.testing import Fault, FaultKind, SeenRequest
 from habilis.testing.messages_api import events_of
@@ -87,7 +87,9 @@ async def test_a_reply_is_text_with_its_usage_on_record(bench: Any) -> None:
 def test_tokens_that_the_service_had_in_its_cache_count_as_sent() -> None:
     usage = {"input_tokens": 3, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 500, "output_tokens": 2}
     reply = read_message({"content": [{"type": "text", "text": "a"}], "stop_reason": "end_turn", "usage": usage})
-    assert reply.usage_metadata == {"input_tokens": 543, "output_tokens": 2, "total_tokens": 545}
+    used = usage_of(reply, lambda: 0)
+    assert (used.prompt_tokens, used.completion_tokens) == (543, 2)
+    assert (used.cached_tokens, used.written_tokens) == (40, 500), "each has a price of its own"
 
 
 @pytest.mark.parametrize("stream", [False, True])

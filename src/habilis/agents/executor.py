@@ -149,11 +149,7 @@ def _only_tool(bound: Sequence[str], ctx: TaskContext) -> str | None:
 
 def _thought(position: int, reply: AIMessage, before: Usage, after: Usage) -> Thought:
     calls = [ThoughtCall(call_id=c["id"] or "", tool=c["name"], arguments=c["args"]) for c in reply.tool_calls]
-    used = Usage(
-        model_calls=after.model_calls - before.model_calls,
-        prompt_tokens=after.prompt_tokens - before.prompt_tokens,
-        completion_tokens=after.completion_tokens - before.completion_tokens,
-    )
+    used = after.since(before)
     return Thought(position=position, stage="replied", thought=str(reply.content), calls=tuple(calls), usage=used)
 
 

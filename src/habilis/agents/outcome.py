@@ -20,7 +20,7 @@ from habilis.core.errors import (
     ReplayMismatch,
 )
 from habilis.core.events import Notice, ToolArchived
-from habilis.core.types import Answer, Invocation, Review, Status, TaskResult
+from habilis.core.types import Answer, Invocation, Review, Status, TaskResult, Usage
 from habilis.judging import standings_on
 
 MENDED = ("enhanced", "forked")
@@ -70,6 +70,10 @@ def make_result(end: DriveEnd, ctx: TaskContext, *, seconds: float, run_dir: Pat
     calls = [unpacked(raw, ctx.tape) for raw in state.get("calls", [])]
     model = ctx.models.name("basic")
     ending = given_up(reason or "", state, calls, ctx.task, ctx.settings, model) if status == "gave_up" else None
+    by_role = ctx.models.usage_by_role
+    if ctx.models.tape.replay_only:
+        by_role = {role: used.replayed() for role, used in by_role.items()}
+    usage = sum(by_role.values(), Usage())
     return TaskResult(
         task_id=ctx.task.id,
         status=status,
@@ -94,8 +98,10 @@ def make_result(end: DriveEnd, ctx: TaskContext, *, seconds: float, run_dir: Pat
         tools_used=tuple(dict.fromkeys(call.tool for call in calls if call.outcome.error is None)),
         tool_calls=len(calls),
         invocations=tuple(calls),
-        usage=ctx.models.usage,
-        usage_by_role=dict(ctx.models.usage_by_role),
+        usage=usage,
+        usage_by_role=by_role,
+        cost=usage.cost,
+        prices=usage.prices,
         seconds=round(seconds, 3),
         run_dir=str(run_dir),
     )

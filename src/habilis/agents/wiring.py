@@ -85,7 +85,11 @@ def build_context(
         tape=Tape(voice, replay_only=True) if voice else tape,
         emit=emit,
         budget=Budget(
-            settings.limits.max_tokens, settings.limits.max_time_s, max_calls=settings.limits.max_calls, run=purse
+            settings.limits.max_tokens,
+            settings.limits.max_time_s,
+            max_calls=settings.limits.max_calls,
+            max_cost=settings.limits.max_cost,
+            run=purse,
         ),
         clients=clients,
         folder=folder.run.path,

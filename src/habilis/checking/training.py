@@ -222,7 +222,7 @@ def _from_result(row: Mapping[str, Any], step: int, result: TaskResult | None) -
         "status": result.status,
         "step": step,
         "seconds": result.seconds,
-        "usage": result.usage.model_dump(),
+        "usage": result.usage.model_dump(mode="json"),
         **({"error": result.error} if result.error else {}),
     }
 
@@ -250,4 +250,4 @@ def _tokens(usage: Any) -> int:
 def _paid(tape: Path) -> dict[str, Any]:
     """What the model calls on a tape cost."""
     rows = [row for row in read_jsonl(tape) if row.get("kind") in ("reply", "refusal")]
-    return sum((Usage.model_validate(row.get("usage", {})) for row in rows), Usage()).model_dump()
+    return sum((Usage.model_validate(row.get("usage", {})) for row in rows), Usage()).model_dump(mode="json")

@@ -385,6 +385,7 @@ def _keeping_options(parser: argparse.ArgumentParser) -> None:
 def _budget_options(parser: argparse.ArgumentParser, whose: str) -> None:
     tokens, seconds = f"tokens that {whose} may cost", f"seconds that {whose} may take (also 5m, 2h)"
     parser.add_argument("--max-tokens", type=count_of, metavar="N", help=tokens)
+    parser.add_argument("--max-cost", metavar="USD", help=f"US dollars that {whose} may cost")
     parser.add_argument("--max-time", dest="max_time_s", type=seconds_in("--max-time"), metavar="S", help=seconds)
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import sys
 import time
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.checking import runs_folder, tell_damage
 from habilis.cli.history import TaskHistory, read_history
 from habilis.cli.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
+from habilis.core.usage import NOTHING, money_text
 from habilis.rundir import (
     Cleaning,
     RunDir,
@@ -25,6 +27,8 @@ from habilis.rundir import (
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from habilis.rundir import TaskDir, TrainingDir
 
 MIN_QUESTION = 20
 """Columns below which a question is not worth showing."""
@@ -41,8 +45,11 @@ def list_(args: Namespace) -> int:
     if not rows:
         print(f"no runs in {plain(str(root))}")
         return 0
-    cells = [(r["name"], r["status"] or r["state"], age_text(r["age_s"]), size_text(r["bytes"])) for r in rows]
-    cells = [("RUN", "STATE", "AGE", "SIZE"), *cells]
+    cells = [[r["name"], r["status"] or r["state"], age_text(r["age_s"]), size_text(r["bytes"])] for r in rows]
+    cells = [["RUN", "STATE", "AGE", "SIZE"], *cells]
+    if any(r["cost"] for r in rows):
+        costs = ["?" if r["cost"] is None else money_text(Decimal(str(r["cost"]))) for r in rows]
+        cells = [[*row, cost] for row, cost in zip(cells, ["COST", *costs], strict=True)]
     widths = [max(_cells(cell) for cell in column) for column in zip(*cells, strict=True)]
     for row, question in zip(cells, ["QUESTION", *(r["question"] for r in rows)], strict=True):
         line = "  ".join(plain(cell) + " " * (w - _cells(cell)) for cell, w in zip(row, widths, strict=True))
@@ -174,8 +181,16 @@ def _row(run: RunDir) -> dict[str, Any]:
         "created": run.created,
         "age_s": max(0.0, time.time() - run.created),
         "bytes": run.size(),
+        "cost": _cost(tasks, training),
         "question": one_line(read_question(run) if training is None else f"(training, {len(tasks)} tasks)", 400),
     }
+
+
+def _cost(tasks: list[TaskDir], training: TrainingDir | None) -> float | None:
+    """USD that a run has cost; None where that is not known."""
+    costs = [where.state_record().get("cost") for where in (tasks if training is None else [training])]
+    known = [Decimal(str(cost)) for cost in costs if isinstance(cost, int | float)]
+    return float(sum(known, NOTHING)) if costs and len(known) == len(costs) else None
 
 
 def read_question(run: RunDir) -> str:

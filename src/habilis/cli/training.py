@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from habilis.cli.plot import terminal_plot
-from habilis.cli.terminal.console import ConsoleSink
+from habilis.cli.terminal.console import ConsoleSink, cost_text
 from habilis.cli.terminal.streams import note_kept
 from habilis.cli.terminal.wording import one_line, plain, seconds_text
 from habilis.core import events as ev
+from habilis.core.types import Usage
 
 if TYPE_CHECKING:
     from habilis.curation.ledger.metrics import StepMetrics
@@ -116,7 +117,8 @@ def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) ->
         found += ["", *terminal_plot(training.steps, ascii_only=ascii_only)]
     ended = ", ".join(f"{count} {status}" for status, count in training.statuses.items()) or "none ended"
     found += ["", f"tasks    {training.tasks}: {ended}" + (f", {training.left} left" if training.left else "")]
-    found.append(f"cost     {training.tokens:,} tokens, {seconds_text(training.seconds)}")
+    cost = cost_text(Usage(prompt_tokens=training.tokens, cost=training.cost))
+    found.append(f"cost     {training.tokens:,} tokens{cost}, {seconds_text(training.seconds)}")
     reason = f": {one_line(training.reason, 400)}" if training.reason else ""
     found.append(f"outcome  {WORDS[training.stopped]}{reason}")
     found.append(f"run      {training.run_dir}")
@@ -129,7 +131,7 @@ LEGEND = "EGL: evolutionary generality loss, the tools written for each tool cal
 def table(steps: Sequence[StepMetrics]) -> list[str]:
     """One line for each step, under a head."""
     head = ["STEP", "TASKS", "ANSWERED", "EGL", "MADE", "CALLS", "REUSE", "TOOLS OK", "LIBRARY", "TOKENS/TASK"]
-    priced = any(row.cost_per_task is not None for row in steps)
+    priced = any(row.cost_per_task for row in steps)
     head += ["COST/TASK"] if priced else []
     rows = [[*head, "ACCURACY", "TIME"], *(_cells(row, priced) for row in steps)]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]

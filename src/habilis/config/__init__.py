@@ -10,7 +10,15 @@ from habilis.config.hiding import masked
 from habilis.config.keys import REMOVED, all_keys
 from habilis.config.knowledge import KnowledgeSettings, WebSearchSettings, WebSettings
 from habilis.config.limits import LimitsSettings, MemorySettings
-from habilis.config.models import BASIC_DEFAULTS, OFFLINE_NOTICE, ROLES, LocalSettings, ModelsSettings, RoleSettings
+from habilis.config.models import (
+    BASIC_DEFAULTS,
+    OFFLINE_NOTICE,
+    ROLES,
+    LocalSettings,
+    ModelsSettings,
+    PriceSettings,
+    RoleSettings,
+)
 from habilis.config.resolving import Loaded, Override, load_settings, load_with_origins
 from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
 from habilis.config.secrets import key, tell_auth, tell_granted, users_of
@@ -36,6 +44,7 @@ __all__ = [
     "MemorySettings",
     "ModelsSettings",
     "Override",
+    "PriceSettings",
     "RetrievalSettings",
     "RoleSettings",
     "SandboxSettings",

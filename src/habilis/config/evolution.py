@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from habilis.core.types import Frozen
+from habilis.core.usage import Money
 
 
 class EvolutionSettings(Frozen):
@@ -33,6 +34,9 @@ class EvolutionSettings(Frozen):
         description="stop when EGL (tools written per tool call) moved by less than 0.01 over this many steps",
     )
     max_tokens: int | None = Field(None, ge=1, description="tokens that the whole run may cost")
+    max_cost: Money | None = Field(
+        None, gt=0, description="USD that the whole run may cost; every model needs a known price"
+    )
     max_time_s: float | None = Field(None, gt=0, description="seconds that the whole run may take, resumes included")
     stop_file: str | None = Field(None, description="file whose appearance ends the run after the step under way")
     absorb: bool = Field(True, description="take the proven tools of an answered single task into the library")

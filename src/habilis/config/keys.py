@@ -53,7 +53,7 @@ def inside(dotted: str, key: str) -> bool:
 
 def _is_open(dotted: str) -> bool:
     """Whether the setting is a mapping with keys of the user's own."""
-    return dotted.endswith((".headers", ".options")) or dotted in OPEN_GROUPS
+    return dotted.endswith((".headers", ".options", ".prices")) or dotted in OPEN_GROUPS
 
 
 OPEN_GROUPS = ("sources", "tool_sets")

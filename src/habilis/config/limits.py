@@ -5,6 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from habilis.core.types import Frozen
+from habilis.core.usage import Money
 
 
 class ReplyTokens(Frozen):
@@ -55,6 +56,7 @@ class LimitsSettings(Frozen):
     reply_seconds: ReplySeconds = ReplySeconds()
     max_calls: int | None = Field(60, ge=1, description="requests that a task may make to its models, retries included")
     max_tokens: int | None = Field(None, ge=1, description="tokens that a task may cost, prompt and completion")
+    max_cost: Money | None = Field(None, gt=0, description="USD that a task may cost; every model needs a known price")
     max_time_s: float | None = Field(None, gt=0, description="seconds that a task may take")
 
 

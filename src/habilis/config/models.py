@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from pydantic import Field, PrivateAttr
 
 from habilis.core.types import Frozen, Role
+from habilis.core.usage import Money
 
 ROLES: tuple[Role, ...] = get_args(Role)
 OFFLINE_NOTICE = "offline demonstration model"
@@ -98,6 +99,14 @@ _ADDRESSED = ("base_url", "model", "api_key_env", "headers", "options")
 """What belongs to one provider and is never taken over by a role with another."""
 
 
+class PriceSettings(Frozen):
+    """What a million tokens of one model cost, in USD."""
+
+    input: Money = Field(ge=0, description="of the prompt")
+    output: Money = Field(ge=0, description="of replies")
+    cached_input: Money | None = Field(None, ge=0, description="of the prompt, read from a cache; unset: as input")
+
+
 class LocalSettings(Frozen):
     """How models of provider `local` are found and served."""
 
@@ -122,6 +131,11 @@ class ModelsSettings(Frozen):
     judge: RoleSettings = RoleSettings()
     eval: RoleSettings = RoleSettings()
     local: LocalSettings = LocalSettings()
+    prices: dict[str, PriceSettings] = Field(
+        default_factory=dict,
+        description="by a model's name, USD for a million tokens: {input: 2.5, output: 10, cached_input: 1.25}; goes "
+        "before the table of the extra prices",
+    )
     probe_judges: bool = Field(
         True, description="ask a model planted cases, once, before its word as a judge counts; off: it is believed"
     )

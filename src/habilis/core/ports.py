@@ -27,6 +27,7 @@ from typing import Any, Protocol
 
 from habilis.core.events import Event
 from habilis.core.types import CallOutcome, Effects, GrantRequest, Purpose, ToolSpec
+from habilis.core.usage import Amount, Ceiling
 
 
 class EventSink(Protocol):
@@ -91,25 +92,25 @@ class ToolSource(Protocol):
 
 
 class Purse(Protocol):
-    """What a request passes on its way out. `TokenPurse`, and what stands for it in a task's own process."""
+    """What a request passes on its way out. `SpendingPurse`, and what stands for it in a task's own process."""
 
     @property
-    def limit(self) -> int | None:
-        """Tokens in all, None for no limit: then nothing need be set aside."""
+    def limits(self) -> Ceiling:
+        """Tokens and money in all; without any, nothing need be set aside."""
         ...
 
-    async def reserve(self, tokens: int) -> None:
+    async def reserve(self, most: Amount) -> None:
         """Set aside what a request may come to at most. Raises `HabilisError` when nothing may be sent any more."""
         ...
 
-    def settle(self, reserved: int, used: int) -> None:
-        """The request is over: it had `reserved` tokens set aside and took `used`."""
+    def settle(self, reserved: Amount, used: Amount) -> None:
+        """The request is over: it had `reserved` set aside and took `used`."""
         ...
 
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """Limits of one sandboxed process tree. Seconds, bytes, counts."""
+    """Ceiling of one sandboxed process tree. Seconds, bytes, counts."""
 
     wall_s: float = 120.0
     cpu_s: int = 120

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from habilis.core.frozen import Frozen as Frozen
+from habilis.core.usage import CURRENCY, Money
+from habilis.core.usage import Usage as Usage
 
 FORMAT = 1
 """Version of everything written to disk: run, manifest, record, tape."""
@@ -39,12 +43,6 @@ ErrorKind = Literal[
     "interrupted",  # started before a kill and not run again: outcome unknown
 ]
 JsonSchema = dict[str, Any]
-
-
-class Frozen(BaseModel):
-    """Base of all our data: immutable, and an unknown field is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class TaskFile(Frozen):
@@ -180,28 +178,6 @@ class GrantRequest(Frozen):
     version: str
     needs: tuple[str, ...]
     description: str = ""
-
-
-class Usage(Frozen):
-    """What models cost: calls and tokens, failed attempts included. `cost` is None where no price is known."""
-
-    model_calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = None
-
-    def __add__(self, other: Usage) -> Usage:
-        costs = [u.cost for u in (self, other) if u.cost is not None]
-        return Usage(
-            model_calls=self.model_calls + other.model_calls,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            cost=sum(costs) if costs else None,
-        )
-
-    @property
-    def total_tokens(self) -> int:
-        return self.prompt_tokens + self.completion_tokens
 
 
 class Traffic(Frozen):
@@ -366,6 +342,7 @@ class TaskResult(Frozen):
     judge that was to be asked, by its prompt, whether its word tells anything. `answer_data` is the answer as data,
     where a schema asked for it. A task that gave up says what was `found`, by which calls, what is `missing`, and what
     a person can try (`suggestions`). `model` says what answered; the offline demonstration model is named as such.
+    `cost` is in `currency`, by the `prices` named; None where it is not known, and 0 for a replay.
     """
 
     format: int = FORMAT
@@ -394,5 +371,8 @@ class TaskResult(Frozen):
     invocations: tuple[Invocation, ...] = ()
     usage: Usage = Usage()
     usage_by_role: dict[str, Usage] = Field(default_factory=dict)
+    cost: Money | None = None
+    currency: str = CURRENCY
+    prices: tuple[str, ...] = ()
     seconds: float = 0.0
     run_dir: str = ""

@@ -194,9 +194,11 @@ def _usage(usage: Any) -> Body | None:
     """Tokens in the words of chat completions; those that the service had in its cache were sent all the same."""
     if not isinstance(usage, dict):
         return None
-    sent = [usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_")]
+    counts = [usage.get(f"{kind}input_tokens") for kind in ("", "cache_read_", "cache_creation_")]
+    sent = [count if isinstance(count, int) else 0 for count in counts]
     return {
-        "prompt_tokens": sum(count for count in sent if isinstance(count, int)),
+        "prompt_tokens": sum(sent),
+        "prompt_tokens_details": {"cached_tokens": sent[1], "cache_write_tokens": sent[2]},
         "completion_tokens": usage.get("output_tokens"),
     }
 

@@ -14,9 +14,11 @@ from habilis.core.events import Event, ModelRetry, Notice
 from habilis.core.masker import MASKER
 from habilis.core.place import scarcity
 from habilis.core.types import Role, ToolSpec, Usage
+from habilis.core.usage import NOTHING, Amount
 from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
 from habilis.models.client import Client
 from habilis.models.failures import RETRIED, Failure, backoff_s, expected, sort_out
+from habilis.models.prices import Price, Prices
 from habilis.models.quirks import KnownQuirks
 from habilis.models.reaching import looked_into, unreachable
 from habilis.models.repeating import repeats
@@ -45,6 +47,7 @@ class Attempts:
     quirks: KnownQuirks
     usage: Callable[[], Usage]
     count: Callable[[Role, Sequence[BaseMessage], Sequence[ToolSpec]], TokenCount]
+    prices: Prices
 
     async def reply(self, slot: Slot, client: Client, exchange: Exchange, bound: Bound, spent: Ledger) -> AIMessage:
         """The reply within `bound`, with what cut it.
@@ -86,16 +89,20 @@ class Attempts:
         from habilis.models.replies import normalised, usage_of
 
         role = slot.request.role
+        limit_of_money = self.budget.in_money
+        price = await self.prices.demanded(limit_of_money, client) if limit_of_money else None
+        self.prices.expect(client)
         retries = client.settings.max_retries or 0
         for attempt in range(1, retries + 2):
             failure = None
             try:
-                async with self.budget.drawing(lambda: _most(slot.request, exchange, bound)) as draw:
+                async with self.budget.drawing(lambda: _most(slot.request, exchange, bound, price)) as draw:
                     limit, ends = self._time_for(client, bound)
                     async with asyncio.timeout(limit):
                         reply = _looked_at(normalised(await _heard(client, exchange)))
                     used = usage_of(reply, lambda: _bytes(slot.request))
-                    draw.used = used.total_tokens
+                    used = price.priced(used) if price is not None else used
+                    draw.used = used.amount
             except expected() as error:
                 if (place := scarcity(error)) is not None:
                     raise place from error
@@ -109,6 +116,8 @@ class Attempts:
                 spent.add(role, Usage(model_calls=1))
                 raise
             if failure is None:
+                if price is None and (found := await self.prices.of(client)) is not None:
+                    used = found.priced(used)
                 spent.add(role, used)
                 return reply, exchange.wire.max_tokens
             self.budget.check(self.usage() + spent.total)
@@ -187,11 +196,13 @@ def _too_slow(bound: Bound) -> AIMessage:
     return AIMessage("", response_metadata={"finish_reason": "time", CUT_AT: bound.seconds, CUT_BY: bound.seconds_by})
 
 
-def _most(request: ModelRequest, exchange: Exchange, bound: Bound) -> int:
-    """Tokens that a request may come to with its reply: what is sent by its size, and the bound of the reply."""
+def _most(request: ModelRequest, exchange: Exchange, bound: Bound, price: Price | None) -> Amount:
+    """What a request may come to with its reply: what is sent by its size, and the bound of the reply."""
     from habilis.models.replies import BYTES_PER_TOKEN
 
-    return round(_bytes(request) / BYTES_PER_TOKEN) + (exchange.wire.max_tokens or bound.tokens)
+    sent, reply = round(_bytes(request) / BYTES_PER_TOKEN), exchange.wire.max_tokens or bound.tokens
+    most = Usage(prompt_tokens=sent, completion_tokens=reply)
+    return Amount(most.total_tokens, price.most(most) if price is not None else NOTHING)
 
 
 def _bytes(request: ModelRequest) -> int:

@@ -25,6 +25,7 @@ from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.entries import Entry
 from habilis.models.patience import Patience
+from habilis.models.prices import Prices
 from habilis.models.providers import address
 from habilis.models.quirks import PROCESS_QUIRKS, Quirks
 from habilis.models.request import Exchange, Listener, RequestRefused, Wire
@@ -76,9 +77,12 @@ class Models:
         self._modes = modes
         quirks = self._quirks = modes.quirks if modes else PROCESS_QUIRKS
         self._clients = Clients(settings, lambda text: emit(Notice(text=text)), clients, folder=folder, quirks=quirks)
-        self._attempts = Attempts(budget, emit, sleep, quirks, usage=lambda: self.usage, count=self.count)
+        prices = Prices(settings.prices)
+        self._attempts = Attempts(
+            budget, emit, sleep, quirks, usage=lambda: self.usage, count=self.count, prices=prices
+        )
         self._ledger = Ledger()
-        budget.own.spent = self.usage.total_tokens
+        budget.own.spent = self.usage.amount
         self._replayed_names: dict[str, str] = {}
         self.last_modes: dict[str, str] = {}
         """The form in which a role last gave a structured answer, live or replayed."""
@@ -86,6 +90,8 @@ class Models:
         self._counters: dict[str, TokenCounter] = {}
         if not tape.replay_only:
             self._clients.check("basic")
+            if limit := budget.in_money:
+                self._clients.check_prices(limit, prices)
 
     # --- what they are
 
@@ -125,7 +131,7 @@ class Models:
     def charge(self, usage: Usage) -> None:
         """Add what models have cost that a tool asked, an agent say; the budget counts it under `tools`."""
         self._ledger.add(AGENTS, usage)
-        self.budget.own.spent += usage.total_tokens
+        self.budget.own.spent += usage.amount
 
     def count(self, role: Role, messages: Sequence[BaseMessage], tools: Sequence[ToolSpec] = ()) -> TokenCount:
         """Tokens of a request: messages, arguments of tool calls, tool schemas."""
@@ -249,7 +255,7 @@ class Models:
         call_id = f"{entry.key}-{entry.n}"
         who: dict[str, Any] = {"call_id": call_id, "role": entry.role, "purpose": entry.purpose, "model": entry.model}
         self._emit(ModelCallStarted(**who))
-        self._emit(ModelCallEnded(**who, usage=entry.usage, replayed=True, error=entry.error))
+        self._emit(ModelCallEnded(**who, usage=entry.usage.replayed(), replayed=True, error=entry.error))
         if entry.reply is None:
             if entry.final:
                 raise ModelUnreachable(entry.error or "refused")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from habilis.config import ModelsSettings, RoleSettings, key
+from habilis.config import ROLES, ModelsSettings, RoleSettings, key
 from habilis.core.errors import ModelMisconfigured, ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.demo import MODEL_NAME
@@ -24,6 +24,8 @@ from habilis.models.request import Wire
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
     from langchain_core.messages import AIMessage, BaseMessage
+
+    from habilis.models.prices import Prices
 
 Factory = Callable[[Role, RoleSettings], "BaseChatModel"]
 
@@ -145,6 +147,11 @@ class Clients:
         elif not settings.model and not settings.base_url:
             name = "" if settings.provider == "anthropic" else "OPENAI_MODEL, or "
             raise UserError(f"no model is named: set {name}models.{role}.model, to one of your provider's models")
+
+    def check_prices(self, limit: str, prices: Prices) -> None:
+        """Raises `UserError` if the setting `limit` bounds money and a model's price is not known."""
+        if not self._factory:  # what another makes has a name once it is made
+            prices.check(limit, [self.settings(role) for role in ROLES if role != "eval"])  # scoring has no budget
 
     async def get(self, role: Role) -> Client:
         """The client of `role`. Raises `UserError` or, when the server cannot name a model, `ModelUnreachable`."""

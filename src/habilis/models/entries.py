@@ -49,6 +49,6 @@ class Entry:
             "mode": self.mode,
             "model": self.model,
             "messages": list(self.messages),
-            "usage": self.usage.model_dump(exclude_none=True),
+            "usage": self.usage.model_dump(mode="json", exclude_none=True),
         }
         return line | ({"error": self.error, "final": self.final} if self.reply is None else {"reply": self.reply})

@@ -1,4 +1,4 @@
-"""Tokens that requests side by side draw on: what one may come to is set aside before it is sent.
+"""Tokens and money that requests side by side draw on: what one may come to is set aside before it is sent.
 
 So all of them together use up at most what one request with its reply may take beyond the limit.
 """
@@ -9,23 +9,25 @@ import asyncio
 from collections.abc import Sequence
 
 from habilis.core.errors import BudgetReached, HabilisError, Interrupted
+from habilis.core.usage import Amount, Ceiling
 
 
-class TokenPurse:
-    """A purse of one process. `spent` tokens were used before; `name` is for people; `error` ends who asks on."""
+class SpendingPurse:
+    """A purse of one process. `spent` was used before; `whose` is for people; `error` ends who asks on."""
 
     def __init__(
         self,
-        limit: int | None = None,
-        spent: int = 0,
+        limits: Ceiling = Ceiling(),  # noqa: B008 - it is frozen
+        spent: Amount = Amount(),  # noqa: B008
         *,
-        name: str = "token budget",
+        whose: str = "",
         error: type[HabilisError] = BudgetReached,
     ) -> None:
-        self.limit, self.spent = limit, spent
-        self._name, self._error = name, error
+        self.limits, self.spent = limits, spent
+        self._whose, self._error = whose, error
         self._closed = ""
-        self._reserved = self._on_their_way = 0
+        self._reserved = Amount()
+        self._on_their_way = 0
         self._waiting: list[asyncio.Future[None]] = []
 
     @property
@@ -35,29 +37,27 @@ class TokenPurse:
 
     def reached(self) -> str | None:
         """Which limit is reached, in words; None while there is room."""
-        if self.limit is None or self.spent < self.limit:
-            return None
-        return f"{self._name} reached: {self.spent:,} of {self.limit:,} tokens used"
+        return self.limits.reached(self.spent, self._whose)
 
     def close(self, why: str) -> None:
         """Let nothing more be sent: who asks on is `Interrupted`. Replies on their way still come in."""
         self._closed = self._closed or why
         self._wake()
 
-    async def reserve(self, tokens: int) -> None:
+    async def reserve(self, most: Amount) -> None:
         """A request that finds no room waits for others to be settled; alone, it goes on while anything is left."""
         while True:
             if self._closed:
                 raise Interrupted(self._closed)
             if (why := self.reached()) is not None:
                 raise self._error(why)
-            if self.limit is None or self.is_idle or self.spent + self._reserved + tokens <= self.limit:
+            if self.is_idle or self.limits.hold(self.spent + self._reserved + most):
                 break
             await self._change()
-        self._reserved += tokens
+        self._reserved += most
         self._on_their_way += 1
 
-    def settle(self, reserved: int, used: int) -> None:
+    def settle(self, reserved: Amount, used: Amount) -> None:
         self._reserved -= reserved
         self._on_their_way -= 1
         self.spent += used
@@ -80,7 +80,7 @@ class TokenPurse:
         self._waiting.clear()
 
 
-async def all_idle(purses: Sequence[TokenPurse]) -> None:
+async def all_idle(purses: Sequence[SpendingPurse]) -> None:
     """Returns once no reply is on its way for any of `purses`."""
     for purse in purses:
         await purse.idle()

@@ -157,7 +157,20 @@ def usage_of(message: AIMessage, asked_bytes: Callable[[], int]) -> Usage:
         said = [message.content, *(call["args"] for call in (*message.tool_calls, *message.invalid_tool_calls))]
         prompt = round(asked_bytes() / BYTES_PER_TOKEN)
         completion = round(len(json.dumps(said, ensure_ascii=False).encode("utf-8", "surrogatepass")) / BYTES_PER_TOKEN)
-    return Usage(model_calls=1, prompt_tokens=prompt, completion_tokens=completion)
+    kept: Any = counted.get("input_token_details") or {} if counted else {}
+    cached = min(_count(kept.get("cache_read")), prompt)
+    written = min(_count(kept.get("cache_creation")), prompt - cached)
+    return Usage(
+        model_calls=1,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cached_tokens=cached,
+        written_tokens=written,
+    )
+
+
+def _count(value: Any) -> int:
+    return max(0, value) if isinstance(value, int) else 0
 
 
 def _usage_metadata(usage: Any) -> Any:
@@ -170,7 +183,20 @@ def _usage_metadata(usage: Any) -> Any:
     made = {"input_tokens": prompt, "output_tokens": completion, "total_tokens": prompt + completion}
     details = usage.get("completion_tokens_details")
     thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    return made | ({"output_token_details": {"reasoning": thought}} if isinstance(thought, int) and thought else {})
+    more = {"output_token_details": {"reasoning": thought}} if isinstance(thought, int) and thought else {}
+    return made | more | _cache_of(usage)
+
+
+def _cache_of(usage: dict[str, Any]) -> dict[str, Any]:
+    """What of the prompt came out of a cache, or went into one, in the words of LangChain.
+
+    OpenAI and most others count under `prompt_tokens_details`, DeepSeek in `prompt_cache_hit_tokens`.
+    """
+    details = usage.get("prompt_tokens_details")
+    details = details if isinstance(details, dict) else {}
+    read = _count(details.get("cached_tokens")) or _count(usage.get("prompt_cache_hit_tokens"))
+    kept = {"cache_read": read, "cache_creation": _count(details.get("cache_write_tokens"))}
+    return {"input_token_details": kept} if any(kept.values()) else {}
 
 
 def error_said(error: Any) -> ServerSaid:

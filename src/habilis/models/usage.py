@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 
 from habilis.core.errors import BudgetReached
 from habilis.core.ports import Purse
 from habilis.core.types import Usage
-from habilis.models.purse import TokenPurse
+from habilis.core.usage import Amount, Ceiling
+from habilis.models.purse import SpendingPurse
 
 
 class Ledger:
@@ -33,13 +35,13 @@ class Ledger:
 
 @dataclass
 class Draw:
-    """What a request that was let out has used so far, in tokens."""
+    """What a request that was let out has used so far."""
 
-    used: int = 0
+    used: Amount = field(default_factory=Amount)
 
 
 class Budget:
-    """The tokens, seconds and model calls that a task may take; None is no limit.
+    """The tokens, seconds, model calls and money that a task may take; None is no limit.
 
     `clock` counts seconds; `spent_s` went before. `run` is the purse of all tasks of a run, which its requests draw on
     besides.
@@ -51,12 +53,12 @@ class Budget:
         max_time_s: float | None = None,
         *,
         max_calls: int | None = None,
+        max_cost: Decimal | None = None,
         clock: Callable[[], float] = time.monotonic,
         spent_s: float = 0.0,
         run: Purse | None = None,
     ) -> None:
-        self.max_tokens = max_tokens
-        self.own = TokenPurse(max_tokens)
+        self.own = SpendingPurse(Ceiling(max_tokens, max_cost))
         self._purses: tuple[Purse, ...] = (self.own,) if run is None else (self.own, run)
         self.max_time_s = max_time_s
         self.max_calls = max_calls
@@ -65,8 +67,10 @@ class Budget:
 
     def check(self, usage: Usage) -> None:
         """Raises `BudgetReached`, naming the limit, when `usage` or the time has reached it."""
-        if self.max_tokens is not None and usage.total_tokens >= self.max_tokens:
-            raise BudgetReached(f"token budget reached: {usage.total_tokens} of {self.max_tokens} tokens used")
+        if (why := self.own.limits.reached(usage.amount)) is not None:
+            raise BudgetReached(why)
+        if self.own.limits.cost is not None and usage.unpriced:
+            raise BudgetReached("what was spent before was not priced: limits.max_cost cannot be kept; unset it")
         remaining = self.remaining_s()
         if remaining is not None and remaining <= 0:
             raise BudgetReached(f"time budget reached: {self.max_time_s:g} s are over")
@@ -76,14 +80,22 @@ class Budget:
         if self.max_calls is not None and made >= self.max_calls:
             raise BudgetReached(f"call budget reached: {made} of {self.max_calls} model calls made (limits.max_calls)")
 
+    @property
+    def in_money(self) -> str:
+        """The setting that limits money; empty where nothing does."""
+        settings = ("limits.max_cost", "evolution.max_cost")
+        return next(
+            (name for name, purse in zip(settings, self._purses, strict=False) if purse.limits.cost is not None), ""
+        )
+
     @asynccontextmanager
-    async def drawing(self, most: Callable[[], int]) -> AsyncIterator[Draw]:
-        """Let one request out once there is room for the tokens that it may come to at `most`; what was used of them
-        is settled at the end. Raises `BudgetReached`, or `Interrupted` where it is the run that has come to its end."""
-        draw, reserved = Draw(), 0
+    async def drawing(self, most: Callable[[], Amount]) -> AsyncIterator[Draw]:
+        """Let one request out once there is room for what it may come to at `most`; what was used of that is settled
+        at the end. Raises `BudgetReached`, or `Interrupted` where it is the run that has come to its end."""
+        draw, reserved = Draw(), Amount()
         async with AsyncExitStack() as drawn:
             for purse in self._purses:
-                reserved = most() if purse.limit is not None and not reserved else reserved
+                reserved = most() if purse.limits.any and reserved == Amount() else reserved
                 await purse.reserve(reserved)
                 drawn.callback(_settle, purse, reserved, draw)
             yield draw
@@ -93,5 +105,5 @@ class Budget:
         return None if self.max_time_s is None else self.max_time_s - (self._clock() - self._start)
 
 
-def _settle(purse: Purse, reserved: int, draw: Draw) -> None:
+def _settle(purse: Purse, reserved: Amount, draw: Draw) -> None:
     purse.settle(reserved, draw.used)

@@ -341,7 +341,8 @@ class TaskDir:
 
     def save_state_of(self, result: TaskResult) -> None:
         """Write the state that follows from the outcome."""
-        self.set_state(_STATE_OF.get(result.status, "failed"), status=result.status)
+        cost = None if result.cost is None else float(result.cost)
+        self.set_state(_STATE_OF.get(result.status, "failed"), status=result.status, cost=cost)
 
     def load_result(self) -> TaskResult | None:
         """The outcome; None when there is none yet. Raises `UserError` for a broken file."""

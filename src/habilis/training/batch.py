@@ -127,7 +127,7 @@ class Batch:
                     "status": end.status,
                     "step": step,
                     "seconds": end.seconds,
-                    "usage": usage.model_dump(),
+                    "usage": usage.model_dump(mode="json"),
                     **({"error": end.error} if end.error else {}),
                     **({"open": True} if end in self._alike and self.stopped in OUTER.values() else {}),
                 }

@@ -9,7 +9,8 @@ from pathlib import Path
 from pydantic import Field
 
 from habilis.core.errors import UserError
-from habilis.core.types import FORMAT, Frozen
+from habilis.core.types import FORMAT, Frozen, Usage
+from habilis.core.usage import Money
 from habilis.curation.ledger.metrics import StepMetrics
 from habilis.models.tape import Tape
 from habilis.rundir import KeyedRows, TrainingDir
@@ -30,7 +31,8 @@ _STATES: dict[Stop, str] = {
 class Training(Frozen):
     """What a training run came to. `stopped` says why it ended; from `budget` on it can be resumed.
 
-    `tokens` and `seconds` are of the whole run, earlier sessions included. `left` counts tasks without an end.
+    `tokens`, `cost` (USD; None where a price is not known) and `seconds` are of the whole run, earlier sessions
+    included. `left` counts tasks without an end.
     """
 
     format: int = FORMAT
@@ -42,6 +44,7 @@ class Training(Frozen):
     tasks: int = 0
     left: int = 0
     tokens: int = 0
+    cost: Money | None = None
     seconds: float = 0.0
 
     @property
@@ -68,28 +71,29 @@ def read_training(run_dir: Path) -> Training:
         tasks=max(len(ids), len(over)),
         left=left,
         tokens=int(state.get("tokens") or 0),
+        cost=state.get("cost"),
         seconds=round(float(state.get("seconds") or 0.0), 3),
     )
 
 
 def write_outcome(training: TrainingDir, stopped: Stop, reason: str, budget: RunBudget) -> None:
     """Write why the run ended; a full disk is told of in the log, and leaves `running`, which reads as stopped."""
-    more = {"stopped": stopped, "reason": reason, "seconds": budget.seconds, "tokens": budget.tokens}
+    more = {"stopped": stopped, "reason": reason, **budget.account}
     try:
         training.set_state(_STATES.get(stopped, "finished"), **more)
     except OSError as error:
         log.warning("where the run stands could not be written: %s", error.strerror or error)
 
 
-def tokens_paid(tape: Path) -> int:
-    """Tokens that a task's tape shows as paid."""
+def usage_on(tape: Path) -> Usage:
+    """What a task's tape shows as paid."""
     if not tape.is_file():
-        return 0
+        return Usage()
     try:
         opened = Tape(tape)
     except UserError:
-        return 0
+        return Usage()
     try:
-        return sum(usage.total_tokens for usage in opened.paid().values())
+        return sum(opened.paid().values(), Usage())
     finally:
         opened.close()

@@ -146,11 +146,14 @@ async def _without(
 
 
 def _roomier(settings: Settings, taped: Usage) -> Settings:
-    """Settings whose limit of tokens is for what is new: the tape's own count against it too."""
+    """Settings whose limits of tokens and money are for what is new: the tape's own count against it too."""
     limits = settings.limits
-    if not limits.max_tokens:
-        return settings
-    more = limits.model_copy(update={"max_tokens": limits.max_tokens + taped.total_tokens})
+    more = limits.model_copy(
+        update={
+            "max_tokens": limits.max_tokens and limits.max_tokens + taped.total_tokens,
+            "max_cost": limits.max_cost and limits.max_cost + taped.amount.cost,
+        }
+    )
     return settings.model_copy(update={"limits": more})
 
 

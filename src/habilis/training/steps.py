@@ -97,7 +97,7 @@ class Steps:
             seconds=time.monotonic() - started,
         ).model_dump(mode="json")
         self._metrics.put(row)
-        self._training.set_state("running", seconds=self._budget.seconds, tokens=self._budget.tokens)
+        self._training.set_state("running", **self._budget.account)
         self._emit(StepEnded(step=number, metrics=row))
         return True
 

@@ -31,15 +31,16 @@ from habilis.core.errors import (
 from habilis.core.events import Event, Notice
 from habilis.core.place import place_failure
 from habilis.core.signals import WIND_DOWN_S
+from habilis.core.types import Usage
 from habilis.curation.ledger.reports import Row
-from habilis.models.purse import TokenPurse
+from habilis.models.purse import SpendingPurse
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
 from habilis.runtime.preflight import try_places
 from habilis.training.batch import Batch, Stop, Watch, task_of
-from habilis.training.budget import RunBudget
-from habilis.training.outcome import Training, read_training, tokens_paid, write_outcome
+from habilis.training.budget import RunBudget, more_of
+from habilis.training.outcome import Training, read_training, usage_on, write_outcome
 from habilis.training.reopening import reopen
 from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
 from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, fork
@@ -78,7 +79,7 @@ class Evolution:
         self._watch: Watch = watch or (lambda task_id, event: None)
         self._scorer, self._runner, self._absorbing = scorer, runner, absorbing
         self._batch: Batch | None = None
-        self._purse: TokenPurse | None = None
+        self._purse: SpendingPurse | None = None
         self._interrupted = False
 
     async def run(
@@ -115,7 +116,7 @@ class Evolution:
             training.save_rows(_kept(row) for row in rows)
             fixed = _fixed(self.settings, base, self._library) | {"rows": marks.digest_of_file(training.rows)}
             run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level, training=fixed, **(about or {}))
-            training.set_state("running", seconds=0.0, tokens=0)
+            training.set_state("running", seconds=0.0, tokens=0, cost=0.0)
             return await self._work(run, rows, base)
 
     async def resume(self, run_dir: Path, *, trust: bool = False, again: Collection[str] = ()) -> Training:
@@ -167,8 +168,16 @@ class Evolution:
     async def _preflight(self) -> str:
         """The sandbox level. Raises `UserError` and `PlaceError` for what would end every task alike."""
         from habilis.models.client import Clients as Known
+        from habilis.models.prices import Prices
 
-        Known(self.settings.models, lambda text: None, self._clients).check("basic")
+        known = Known(self.settings.models, lambda text: None, self._clients)
+        known.check("basic")
+        limits = {
+            "evolution.max_cost": self.settings.evolution.max_cost,
+            "limits.max_cost": self.settings.limits.max_cost,
+        }
+        for name in (name for name, limit in limits.items() if limit is not None):
+            known.check_prices(name, Prices(self.settings.models.prices))
         try_places(Path(self.settings.runs_dir), tasks=self.settings.evolution.concurrency)
         host = ToolHost(self.settings.sandbox)
         here = self._runner is None and self.settings.evolution.runner == "local"
@@ -189,7 +198,7 @@ class Evolution:
         emit = Events([sink, *self._sinks])
         budget = self._budget(run, training)
         self._purse = budget.purse
-        training.set_state("running", seconds=budget.seconds, tokens=budget.tokens)
+        training.set_state("running", **budget.account)
         stopped: Stop = "interrupted"
         reason = "stopped at once; continue with --resume"
         try:
@@ -212,7 +221,8 @@ class Evolution:
             write_outcome(training, stopped, reason, budget)
             sink.close()
         found = read_training(run.path)  # as it ended, whether or not that could be written
-        told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "seconds": round(budget.seconds, 3)}
+        told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "cost": budget.spent.cost}
+        told["seconds"] = round(budget.seconds, 3)
         return found.model_copy(update=told)
 
     async def _steps(
@@ -299,7 +309,7 @@ class Evolution:
         finally:
             await host.aclose()
 
-    def _make_runner(self, purse: TokenPurse) -> BatchRunner:
+    def _make_runner(self, purse: SpendingPurse) -> BatchRunner:
         if self.settings.evolution.runner == "process":
             if self._clients is not None:
                 raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
@@ -310,12 +320,9 @@ class Evolution:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""
         before = training.state_record()
         tapes = [*(task.tape for task in (*run.tasks(), *run.earlier())), *(training.path / "curator").glob("*.jsonl")]
-        paid = sum(map(tokens_paid, tapes))
-        return RunBudget(
-            self.settings.evolution,
-            spent_tokens=max(int(before.get("tokens") or 0), paid),
-            spent_s=float(before.get("seconds") or 0.0),
-        )
+        noted = Usage(prompt_tokens=int(before.get("tokens") or 0), cost=before.get("cost"))
+        spent = more_of(noted, sum(map(usage_on, tapes), Usage()))
+        return RunBudget(self.settings.evolution, spent=spent, spent_s=float(before.get("seconds") or 0.0))
 
 
 def _failed(error: Exception) -> tuple[Stop, str]:

@@ -14,6 +14,7 @@ from habilis.cli.terminal.wording import call_text, one_line, plain, reuse_text,
 from habilis.config import OFFLINE_NOTICE
 from habilis.core import events as ev
 from habilis.core.types import Usage
+from habilis.core.usage import money_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -250,8 +251,14 @@ class SinkHandler(logging.Handler):
 def usage_text(usage: Usage) -> str:
     """`4 model calls, 1,234 tokens`, with the cost where it is known."""
     calls = f"{usage.model_calls} model call{'' if usage.model_calls == 1 else 's'}"
-    cost = f", ${usage.cost:.4f}" if usage.cost is not None else ""
-    return f"{calls}, {usage.total_tokens:,} tokens{cost}"
+    return f"{calls}, {usage.total_tokens:,} tokens{cost_text(usage)}"
+
+
+def cost_text(usage: Usage) -> str:
+    """`, $0.0123`, or that it is unknown; empty for what cost nothing."""
+    if usage.unpriced:
+        return ", cost unknown"
+    return f", {money_text(usage.cost)}" if usage.cost else ""
 
 
 def _attempts(count: int) -> str:

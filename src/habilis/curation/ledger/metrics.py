@@ -12,6 +12,7 @@ from pydantic import Field
 from habilis.contract.names import RESERVED
 from habilis.core.errors import UserError
 from habilis.core.types import FORMAT, Frozen, Invocation, Usage
+from habilis.core.usage import Money
 from habilis.curation.ledger.reports import Finished
 from habilis.library import Library
 from habilis.models.tape import Tape
@@ -28,8 +29,8 @@ class StepMetrics(Frozen):
     `egl`: tools synthesised so far / tool invocations so far (evolutionary generality loss; None before any call).
     `reuse_rate`: share of the step's calls that went to tools which their task did not have to have written.
     `tool_success_rate`: share of its calls without an error and not judged a failure. `tokens_per_task` and
-    `cost_per_task` are means over the step's tasks, the cost None where no price is known. `accuracy`: right answers
-    of the `scored` ones, whose answer is known. Rates without anything to count are None.
+    `cost_per_task` are means over the step's tasks; what they cost (`cost`, USD) is None where a price is not known.
+    `accuracy`: right answers of the `scored` ones, whose answer is known. Rates without anything to count are None.
     """
 
     format: int = FORMAT
@@ -48,6 +49,7 @@ class StepMetrics(Frozen):
     library_size: int = 0
     tokens: int = 0
     tokens_per_task: float | None = None
+    cost: Money | None = None
     cost_per_task: float | None = None
     right: int = 0
     scored: int = 0
@@ -140,7 +142,8 @@ def step_metrics(
         library_size=library_size,
         tokens=usage.total_tokens,
         tokens_per_task=_rate(usage.total_tokens, len(finished)),
-        cost_per_task=None if usage.cost is None else _rate(usage.cost, len(finished)),
+        cost=usage.cost,
+        cost_per_task=None if usage.cost is None else _rate(float(usage.cost), len(finished)),
         right=sum(scored),
         scored=len(scored),
         accuracy=_rate(sum(scored), len(scored)),

@@ -22,6 +22,7 @@ from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.events import Event
 from habilis.core.place import place_failure
 from habilis.core.signals import Ending, hearing
+from habilis.core.usage import Ceiling
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.training.runners.drawing import DistantPurse
 from habilis.training.runners.job import Job, carry_out, team_of
@@ -82,7 +83,7 @@ def main() -> int:
 
 
 async def _work(job: Job, settings: Settings, teller: _Teller) -> None:
-    purse = DistantPurse(settings.evolution.max_tokens, teller.say)
+    purse = DistantPurse(Ceiling(settings.evolution.max_tokens, settings.evolution.max_cost), teller.say)
     team = team_of(job, settings, [teller], purse=purse)
     work = asyncio.ensure_future(carry_out(team, job))
     loop = asyncio.get_running_loop()

@@ -30,7 +30,7 @@ from habilis.core.masker import MASKER
 from habilis.core.ports import Purse
 from habilis.core.types import Status
 from habilis.curation.ledger.reports import Finished
-from habilis.models.purse import TokenPurse
+from habilis.models.purse import SpendingPurse
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.sandbox.processes.attached import attached
 from habilis.training.runners.drawing import Till
@@ -84,7 +84,7 @@ class ProcessRunner:
         grace_s: float = GRACE_S,
         purse: Purse | None = None,
     ) -> None:
-        self._purse = purse or TokenPurse()
+        self._purse = purse or SpendingPurse()
         self._settings, self._sleep, self._look, self._grace_s = settings, sleep, look, grace_s
         self._program = tuple(program)
         self._open: list[_Child] = []
