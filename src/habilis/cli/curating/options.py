@@ -18,8 +18,8 @@ grant, a secret) is said, and is no fault of the tool."""
 TEST_HELP = """Repeats the recorded good calls of tools in the sandbox and compares the outputs. All tools unless
 some are named. Calls that cannot be run as they were, or never give the same twice, count neither way."""
 DEDUPE_HELP = """Proposes tools that may do the same: near in words, alike in signature, then run on each other's
-recorded calls and on generated ones. One output that differs ends a proposal; at least five equal ones make it.
-Nothing is merged: 'habilis library merge' does that, through its own gate."""
+recorded calls and on generated ones. One output that differs ends a proposal; at least five equal ones make it. Tools
+of equal code are always proposed, unless one gave something else. Nothing is merged: 'habilis library merge' does that, through its own gate."""
 WORTH_HELP = """Says what the record tells of tools, those that it tells most for first: calls, tasks that ended well,
 plans that were shown a tool which nobody called, and the tokens that writing it again would have cost at least. With
 --replay the tasks of a run that were shown a tool, or called it, run again without it, and stand beside what they came

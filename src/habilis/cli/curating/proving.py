@@ -22,7 +22,7 @@ from habilis.library import Library
 from habilis.library.catalogue import Catalogue, tool_files
 
 One = TypeVar("One", "Checked", "Tested")
-_VERDICTS = {"same": "same", "differ": "differ", "unclear": "unclear", "untried": "not tried"}
+_VERDICTS = {"same": "same", "equal": "equal code", "differ": "differ", "unclear": "unclear", "untried": "not tried"}
 
 
 def check(args: Namespace) -> int:
@@ -106,11 +106,13 @@ def dedupe(args: Namespace) -> int:
     ]
     if rows:
         lines(table(("TOOLS", "", "EQUAL", "ALIKE", "AGAINST"), rows, terminal_width()))
-    same = sum(one.verdict == "same" for one in found)
+    same = sum(one.verdict in ("same", "equal") for one in found)
     more = f"; {left:,} less likely pairs were not tried (--limit)" if left else ""
     print(f"{same or 'no'} proposal{'' if same == 1 else 's'} of {len(found)} pairs tried{more}")
     if same:
         print("EQUAL counts outputs on recorded and generated inputs; 'habilis library merge' asks its own gate")
+        if any(not one.same for one in found if one.verdict == "equal"):
+            print("'habilis library prove' makes calls for tools of equal code that have none to compare")
     return 0
 
 
