@@ -43,7 +43,7 @@ def test_tools_go_in_and_out_and_in_again(here: Path, capsys: Captured) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("theirs/bad.py: refused: The code does not parse")
     assert lines[1] == "theirs/double_it.py: imported as double_it"
-    assert lines[2].startswith("2 looked at: 1 imported, 0 kept, 0 same, 1 refused; generation 1 of ")
+    assert lines[2].startswith("2 looked at: 1 taken, 0 tried, 1 not tried (1 the tool brings no example), 1 refused ")
     assert main(["library", "export", "--to", "package", "mine", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tools"][0]["name"] == "double_it"
     assert main(["library", "verify", "mine"]) == 0

@@ -156,9 +156,12 @@ class _Layout:
             return None
         if offered := self._offered(said):
             return self._chosen(offered)
-        kinds = [one for one in said.get("anyOf") or said.get("oneOf") or () if self._resolved(one).get("type") != "null"]
+        choices = said.get("anyOf") or said.get("oneOf") or ()
+        kinds = [one for one in choices if (self._resolved(one) or {}).get("type") != "null"]
         if kinds:
-            return self.value(name, {**{k: v for k, v in said.items() if k not in ("anyOf", "oneOf")}, **kinds[0]}, depth)
+            return self.value(
+                name, {**{k: v for k, v in said.items() if k not in ("anyOf", "oneOf")}, **kinds[0]}, depth
+            )
         kind = said.get("type")
         if kind == "array":
             return self._array(name, said, depth)
@@ -172,7 +175,7 @@ class _Layout:
         reference = said.get("$ref") if isinstance(said, Mapping) else None
         if not isinstance(reference, str):
             return said
-        return {**(self.schema.get("$defs") or {}).get(reference.rpartition("/")[2], {}), **{"$ref": None}}
+        return (self.schema.get("$defs") or {}).get(reference.rpartition("/")[2])
 
     def _offered(self, said: Mapping[str, Any]) -> Sequence[Any]:
         if isinstance(examples := said.get("examples"), list) and examples:

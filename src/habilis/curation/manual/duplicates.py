@@ -158,7 +158,9 @@ async def _tried(tried: Gates, one: Tool, other: Tool, alike: float, place: Path
     recorded, generated = (sum(one.recorded for one in sent), sum(one.generated for one in sent))
     pair = pair.model_copy(update={"recorded": recorded, "generated": generated})
     agreed = pair.same > 0
-    if any(not one.against and (not one.lacking or (by_code and agreed)) for one in sent):  # the curator lets the one go on that does for both
+    if any(
+        not one.against and (not one.lacking or (by_code and agreed)) for one in sent
+    ):  # the curator lets the one go on that does for both
         return pair.model_copy(update={"verdict": "same"})
     against = next((one.against for one in sent if one.against), "")
     if against:

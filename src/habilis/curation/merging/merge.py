@@ -272,7 +272,7 @@ class Merger:
             )
             if not confirmed.ok:
                 tried.evidence.append(
-                    f"{stays}, for calls that no task made, confirmed by a writer or only tried: {confirmed.failures[0]}"
+                    f"{stays}, for calls that no task made (confirmed, or only tried): {confirmed.failures[0]}"
                 )
                 return False
             if not first.replayed and not confirmed.replayed:
