@@ -352,7 +352,12 @@ class _Import:
     def _put(self, draft: DraftLibrary, name: str, tried: Tried) -> dict[str, Any]:
         assert tried.passed is not None
         found, aliases = tried.found, self._aliases[name]
-        manifest = manifest_of(found, tried.passed, name).model_copy(update={"aliases": aliases})
+        assert tried.tool is not None
+        manifest = tried.tool.manifest
+        if name != manifest.name:
+            origin = manifest.origin.model_copy(update={"our_suffix": True})
+            manifest = manifest.model_copy(update={"name": name, "origin": origin})
+        manifest = manifest.model_copy(update={"aliases": aliases})
         draft.put(found.source, manifest)
         for called, calls in tried.proven.items():
             if called == found.name or called in aliases:

@@ -30,11 +30,11 @@ from habilis.synthesis.first_calls import first_calls
 from habilis.synthesis.inputs import Search
 from habilis.synthesis.relations import Given
 
-AT_ONCE = 4
+AT_ONCE = 2
 """Tools that are tried side by side."""
 ENOUGH, RESULTS = 5, 3
 """A tool has enough calls with so many, of so many distinct results: as many as a replacement has to agree on."""
-MOST_TRIES = 16
+MOST_TRIES = 12
 TIMEOUT_S = 10.0
 _NOT_TRIED = ("denied", "unavailable")
 Way = Literal["proved", "network", "files", "lacks", "writes", "failed"]
@@ -148,15 +148,19 @@ class _Trying:
         kept: list[RecordedCall] = []
         whys: list[str] = []
         for given in first_calls(source, tool.input_schema, tool.version):
-            if _enough([*known, *kept]) or self._tries >= MOST_TRIES or (kept and len(kept) >= ENOUGH):
+            if self._settled([*known, *kept]) or self._tries >= MOST_TRIES:
                 break
             whys += await self._one(tool, given, grant, kept)
-        if kept and not _enough([*known, *kept]):
+        if kept and not self._settled([*known, *kept]):
             calls = [Given(one.arguments, self._files(one)) for one in kept]
             search = Search(Domain(calls), tool.input_schema, tool.version, constants(source))
-            while self._tries < MOST_TRIES and not _enough([*known, *kept]) and (more := search.next(1)):
+            while self._tries < MOST_TRIES and not self._settled([*known, *kept]) and (more := search.next(1)):
                 await self._one(tool, more[0].given, grant, kept)
-        return kept[: ENOUGH + RESULTS], whys[0] if whys else "its schema gives no arguments to call it with"
+        return kept, whys[0] if whys else "its schema gives no arguments to call it with"
+
+    def _settled(self, calls: Sequence[RecordedCall]) -> bool:
+        """Whether more calls would tell nothing more."""
+        return _enough(calls) or len(calls) >= ENOUGH + RESULTS
 
     def _files(self, call: RecordedCall) -> dict[str, bytes]:
         return {name: self.found.contents[digest] for name, digest in call.files.items()}
