@@ -76,7 +76,7 @@ def missing_from(source: str, named: tuple[str, ...]) -> list[str]:
     """Distributions that `source` imports from and `named` requirements do not hold. An import that the tool can do
     without (within a `try` that catches its failure) is none."""
     known = {canonicalize_name(Requirement(text).name) for text in named}
-    found = {}
+    found: dict[str, None] = {}
     for module in sorted(set(_imported(tree_of(source)))):
         name = canonicalize_name(DISTRIBUTIONS.get(module, module))
         if module not in sys.stdlib_module_names and module not in _AT_HAND and name not in known:
