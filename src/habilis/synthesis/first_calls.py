@@ -16,7 +16,7 @@ from typing import Any
 
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.needs import need_of
-from habilis.core.parsing import syntax_tree
+from habilis.core.parsing import expression_tree, syntax_tree
 from habilis.core.types import JsonSchema
 from habilis.synthesis.inputs import listed_values, listed_words, possible
 from habilis.synthesis.relations import Given
@@ -107,7 +107,7 @@ def _said_in(line: str) -> Iterator[dict[str, Any]]:
     starts += [line[line.index(mark) :] for mark in ("{",) if mark in line and line.endswith("}")]
     for text in dict.fromkeys(starts):
         try:
-            tree = ast.parse(text.rpartition(" = ")[2] or text, mode="eval").body
+            tree = expression_tree(text.rpartition(" = ")[2] or text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
         for node in ast.walk(tree):

@@ -12,7 +12,7 @@ from habilis.config import load_settings
 from habilis.contract.records import counted
 from habilis.curation.manual.duplicates import duplicates
 from habilis.curation.manual.tending import Tending
-from habilis.curation.manual.trying import Proved, Tried, try_tools
+from habilis.curation.manual.trying import Proved, TriedTools, try_tools
 from habilis.library import Library
 from habilis.library.generations import Generations
 from habilis.synthesis.first_calls import first_calls
@@ -35,7 +35,7 @@ class Shelf:
     async def has(self, name: str, body: str, takes: str = "number: int", gives: str = "value: float | None") -> None:
         await self._put(self.library, module(name, body, takes, gives), name, self.host)
 
-    async def tried(self, names: Sequence[str] = ()) -> Tried:
+    async def tried(self, names: Sequence[str] = ()) -> TriedTools:
         return await try_tools(self.library, names or self.library.names(), SETTINGS, host=self.host)
 
     async def proved(self) -> dict[str, Proved]:

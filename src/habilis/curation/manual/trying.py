@@ -61,7 +61,7 @@ class Proved(Frozen):
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedTools:
     """Calls that held, by tool, with the contents of their files by digest; and a line on each tool."""
 
     proved: list[Proved] = field(default_factory=list)
@@ -77,10 +77,10 @@ async def try_tools(
     host: ToolHost | None = None,
     told: Callable[[Proved], None] = lambda one: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Tried:
+) -> TriedTools:
     """Make calls for tools that have too few; the library is only read. What is not begun once it is `stopped` is left
     out. Raises OSError."""
-    folder, found = new_folder("prove"), Tried()
+    folder, found = new_folder("prove"), TriedTools()
     try:
         async with gates(library, folder / "bench", settings, host) as tried:
 
@@ -108,7 +108,7 @@ class _Trying:
 
     gates: Gates
     library: Library
-    found: Tried
+    found: TriedTools
     place: Path
     _tries: int = 0
 

@@ -271,9 +271,8 @@ class Merger:
                 new, [replace(expected, alias=alias)], aside / "expected", timeout_s=timeout_s
             )
             if not confirmed.ok:
-                tried.evidence.append(
-                    f"{stays}, for calls that no task made (confirmed, or only tried): {confirmed.failures[0]}"
-                )
+                made = "were tried" if any(r.kind == "tried" for r in expected.records) else "a writer confirmed"
+                tried.evidence.append(f"{stays}, for calls that {made} and no task made: {confirmed.failures[0]}")
                 return False
             if not first.replayed and not confirmed.replayed:
                 why = f" ({first.why_not[0]})" if first.why_not else ""
