@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import signal
 from pathlib import Path
 
 import pytest
 
 from habilis.cli import main
+from habilis.cli.terminal.interrupting import Stop, run_to_stop
 from habilis.library import Library
 
 Captured = pytest.CaptureFixture[str]
@@ -43,7 +46,7 @@ def test_tools_go_in_and_out_and_in_again(here: Path, capsys: Captured) -> None:
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("theirs/bad.py: refused: The code does not parse")
     assert lines[1] == "theirs/double_it.py: imported as double_it"
-    assert lines[2].startswith("2 looked at: 1 imported, 0 kept, 0 same, 1 refused; generation 1 of ")
+    assert lines[2].startswith("2 looked at: 1 taken, 0 tried, 1 not tried (1 the tool brings no example), 1 refused ")
     assert main(["library", "export", "--to", "package", "mine", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["tools"][0]["name"] == "double_it"
     assert main(["library", "verify", "mine"]) == 0
@@ -96,3 +99,47 @@ def test_an_mcp_server_that_cannot_be_imported_is_named(here: Path, capsys: Capt
     assert main(["library", "import", "mcp:elsewhere"]) == 2
     assert "give the address of an MCP server" in capsys.readouterr().err
     assert not (here / "runs").exists()
+
+
+@pytest.mark.sandbox
+def test_a_foreign_tool_is_imported_proved_and_called_for_the_records(here: Path, capsys: Captured) -> None:
+    """What nobody tried is said, `prove` pins what it does, and a person's own call is kept where it is asked for."""
+    assert main(["library", "import", "theirs", "--json"]) == 0
+    sums = json.loads(capsys.readouterr().out)["sums"]
+    assert (sums["taken"], sums["tried"], sums["left"]) == (1, 0, 0)
+    assert main(["library", "prove", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["sums"]["proved"], said["left"], said["generation"]) == (1, 0, 2)
+    given = ["library", "call", "double_it", "--args", '{"number": 21}', "--args", '{"number": "x"}']
+    assert main([*given, "--record", "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert (said["recorded"], said["generation"]) == (1, 3)
+    kinds = [call.kind for call in Library(here / "runs" / "library").records("double_it")]
+    assert (kinds.count("used"), set(kinds)) == (1, {"used", "tried"})
+    assert main([*given, "--json"]) == 1
+    assert len(Library(here / "runs" / "library").records("double_it")) == len(kinds)
+
+
+def test_a_file_that_is_no_tool_of_the_library_is_not_recorded(here: Path, capsys: Captured) -> None:
+    assert main(["library", "call", "theirs/double_it.py", "--args", '{"number": 1}', "--record"]) == 2
+    assert "--record keeps calls of tools of the library" in capsys.readouterr().err
+
+
+def test_the_first_ctrl_c_asks_for_an_end_and_the_second_ends_at_once(capsys: Captured) -> None:
+    stop = Stop("what was taken is kept")
+
+    async def looks() -> str:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.sleep(0)
+        while not stop.asked():
+            await asyncio.sleep(0)
+        return "kept"
+
+    async def deaf() -> None:
+        signal.raise_signal(signal.SIGINT)
+        await asyncio.Event().wait()
+
+    assert run_to_stop(looks(), stop) == "kept"
+    assert capsys.readouterr().err == "stopping: what was taken is kept\n"
+    with pytest.raises(KeyboardInterrupt):
+        run_to_stop(deaf(), stop)

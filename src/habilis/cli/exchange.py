@@ -14,6 +14,7 @@ from habilis.core.errors import UserError
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from habilis.cli.terminal.interrupting import Stop
     from habilis.config import Settings
     from habilis.exchange.reports import ExportReport, ImportReport
     from habilis.runtime.host import ToolHost
@@ -23,9 +24,11 @@ KINDS = ("folder", "package", "skills")
 IMPORT_HELP = """Imports tools from tool files, folders, libraries, exports, OpenAPI documents, and MCP servers with an
 address (mcp:https://host/mcp, or mcp:NAME for one under sources in the settings). Each tool must pass the same checks
 in the sandbox as a tool made here. A tool that is already there is recognised; different tools with one name are both
-kept. The sources are only read."""
+kept. The sources are only read. Ctrl-C keeps what is taken by then, and --resume goes on. The last line says how many
+tools were tried: one that brings no example and no recorded call is taken on its looks ('habilis library prove')."""
 IMPORT_EXIT_CODES = (
-    "exit codes: 0 every tool file was imported or is already there · 1 one was refused · 2 usage or configuration"
+    "exit codes: 0 every tool file was imported or is already there · 1 one was refused · 2 usage or configuration "
+    "· 130 interrupted"
 )
 EXPORT_HELP = """folder: a plain copy, a library by itself. package: a Python package with typed functions, a lock and
 tests made of recorded calls. skills: a folder per tool in the form of agentskills.io. All can be imported again. What
@@ -50,6 +53,14 @@ def add_verbs(verbs: Any, options: Options) -> None:
     )
     imports.add_argument(
         "--secret-env", default="", metavar="NAME", help="variable with the secret of mcp:URL, sent as a bearer token"
+    )
+    imports.add_argument(
+        "--infer-dependencies",
+        action="store_true",
+        help="where a tool does not name a package that it imports, add it to the tool's dependencies",
+    )
+    imports.add_argument(
+        "--resume", action="store_true", help="go on with an interrupted import: try nothing again that it refused"
     )
     imports.add_argument("--dry-run", action="store_true", help="try everything, change nothing")
     export = verbs.add_parser("export", help="export tools", description=EXPORT_HELP)
@@ -93,20 +104,31 @@ VERBS = ("import", "export", "verify")
 
 def import_(args: Namespace) -> int:
     """Import, and say of each thing what became of it. 1 when a tool file was refused."""
+    from habilis.cli.curating.showing import Progress
     from habilis.cli.terminal.choices import library_meant
+    from habilis.cli.terminal.interrupting import INTERRUPTED, Stop
     from habilis.exchange.importing import Importer
 
     settings, library = library_meant(args)
+    progress, stop = Progress(0, "tried"), Stop("the tools under way are finished, and what was taken is kept")
 
     async def work(host: ToolHost) -> ImportReport:
-        importer = Importer(library, settings, host, told=_tell, secret_env=args.secret_env)
-        return await importer.run(args.sources, dry_run=args.dry_run)
+        more = {"secret_env": args.secret_env, "step": progress.at, "stopped": stop.asked}
+        importer = Importer(library, settings, host, told=_tell, **more)
+        infer = args.infer_dependencies
+        return await importer.run(args.sources, dry_run=args.dry_run, resume=args.resume, infer=infer)
 
-    report = _with_host(settings, work)
+    try:
+        report = _with_host(settings, work, stop)
+    finally:
+        progress.clear()
     if args.json:
-        print(report.model_dump_json(indent=2))
+        print(json.dumps({**report.model_dump(mode="json"), "sums": report.sums.model_dump()}, indent=2))
     else:
         _show_import(report)
+    if report.sums.left:
+        _tell(f"interrupted, {report.sums.left:,} not looked at yet; the same command with --resume goes on")
+        return INTERRUPTED
     return 1 if any(line.problem for line in report.lines) else 0
 
 
@@ -194,50 +216,42 @@ def serve(args: Namespace) -> int:
     return 0
 
 
-def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any, _T]]) -> _T:
-    """Do `work` with a host, which is closed in any case; a request to stop ends it, and its processes, at once."""
-    import asyncio
-    import signal
-
-    from habilis.core.signals import hearing
+def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any, _T]], stop: Stop | None = None) -> _T:
+    """Do `work` with a host, which is closed in any case; a request to stop ends it, and its processes, at once. With
+    `stop` the first request is left to the work, which looks at it."""
+    from habilis.cli.terminal.interrupting import run_to_end, run_to_stop
     from habilis.runtime.host import ToolHost
     from habilis.runtime.packages.environments import Environments
 
     async def whole() -> _T:
-        task = asyncio.current_task()
-        assert task is not None
-
-        def end() -> None:
-            task.cancel()
-
         upstream, environments = settings.capabilities.proxy, Environments.of(settings.tools)
-        with hearing({signal.SIGTERM: end, signal.SIGHUP: end}):
-            host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
-            try:
-                await host.level()
-                return await work(host)
-            finally:
-                await host.aclose()
+        host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
+        try:
+            await host.level()
+            return await work(host)
+        finally:
+            await host.aclose()
 
-    try:
-        return asyncio.run(whole())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
+    return run_to_end(whole()) if stop is None else run_to_stop(whole(), stop)
 
 
 def _show_import(report: ImportReport) -> None:
     from habilis.cli.terminal.wording import report_line
+    from habilis.exchange.reports import MISSING
 
     for line in report.lines:
         print(report_line(line.text))
-    counts = ", ".join(f"{report.count(ending)} {ending}" for ending in ("imported", "kept", "same", "refused"))
     if report.dry_run:
         end = "nothing was changed"
     elif report.published:
         end = f"generation {report.generation} of {report.library} has {report.tools} tools"
     else:
         end = f"nothing is new in {report.library}"
-    print(report_line(f"{len(report.lines)} looked at: {counts}; {end}"))
+    print(report_line(f"{len(report.lines):,} looked at: {report.sums.text}; {end}"))
+    if MISSING in report.sums.refused:
+        print("--infer-dependencies adds packages that tools import and do not name")
+    if report.published and report.sums.not_tried:
+        print("'habilis library prove' makes calls for tools that were not tried")
 
 
 def _show_export(report: ExportReport) -> None:

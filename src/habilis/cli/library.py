@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import json
 import os
 import shutil
 import stat
 import sys
+import uuid
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,12 +21,15 @@ from habilis.cli.terminal.choices import check_file, library_meant
 from habilis.cli.terminal.granting import Walls, at_terminal
 from habilis.cli.terminal.interrupting import run_to_end
 from habilis.cli.terminal.wording import call_text, one_line, plain, report_line, seconds_of, size_text
+from habilis.config import Settings
 from habilis.contract.capabilities import Capabilities, Grant
 from habilis.contract.contract import MAX_SOURCE_BYTES, ContractError, read_contract
+from habilis.contract.records import RecordedCall, recorded
 from habilis.contract.runnable import Runnable
 from habilis.contract.taskfiles import gather, link_into
 from habilis.core.errors import UserError
-from habilis.core.types import CallError, CallOutcome, Effects, TaskFile
+from habilis.core.masker import MASKER
+from habilis.core.types import CallError, CallOutcome, Effects, Invocation, TaskFile
 from habilis.library import Library
 from habilis.library.folder import UNDESCRIBED
 from habilis.library.tool import digest_of
@@ -69,6 +74,19 @@ class Called:
         said = [error.message] if error is not None and error.kind == "denied" else []
         return [*self.outcome.refused, *said]
 
+    @property
+    def invocation(self) -> Invocation:
+        """The call for the records: whoever has it recorded says that it is right."""
+        return Invocation(
+            call_id=f"by-hand.{uuid.uuid4().hex[:12]}",
+            tool=self.tool.run.name,
+            version=self.tool.version,
+            arguments=self.arguments,
+            outcome=self.outcome,
+            effects=self.tool.effects,
+            verdict="success",
+        )
+
     def document(self) -> dict[str, Any]:
         """The whole as JSON-plain data."""
         outcome = self.outcome.model_dump(mode="json")
@@ -96,6 +114,8 @@ def call(args: Namespace) -> int:
         raise UserError(f"--timeout {args.timeout}: expected more than 0 seconds")
     tools = choose(args.tools, library)
     calls = paired(tools, arguments)
+    if args.record and not all(tool.described for tool in tools):
+        raise UserError("--record keeps calls of tools of the library; promote or import the file first")
     keep = _empty_folder(args.keep) if args.keep else None
     files = _files(args.file)
     with temporary("call") as workspace:
@@ -106,11 +126,14 @@ def call(args: Namespace) -> int:
         bench = Bench(walls, workspace, files, timeout_s)
         done = run_to_end(bench.work(calls, _show_nothing if args.json else _print))
         kept = _keep(workspace, keep) if keep else []
+        kept_calls = _recorded(args, settings, library, done, workspace, files) if args.record else {}
     if args.json:
-        document = {"level": bench.level, "calls": [one.document() for one in done], "kept": kept}
+        document = {"level": bench.level, "calls": [one.document() for one in done], "kept": kept, **kept_calls}
         print(json.dumps(document, ensure_ascii=False, indent=2))
     else:
         _print_end(done, keep, kept)
+        if kept_calls:
+            print(f"{kept_calls['recorded']} recorded; generation {kept_calls['generation']}")
     return 1 if any(one.failed for one in done) else 0
 
 
@@ -178,6 +201,31 @@ class Bench:
             described = await self._host.describe(tool, grant=grant)
             self._broken[tool.module] = described if isinstance(described, CallError) else None
         return self._broken[tool.module]
+
+
+def _recorded(
+    args: Namespace,
+    settings: Settings,
+    library: Path,
+    done: Sequence[Called],
+    workspace: Path,
+    files: Sequence[TaskFile],
+) -> dict[str, int]:
+    """Keep the calls that succeeded in the library: how many, and the generation that has them."""
+    from habilis.curation.manual.tending import Tending
+
+    calls: dict[str, list[RecordedCall]] = {}
+    contents: dict[str, bytes] = {}
+    for one in done:
+        if one.failed:
+            continue
+        call, opened = recorded(one.invocation, workspace=workspace, files=[Path(file.path) for file in files])
+        digests = {name: hashlib.sha256(MASKER.data(content)).hexdigest() for name, content in opened.items()}
+        contents |= {digests[name]: MASKER.data(content) for name, content in opened.items()}
+        calls.setdefault(call.tool, []).append(call.model_copy(update={"files": digests}))
+    tending = Tending(library, settings, told=_warn)
+    report = run_to_end(tending.keep_calls(f"keep calls of {', '.join(sorted(calls))}", calls, contents))
+    return {"recorded": sum(map(len, calls.values())), "generation": report.generation}
 
 
 def choose(words: Sequence[str], folder: Path) -> list[Chosen]:

@@ -299,6 +299,11 @@ def _add_library(commands: Any) -> None:
         "(repeatable)",
     )
     call.add_argument("--timeout", metavar="S", help="seconds of one call (default: what the tool or the setting says)")
+    call.add_argument(
+        "--record",
+        action="store_true",
+        help="keep the calls that succeed as recorded calls: you say that they are right",
+    )
     call.add_argument("--keep", metavar="DIR", help="new folder for the files that the tools make")
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)

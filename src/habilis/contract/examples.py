@@ -88,13 +88,18 @@ def said_example(reply: str) -> Example | None:
 
 def with_example(source: str, example: Example) -> str:
     """`source` with `example` in the place of those that its meta data hold; as it is where there is no place."""
+    return with_meta(source, "examples", repr([example.model_dump()]))
+
+
+def with_meta(source: str, key: str, literal: str) -> str:
+    """`source` with `literal` as the value of `key` in its meta data; as it is where there is no place."""
     tree = tree_of(source)
     for node in tree.body if tree is not None else ():
         targets = node.targets if isinstance(node, ast.Assign) else []
         targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
         if any(isinstance(target, ast.Name) and target.id == META for target in targets):
             value = node.value if isinstance(node, (ast.Assign, ast.AnnAssign)) else None
-            return _put(source, value, repr([example.model_dump()])) if isinstance(value, ast.Dict) else source
+            return _put(source, value, key, literal) if isinstance(value, ast.Dict) else source
     return source
 
 
@@ -111,12 +116,12 @@ def base_name(text: str) -> str:
     return next(reversed(_parts(text)), "")
 
 
-def _put(source: str, meta: ast.Dict, literal: str) -> str:
-    """`source` with `literal` as the value of the key `examples`. Positions in a tree count bytes of UTF-8."""
+def _put(source: str, meta: ast.Dict, name: str, literal: str) -> str:
+    """`source` with `literal` as the value of the key `name`. Positions in a tree count bytes of UTF-8."""
     places = [
         value
         for key, value in zip(meta.keys, meta.values, strict=True)
-        if isinstance(key, ast.Constant) and key.value == "examples"
+        if isinstance(key, ast.Constant) and key.value == name
     ]
     lines = source.encode("utf-8").splitlines(keepends=True)
 
@@ -129,7 +134,7 @@ def _put(source: str, meta: ast.Dict, literal: str) -> str:
         new = literal
     else:
         start = end = offset(meta.lineno, meta.col_offset) + 1
-        new = f'"examples": {literal}, '
+        new = f'"{name}": {literal}, '
     whole = b"".join(lines)
     return (whole[:start] + new.encode("utf-8") + whole[end:]).decode("utf-8")
 

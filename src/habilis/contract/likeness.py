@@ -40,6 +40,11 @@ def code_digest(source: str) -> str:
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
+def same_code(one: str, other: str) -> bool:
+    """Whether two sources are Python, and equal but for what does not count when they run."""
+    return bool(digest := code_digest(one)) and digest == code_digest(other)
+
+
 def _name_of(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
 

@@ -28,7 +28,7 @@ class ImportNotConserved(HabilisError):
 @dataclass(frozen=True)
 class Tried:
     """A tool file after its trial: `passed`, or the reason why not. `tool` is it in a folder of its own, `proven` are
-    its calls, by the name they had."""
+    its calls, by the name they had, `proofs` how many of them gave the same here."""
 
     found: ImportCandidate
     reason: str = ""
@@ -36,6 +36,16 @@ class Tried:
     tool: Tool | None = None
     proven: dict[str, tuple[RecordedCall, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    proofs: int = 0
+
+
+def another_name(found: ImportCandidate, passed: Passed) -> tuple[str, ...]:
+    """A note where a file is called otherwise than what it says in its meta data: the file's name is the one that
+    counts."""
+    said = passed.contract.name
+    if found.manifest is not None or said in ("", found.name, file_name(found)):
+        return ()
+    return (f"it calls itself {said}; the name of the file counts",)
 
 
 def file_name(found: ImportCandidate) -> str:
@@ -84,7 +94,9 @@ def short(reason: str) -> str:
 
 
 def fate_of(line: ImportLine) -> dict[str, Any]:
-    ending = {"imported": "kept", "kept": "kept", "same": "merged", "refused": "refused"}[line.ending]
+    ending = {"imported": "kept", "kept": "kept", "same": "merged", "refused": "refused", "left": "refused"}[
+        line.ending
+    ]
     return {"tool": line.source, "ending": ending, "into": line.name or None, "reason": line.reason}
 
 

@@ -19,8 +19,10 @@ from habilis.contract.names import RESERVED, free_name, is_plain
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import UserError
 from habilis.core.gathering import side_by_side
+from habilis.exchange import interrupted
 from habilis.exchange.arriving import (
     Tried,
+    another_name,
     check_conserved,
     failures,
     fate_of,
@@ -29,6 +31,7 @@ from habilis.exchange.arriving import (
     manifest_of,
     short,
 )
+from habilis.exchange.dependencies import with_dependencies
 from habilis.exchange.known import Holdings, unknown
 from habilis.exchange.operations import is_document, tools_of
 from habilis.exchange.proving import Prover
@@ -51,8 +54,10 @@ AT_ONCE = 2
 
 
 class Importer:
-    """Imports into the library at `library`. `told` hears whom it waits for; `secret_env` names the variable with the
-    secret of an MCP server that is given by address. Raises `UserError` for a library that cannot be published to."""
+    """Imports into the library at `library`. `told` hears whom it waits for, `step` how many files are tried and how
+    many there are; what is not begun once it is `stopped` is left for an import that resumes. `secret_env` names the
+    variable with the secret of an MCP server that is given by address. Raises `UserError` for a library that cannot be
+    published to."""
 
     def __init__(
         self,
@@ -63,17 +68,23 @@ class Importer:
         told: Callable[[str], None] | None = None,
         wait_s: float | None = None,
         secret_env: str = "",
+        step: Callable[[int, int], None] = lambda done, total: None,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         if (library.parent / "task.json").exists():
             raise UserError(
                 f"{library} holds the tools of one task, which do not change; copy the folder to build on it"
             )
         self._generations, self._host, self._told, self._wait_s = Generations(library), host, told, wait_s
-        self._settings, self._secret_env = settings, secret_env
+        self._settings, self._secret_env, self._step, self._stopped = settings, secret_env, step, stopped
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
 
-    async def run(self, sources: Sequence[Path | str], *, dry_run: bool = False) -> ImportReport:
+    async def run(
+        self, sources: Sequence[Path | str], *, dry_run: bool = False, resume: bool = False, infer: bool = False
+    ) -> ImportReport:
         """Import all that `sources` hold as one new generation; none where nothing is new. `dry_run`: only say it.
+        `resume`: what an interrupted import refused is not tried again. `infer`: dependencies that a tool does not name
+        are inferred from its imports.
 
         A source is a file or folder, the path or address of an OpenAPI document, or an MCP server (`mcp:`, then its
         address or its name in the settings).
@@ -83,13 +94,25 @@ class Importer:
         is as it was then.
         """
         things = [thing for source in sources for thing in await self._looked_through(source)]
+        things = [with_dependencies(thing) for thing in things] if infer else things
         async with self._turn(dry_run), self._staging(dry_run) as staging:
             work = _Import(self._generations, self._host, self._settings, self._grants, staging)
+            work.step, work.stopped = self._step, self._stopped
+            work.refused = dict(interrupted.read(self._generations.folder).refused) if resume else {}
             lines = await work.decide(things)
             if dry_run:
                 return self._report(lines, False, True)
             published = await asyncio.to_thread(work.publish, [str(source) for source in sources], lines)
+            await asyncio.to_thread(self._note, work, lines)
             return self._report(lines, published, False)
+
+    def _note(self, work: _Import, lines: Sequence[ImportLine]) -> None:
+        """Leave what an import that resumes needs to know; nothing once all is looked at."""
+        folder = self._generations.folder
+        if any(line.ending == "left" for line in lines):
+            interrupted.write(folder, interrupted.Left(refused=work.refused))
+        else:
+            interrupted.clear(folder)
 
     def _report(self, lines: Sequence[ImportLine], published: bool, dry_run: bool) -> ImportReport:
         library = self._generations.library
@@ -149,6 +172,9 @@ class _Import:
         self._new: dict[str, Tried] = {}
         self._aliases: dict[str, dict[str, Alias]] = {}
         self._calls: dict[str, list[RecordedCall]] = {}
+        self.refused: dict[str, str] = {}
+        self.step: Callable[[int, int], None] = lambda done, total: None
+        self.stopped: Callable[[], bool] = lambda: False
 
     # --- deciding
 
@@ -164,14 +190,17 @@ class _Import:
                 lines.append(await self._same(thing, known[0], known[1], number))
             elif (why := self._known.out_of_use(thing.digest[:16])) is not None:
                 lines.append(ImportLine(source=thing.label, ending="refused", reason=why))
+            elif (known_tried := tried[thing.digest]) is None:
+                lines.append(ImportLine(source=thing.label, ending="left"))
             else:
-                lines.append(self._taken(thing, tried[thing.digest]))
+                lines.append(self._taken(thing, known_tried))
         return [
             self._with_aliases(line) if line.name in self._new and line.ending != "same" else line for line in lines
         ]
 
-    async def _tried(self, things: Sequence[ImportCandidate | Unfit]) -> dict[str, Tried]:
-        """Every source that is not here yet, tried once; by digest. Equal files bring their calls together."""
+    async def _tried(self, things: Sequence[ImportCandidate | Unfit]) -> dict[str, Tried | None]:
+        """Every source that is not here yet, tried once; by digest. None where it was stopped before.
+        Equal files bring their calls together."""
         wanted: dict[str, ImportCandidate] = {}
         for thing in things:
             if isinstance(thing, ImportCandidate) and not self._known.has(thing.digest[:16]):
@@ -179,8 +208,21 @@ class _Import:
         if wanted:
             self._host.start_trials(self._staged.aside_root())
 
-        async def one(number: int, found: ImportCandidate) -> Tried:
-            return await self._try(found, self._scratch / f"{number}")
+        done = 0
+
+        async def one(number: int, found: ImportCandidate) -> Tried | None:
+            nonlocal done
+            if found.digest in self.refused:
+                tried: Tried | None = Tried(found, self.refused[found.digest])
+            elif self.stopped():
+                return None
+            else:
+                tried = await self._try(found, self._scratch / f"{number}")
+            done += 1
+            self.step(done, len(wanted))
+            if tried is not None and tried.passed is None:
+                self.refused[found.digest] = tried.reason
+            return tried
 
         return dict(zip(wanted, await side_by_side(wanted.values(), one, AT_ONCE), strict=True))
 
@@ -209,7 +251,7 @@ class _Import:
         if tried and tried == failed:
             return Tried(found, f"none of its {tried} recorded calls gives what was recorded")
         notes = (*found.notes, *failures(failed, tried), *filter(None, [passed.flaw]))
-        return Tried(found, passed=passed, tool=tool, proven=proven, notes=notes)
+        return Tried(found, passed=passed, tool=tool, proven=proven, notes=notes, proofs=tried - failed)
 
     def _tool(self, found: ImportCandidate, passed: Passed, scratch: Path) -> Tool:
         """`found` as a tool that can be called, in a folder of its own."""
@@ -247,9 +289,17 @@ class _Import:
         self._new[name] = tried
         ending: Ending = "imported" if found.name == name else "kept"
         count = sum(map(len, tried.proven.values()))
-        told = "; ".join(tried.notes)
-        version = found.digest[:16]
-        return ImportLine(source=found.label, ending=ending, name=name, version=version, reason=told, calls=count)
+        told = "; ".join([*tried.notes, *another_name(found, tried.passed)])
+        return ImportLine(
+            source=found.label,
+            ending=ending,
+            name=name,
+            version=found.digest[:16],
+            reason=told,
+            calls=count,
+            tried=bool(tried.proofs) or tried.passed.smoke.startswith("passed"),
+            untried=tried.passed.smoke,
+        )
 
     def _with_aliases(self, line: ImportLine) -> ImportLine:
         """The old names that a new tool brings along are settled once all new names are; what is taken stays so."""
@@ -302,7 +352,12 @@ class _Import:
     def _put(self, draft: DraftLibrary, name: str, tried: Tried) -> dict[str, Any]:
         assert tried.passed is not None
         found, aliases = tried.found, self._aliases[name]
-        manifest = manifest_of(found, tried.passed, name).model_copy(update={"aliases": aliases})
+        assert tried.tool is not None
+        manifest = tried.tool.manifest
+        if name != manifest.name:
+            origin = manifest.origin.model_copy(update={"our_suffix": True})
+            manifest = manifest.model_copy(update={"name": name, "origin": origin})
+        manifest = manifest.model_copy(update={"aliases": aliases})
         draft.put(found.source, manifest)
         for called, calls in tried.proven.items():
             if called == found.name or called in aliases:
@@ -315,5 +370,6 @@ class _Import:
             "tasks": [origin.task] if origin.task else [],
             "writer": origin.writer,
             "model": origin.model,
+            "source": found.label,
             "replays": sum(len(calls) for calls in tried.proven.values()),
         }

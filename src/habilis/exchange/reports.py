@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from pydantic import Field
@@ -10,15 +13,17 @@ from habilis.core.types import FORMAT, Frozen
 
 MANIFEST = "habilis.json"
 """The file at the top of every export that says what is in it."""
+MISSING = "a dependency is missing"
 Kind = Literal["folder", "package", "skills"]
-Ending = Literal["imported", "same", "kept", "refused"]
+Ending = Literal["imported", "same", "kept", "refused", "left"]
 
 
 class ImportLine(Frozen):
     """What became of one thing that a source holds.
 
     `kept`: imported under another name than its own, `name`. `calls` are recorded calls that came along. `problem`: it
-    is a Python file that was refused, not just something that is no tool.
+    is a Python file that was refused, not just something that is no tool. `left`: an interrupted import did not come to
+    it. `tried`: a call of it was made and passed; `untried` says why none was.
     """
 
     source: str
@@ -28,6 +33,8 @@ class ImportLine(Frozen):
     reason: str = ""
     calls: int = 0
     problem: bool = False
+    tried: bool = False
+    untried: str = ""
 
     @property
     def text(self) -> str:
@@ -37,6 +44,7 @@ class ImportLine(Frozen):
             "same": f"same as {self.name}",
             "kept": f"kept as {self.name}",
             "refused": "refused",
+            "left": "not looked at yet",
         }[self.ending]
         calls = f"{self.calls} recorded call{'' if self.calls == 1 else 's'}" if self.calls else ""
         told = "; ".join(filter(None, [calls, self.reason]))
@@ -53,9 +61,59 @@ class ImportReport(Frozen):
     tools: int = 0
     dry_run: bool = False
 
+    @property
+    def sums(self) -> ImportSums:
+        """How many were taken, how many of these were tried, how many were refused, by reason."""
+        taken = [line for line in self.lines if line.ending in ("imported", "kept")]
+        return ImportSums(
+            taken=len(taken),
+            tried=sum(line.tried for line in taken),
+            not_tried=_by_reason(line.untried for line in taken if not line.tried),
+            already_there=self.count("same"),
+            refused=_by_reason(line.reason for line in self.lines if line.ending == "refused"),
+            left=self.count("left"),
+        )
+
     def count(self, ending: Ending) -> int:
         """How many things ended so."""
         return sum(line.ending == ending for line in self.lines)
+
+
+class ImportSums(Frozen):
+    """An import in figures; what was not tried and what was refused by reason, the most frequent first."""
+
+    taken: int
+    tried: int
+    not_tried: dict[str, int]
+    already_there: int
+    refused: dict[str, int]
+    left: int
+
+    @property
+    def text(self) -> str:
+        """The figures for a person."""
+        not_tried, refused = (sum(reasons.values()) for reasons in (self.not_tried, self.refused))
+        found = [f"{self.taken:,} taken", f"{self.tried:,} tried", f"{not_tried:,} not tried{_told(self.not_tried)}"]
+        found += [f"{refused:,} refused{_told(self.refused)}"]
+        found += [f"{self.already_there:,} already there"] if self.already_there else []
+        found += [f"{self.left:,} not looked at yet"] if self.left else []
+        return ", ".join(found)
+
+
+def _by_reason(reasons: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(map(_kind, reasons)).most_common())
+
+
+def _kind(reason: str) -> str:
+    """A reason without what is of one tool alone."""
+    reason = reason.removeprefix("not tried: ")
+    if "name it in the tool's dependencies" in reason or reason.startswith("Its dependencies cannot be had"):
+        return MISSING
+    return re.split(r"[:,;(]", reason)[0].strip().rstrip(".") or "unknown"
+
+
+def _told(reasons: Mapping[str, int]) -> str:
+    return f" ({'; '.join(f'{count:,} {reason}' for reason, count in reasons.items())})" if reasons else ""
 
 
 class ExportedTool(Frozen):

@@ -55,7 +55,7 @@ def possible(schema: JsonSchema) -> list[Input] | None:
         return None
     choices = []
     for name, field in fields.items():
-        values = _values(field, schema)
+        values = listed_values(field, schema)
         if values is None:
             return None
         absent: list[Any] = [] if name in required(schema) else [_ABSENT]
@@ -71,7 +71,7 @@ def results(schema: JsonSchema) -> int:
     fields = schema.get("properties")
     number = 1
     for name, field in fields.items() if isinstance(fields, Mapping) else ():
-        values = None if name == "error" else _values(field, schema)
+        values = None if name == "error" else listed_values(field, schema)
         if name != "error":
             number *= 3 if values is None else max(1, sum(value is not None for value in values))
     return min(3, number)
@@ -197,7 +197,7 @@ def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, known: Con
     """Another value for an argument: one that it had in another call, or an edited one."""
     seen = [call.arguments[name] for call in domain.calls if name in call.arguments]
     field = (schema.get("properties") or {}).get(name)
-    if values := _values(field, schema) or _listed(field, seen):
+    if values := listed_values(field, schema) or _listed(field, seen):
         return lot.choice(values)
     if name in domain.sums:
         return another_sum(seen, lot)
@@ -212,10 +212,16 @@ def _other(name: str, value: Any, domain: Domain, schema: JsonSchema, known: Con
 
 def _listed(field: Any, seen: Sequence[Any]) -> list[str]:
     """The words that a text may be, where the field's description lists them and every real call took one of those."""
+    words = listed_words(field)
+    return words if all(value in words for value in seen) else []
+
+
+def listed_words(field: Any) -> list[str]:
+    """The words that the description of a field lists; none where it lists nothing."""
     said = field.get("description") if isinstance(field, Mapping) else None
     found = _LIST.search(said) if isinstance(said, str) else None
     words = re.split(r", or |, | or ", found.group()) if found else []
-    return words if len(words) > 1 and all(value in words for value in seen) else []
+    return words if len(words) > 1 else []
 
 
 def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot: random.Random) -> None:
@@ -283,7 +289,7 @@ def _value(field: Any, schema: JsonSchema, lot: random.Random) -> Any:
     """A value for a field by its JSON schema; None where its type is none of the plain ones."""
     if not isinstance(field, Mapping):
         return None
-    if values := _values(field, schema):
+    if values := listed_values(field, schema):
         return lot.choice(values)
     choices = [c for c in field.get("anyOf") or () if isinstance(c, Mapping) and c.get("type") != "null"]
     if choices:
@@ -303,19 +309,19 @@ def _value(field: Any, schema: JsonSchema, lot: random.Random) -> Any:
 _ABSENT = object()
 
 
-def _values(field: Any, schema: JsonSchema) -> list[Any] | None:
+def listed_values(field: Any, schema: JsonSchema) -> list[Any] | None:
     """All values that a field can have, where its schema lists them."""
     if not isinstance(field, Mapping):
         return None
     reference = field.get("$ref")
     if isinstance(reference, str):
-        return _values((schema.get("$defs") or {}).get(reference.rsplit("/", 1)[-1]), {})
+        return listed_values((schema.get("$defs") or {}).get(reference.rsplit("/", 1)[-1]), {})
     if "enum" in field:
         return list(field["enum"])
     if "const" in field:
         return [field["const"]]
     if isinstance(field.get("anyOf"), list):
-        parts = [_values(part, schema) for part in field["anyOf"]]
+        parts = [listed_values(part, schema) for part in field["anyOf"]]
         return None if None in parts else [value for part in parts if part is not None for value in part]
     listed: dict[str, list[Any]] = {"boolean": [False, True], "null": [None]}
     return listed.get(str(field.get("type")))

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Callable
 
 LOOKING = ("list", "show", "search", "history", "diff", "stats", "doctor")
-PROVING = ("check", "test", "dedupe")
+PROVING = ("check", "test", "prove", "dedupe")
 WEIGHING = ("worth",)
 CHANGING = ("merge", "promote", "retire", "quarantine", "revive", "pin", "unpin", "rollback")
 PRUNING = ("prune",)
@@ -31,7 +31,7 @@ def run(args: Namespace) -> int:
     elif args.verb in PROVING:
         from habilis.cli.curating import proving
 
-        found = {"check": proving.check, "test": proving.test, "dedupe": proving.dedupe}
+        found = {"check": proving.check, "test": proving.test, "prove": proving.prove, "dedupe": proving.dedupe}
     elif args.verb in WEIGHING:
         from habilis.cli.curating import weighing
 

@@ -17,9 +17,15 @@ then loads each in the sandbox and compares its schemas. All tools unless some a
 grant, a secret) is said, and is no fault of the tool."""
 TEST_HELP = """Repeats the recorded good calls of tools in the sandbox and compares the outputs. All tools unless
 some are named. Calls that cannot be run as they were, or never give the same twice, count neither way."""
+PROVE_HELP = """Makes calls for tools that have too few: from the examples that they bring or show, else from their
+schemas. Each runs twice in the sandbox, and is kept as a recorded call where both runs give the same. Nobody has said
+that such a result is right: it pins what the tool does, for whatever is to replace it, and counts as no use. Tools that
+reach hosts or may write are not called. All tools unless some are named; Ctrl-C keeps what is done. Exit code 1: a
+tool failed every call."""
 DEDUPE_HELP = """Proposes tools that may do the same: near in words, alike in signature, then run on each other's
-recorded calls and on generated ones. One output that differs ends a proposal; at least five equal ones make it.
-Nothing is merged: 'habilis library merge' does that, through its own gate."""
+recorded calls and on generated ones. One output that differs ends a proposal; at least five equal ones make it. Tools
+of equal code are always proposed, unless one gave something else. Nothing is merged:
+'habilis library merge' does that, through its own gate."""
 WORTH_HELP = """Says what the record tells of tools, those that it tells most for first: calls, tasks that ended well,
 plans that were shown a tool which nobody called, and the tokens that writing it again would have cost at least. With
 --replay the tasks of a run that were shown a tool, or called it, run again without it, and stand beside what they came
@@ -87,6 +93,8 @@ def _add_proving(verb: Callable[..., Any], count: Callable[[str], int]) -> None:
     check.add_argument("--no-load", action="store_true", help="look only, load nothing")
     test = verb("test", "check whether tools still give the same results", TEST_HELP)
     test.add_argument("tools", nargs="*", metavar="TOOL", help="tools to test (default: all)")
+    prove = verb("prove", "make calls for tools that nobody has called, and keep those that hold", PROVE_HELP)
+    prove.add_argument("tools", nargs="*", metavar="NAME", help="tools to prove (default: all)")
     worth = verb("worth", "what each tool is worth, by its record", WORTH_HELP)
     worth.add_argument("tools", nargs="*", metavar="TOOL", help="only these tools (default: all)")
     worth.add_argument("--limit", type=count, metavar="N", help="the first N (0: all; at a terminal 50)")

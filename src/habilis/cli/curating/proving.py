@@ -1,16 +1,17 @@
-"""The verbs that run tools and change nothing: check, test, dedupe."""
+"""The verbs that run tools: check, test, dedupe, which change nothing, and prove, which keeps calls."""
 
 from __future__ import annotations
 
 import contextlib
+import sys
 from argparse import Namespace
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from habilis.cli.curating.showing import Progress, as_json, lines, plainly
 from habilis.cli.terminal.choices import library_meant
-from habilis.cli.terminal.interrupting import run_to_end
+from habilis.cli.terminal.interrupting import INTERRUPTED, Stop, run_to_end, run_to_stop
 from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import one_line, report_line
 from habilis.core.errors import UserError
@@ -18,11 +19,21 @@ from habilis.curation.manual import browsing, proving
 from habilis.curation.manual.change import unknown
 from habilis.curation.manual.duplicates import duplicates
 from habilis.curation.manual.proving import Checked, Tested
+from habilis.curation.manual.tending import Tending
+from habilis.curation.manual.trying import Proved, Way, try_tools
 from habilis.library import Library
 from habilis.library.catalogue import Catalogue, tool_files
 
 One = TypeVar("One", "Checked", "Tested")
-_VERDICTS = {"same": "same", "differ": "differ", "unclear": "unclear", "untried": "not tried"}
+_WAYS: dict[Way, str] = {
+    "proved": "proved",
+    "network": "needs network",
+    "files": "needs files",
+    "lacks": "lacks something here",
+    "writes": "may write",
+    "failed": "failed",
+}
+_VERDICTS = {"same": "same", "equal": "equal code", "differ": "differ", "unclear": "unclear", "untried": "not tried"}
 
 
 def check(args: Namespace) -> int:
@@ -78,6 +89,52 @@ def _each(args: Namespace, done: str, work: Callable[..., Coroutine[Any, Any, li
     return found
 
 
+def prove(args: Namespace) -> int:
+    """Make calls for tools and keep those that hold. 1 when a tool failed all of its calls."""
+    settings, path = library_meant(args)
+    library = browsing.opened(path)
+    names = _names(library, args.tools)
+    progress, stop = Progress(len(names), "proved"), Stop("the tools under way are finished, and what held is kept")
+    try:
+        tried = run_to_stop(
+            try_tools(library, names, settings, told=lambda one: progress.step(), stopped=stop.asked), stop
+        )
+    finally:
+        progress.clear()
+    generation = 0
+    if any(tried.calls.values()):
+        asked = f"prove {', '.join(args.tools) or 'all tools'}"
+        tending = Tending(path, settings, told=lambda text: print(report_line(text), file=sys.stderr))
+        generation = run_to_end(tending.keep_calls(asked, tried.calls, tried.contents)).generation
+    left = len(names) - len(tried.proved)
+    if args.json:
+        rows = [{**one.model_dump(mode="json"), "ok": one.ok} for one in tried.proved]
+        as_json({"tools": rows, "sums": _ways(tried.proved), "left": left, "generation": generation})
+    else:
+        _show_proved(tried.proved, every=bool(args.tools))
+        if generation:
+            print(f"generation {generation} holds the new calls")
+    if stop.asked():
+        print(f"{_tools(left)} not begun; 'habilis library prove' goes on with them", file=sys.stderr)
+        return INTERRUPTED
+    return 1 if any(one.ending == "failed" for one in tried.proved) else 0
+
+
+def _show_proved(proved: Sequence[Proved], *, every: bool) -> None:
+    shown = [one for one in proved if every or one.ending != "proved"]
+    rows = [(one.name, _WAYS[one.ending], f"{one.known}+{one.calls}", one_line(one.why, 300)) for one in shown]
+    if rows:
+        lines(table(("TOOL", "", "CALLS", "WHY"), rows, terminal_width()))
+    sums = _ways(proved)
+    made = sum(one.calls for one in proved)
+    told = ", ".join(f"{count:,} {_WAYS[way]}" for way, count in sums.items() if count)
+    print(f"{_tools(len(proved))}: {told or 'nothing to do'}; {made:,} new calls kept")
+
+
+def _ways(proved: Sequence[Proved]) -> dict[Way, int]:
+    return {way: sum(one.ending == way for one in proved) for way in _WAYS}
+
+
 def dedupe(args: Namespace) -> int:
     """Propose tools that may do the same."""
     settings, path = library_meant(args)
@@ -106,11 +163,13 @@ def dedupe(args: Namespace) -> int:
     ]
     if rows:
         lines(table(("TOOLS", "", "EQUAL", "ALIKE", "AGAINST"), rows, terminal_width()))
-    same = sum(one.verdict == "same" for one in found)
+    same = sum(one.verdict in ("same", "equal") for one in found)
     more = f"; {left:,} less likely pairs were not tried (--limit)" if left else ""
     print(f"{same or 'no'} proposal{'' if same == 1 else 's'} of {len(found)} pairs tried{more}")
     if same:
         print("EQUAL counts outputs on recorded and generated inputs; 'habilis library merge' asks its own gate")
+        if any(not one.same for one in found if one.verdict == "equal"):
+            print("'habilis library prove' makes calls for tools of equal code that have none to compare")
     return 0
 
 

@@ -32,11 +32,15 @@ class Progress:
 
     def __init__(self, total: int, what: str) -> None:
         self._total, self._what, self._done, self._shown = total, what, 0, 0.0
-        self._live = sys.stderr.isatty() and total > 1
+        self._live = sys.stderr.isatty() and total != 1
 
     def step(self) -> None:
         """One more is done."""
-        self._done += 1
+        self.at(self._done + 1, self._total)
+
+    def at(self, done: int, total: int) -> None:
+        """So many of so many are done."""
+        self._done, self._total = done, total
         now = time.monotonic()
         if self._live and (now - self._shown > 0.1 or self._done == self._total):
             self._shown = now

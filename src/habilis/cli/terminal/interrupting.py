@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
@@ -40,6 +41,51 @@ async def guarded(
     ending = Ending(wind_down, end)
     with hearing({signal.SIGINT: interrupted, signal.SIGTERM: ending.begin, signal.SIGHUP: ending.begin}) as give_back:
         return await task
+
+
+INTERRUPTED = 130
+"""The exit code of a command that somebody ended."""
+
+
+class Stop:
+    """Whether somebody asked for an end. `what` says what becomes of what is done by then."""
+
+    def __init__(self, what: str) -> None:
+        self._what, self._asked = what, False
+
+    def asked(self) -> bool:
+        return self._asked
+
+    def ask(self) -> None:
+        """Ask for an end, and say so once."""
+        if not self._asked:
+            self._asked = True
+            print(
+                f"\r\033[Kstopping: {self._what}" if sys.stderr.isatty() else f"stopping: {self._what}", file=sys.stderr
+            )
+
+
+def run_to_stop(work: Coroutine[Any, Any, T], stop: Stop) -> T:
+    """The result of `work`, which looks at `stop`: a request to stop asks for an end, a second one ends it at once.
+    Raises `KeyboardInterrupt` then."""
+    done: list[T] = []
+
+    async def driven() -> None:
+        task = asyncio.ensure_future(work)
+
+        def ask() -> None:
+            if stop.asked():
+                task.cancel()
+            stop.ask()
+
+        with hearing({signal.SIGINT: ask, signal.SIGTERM: ask, signal.SIGHUP: ask}):
+            done.append(await task)
+
+    try:
+        asyncio.run(driven())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+    return done[0]
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:

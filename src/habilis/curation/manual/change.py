@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -50,6 +50,7 @@ class Change:
         self.folder, self.current, self.catalogue = folder, current, catalogue
         self.draft = DraftLibrary(folder, current.content)
         self.notes: list[str] = []
+        self.evidence: list[str] = []
         self.changed = False
         self._went_in = [self.label(name) for name in sorted(catalogue.tools)]
         self._fates: dict[str, Fate] = {}
@@ -92,6 +93,17 @@ class Change:
         tool = self.tool(name)
         if tool.manifest.pinned != pinned:
             self.draft.describe(tool.manifest.model_copy(update={"pinned": pinned, "before": None}))
+            self.changed = True
+
+    def keep_calls(self, name: str, calls: Sequence[RecordedCall], contents: Mapping[str, bytes]) -> None:
+        """Add recorded calls to a tool that is still of their version; `contents` are their files by digest."""
+        tool = self.draft.get(name)
+        calls = [call for call in calls if tool is not None and call.version == tool.version]
+        draft = DraftLibrary(self.folder, lambda digest: contents.get(digest) or self.current.content(digest))
+        if calls and draft.add_records(name, calls):
+            draft.count(name)
+            kept = f"{len(calls)} call{'' if len(calls) == 1 else 's'}"
+            self.evidence.append(f"{name}: {kept} kept, {'tried' if calls[0].kind == 'tried' else 'made by hand'}")
             self.changed = True
 
     def revive(self, tool: Tool, place: Place, name: str, records: Sequence[RecordedCall], heir: str) -> None:
@@ -139,6 +151,7 @@ class Change:
             asked=asked,
             reason=reason,
             notes=tuple(self.notes),
+            evidence=tuple(self.evidence),
             changed=self.changed,
         )
 

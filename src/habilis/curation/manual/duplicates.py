@@ -33,17 +33,20 @@ NEIGHBOURS = 5
 """Near neighbours of one tool that are looked at."""
 LEAST_ALIKE = 0.25
 """Share of a tool's own words, weighted, that another must have to be a neighbour at all."""
+EQUAL, LESS_ALIKE = 1.0, 0.999
+"""How alike tools of equal code are, and how alike others can be by their words."""
 MAX_RECORDS = 20
 
 
 class Proposal(Frozen):
-    """Two tools and what speaks for them being one. `verdict`: `same` (one may take the place of the other), `differ`,
-    `unclear` (too little could be compared), `untried`. `same` counts equal outputs, on recorded and on generated
+    """Two tools and what speaks for them being one. `verdict`: `same` (one may take the place of the other), `equal`
+    (their code is equal, and too little could be compared), `differ`, `unclear` (too little could be compared),
+    `untried`. `same` counts equal outputs, on recorded and on generated
     inputs; `against` is the first that differs; `why` says why nothing was tried, or what is lacking."""
 
     tools: tuple[str, str]
     alike: float
-    verdict: Literal["same", "differ", "unclear", "untried"] = "untried"
+    verdict: Literal["same", "equal", "differ", "unclear", "untried"] = "untried"
     recorded: int = 0
     generated: int = 0
     against: str = ""
@@ -64,6 +67,7 @@ async def duplicates(
     told: Callable[[Proposal], None] = lambda one: None,
 ) -> tuple[list[Proposal], int]:
     """The `limit` likeliest pairs (each with one of `names`, where any are given), tried; and how many were not.
+    Pairs of equal code are proposed beyond that number too, without being tried.
 
     Raises `UserError` for a name that no tool has.
     """
@@ -79,9 +83,11 @@ async def duplicates(
                 told(found[-1])
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    order = ("same", "unclear", "untried", "differ")
+    more = [_by_code(one, other) for one, other, alike in pairs[limit:] if alike == EQUAL]
+    found += more
+    order = ("same", "equal", "unclear", "untried", "differ")
     found.sort(key=lambda pair: (order.index(pair.verdict), -pair.same, -pair.alike, pair.tools))
-    return found, max(0, len(pairs) - limit)
+    return found, max(0, len(pairs) - limit - len(more))
 
 
 def candidates(library: Library, names: Sequence[str] = ()) -> list[tuple[Tool, Tool, float]]:
@@ -93,12 +99,12 @@ def candidates(library: Library, names: Sequence[str] = ()) -> list[tuple[Tool, 
             raise UserError(unknown(name, catalogue))
     found: dict[tuple[str, str], float] = {}
     for pair in _equal(library, catalogue, names):
-        found[pair] = 1.0
+        found[pair] = EQUAL
     for name in names or [name for name, one in catalogue.tools.items() if not one.problem]:
         for other, alike in index.near(name, NEIGHBOURS):
             if alike >= LEAST_ALIKE:
                 key = (name, other) if name < other else (other, name)
-                found[key] = max(alike, found.get(key, 0.0))
+                found[key] = max(min(alike, LESS_ALIKE), found.get(key, 0.0))
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     tools = {tool.name: tool for tool in library.tools()} if not names else {}
     for pair, _ in ordered if names else ():
@@ -141,20 +147,31 @@ def _signature(tool: Tool) -> str:
 async def _tried(tried: Gates, one: Tool, other: Tool, alike: float, place: Path) -> Proposal:
     """The pair as its runs show it, each tool's calls sent through the other."""
     pair = Proposal(tools=(one.name, other.name), alike=round(alike, 3))
+    by_code = alike == EQUAL
     if writing := [tool.name for tool in (one, other) if tool.effects == "writes"]:
-        return pair.model_copy(update={"why": f"{', '.join(writing)} may write, and is not run again to see"})
+        why = f"{', '.join(writing)} may write, and is not run again to see"
+        return _by_code(one, other, why) if by_code else pair.model_copy(update={"why": why})
     ways = [(old, new, alias) for old, new in ((one, other), (other, one)) if (alias := _alias(old, new)) is not None]
     if not ways:
         return pair.model_copy(update={"why": "no one way leads from the fields of one to those of the other"})
     sent = [await _sent(tried, old, new, alias, place / f"{n}") for n, (old, new, alias) in enumerate(ways)]
     recorded, generated = (sum(one.recorded for one in sent), sum(one.generated for one in sent))
     pair = pair.model_copy(update={"recorded": recorded, "generated": generated})
-    if any(not one.against and not one.lacking for one in sent):  # the curator lets the one go on that does for both
+    agreed = pair.same > 0
+    if any(
+        not one.against and (not one.lacking or (by_code and agreed)) for one in sent
+    ):  # the curator lets the one go on that does for both
         return pair.model_copy(update={"verdict": "same"})
     against = next((one.against for one in sent if one.against), "")
     if against:
         return pair.model_copy(update={"verdict": "differ", "against": against})
-    return pair.model_copy(update={"verdict": "unclear", "why": sent[0].lacking})
+    verdict = "equal" if by_code else "unclear"
+    return pair.model_copy(update={"verdict": verdict, "why": sent[0].lacking})
+
+
+def _by_code(one: Tool, other: Tool, why: str = "not tried (--limit)") -> Proposal:
+    """A pair that is proposed for its equal code alone."""
+    return Proposal(tools=(one.name, other.name), alike=EQUAL, verdict="equal", why=why)
 
 
 @dataclass(frozen=True)

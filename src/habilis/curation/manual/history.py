@@ -164,6 +164,7 @@ def _told_of(generations: Generations, number: int, name: str) -> dict[str, Any]
 
 
 def _lines_of(report: dict[str, Any], name: str) -> Iterator[str]:
+    imported = {str(line.get("source")) for line in report.get("lineage", ())}
     for fate in report.get("fates", ()):
         tool, into, ending = str(fate.get("tool", "")), fate.get("into"), fate.get("ending")
         called = tool.rpartition("@")[0]
@@ -173,7 +174,7 @@ def _lines_of(report: dict[str, Any], name: str) -> Iterator[str]:
             yield f"{tool} {ending}{f' into {into}' if into and ending == 'merged' else ''}{reason}"
         elif plain == name and (called != name or into != name):
             yield f"{tool} taken into use as {into}{reason}"
-        elif into == name and plain != name:
+        elif into == name and plain != name and tool not in imported:
             yield f"does the work of {tool}{reason}" if ending == "merged" else f"{tool} goes on as {name}"
     for fate in report.get("came_back", ()):
         if name in (str(fate.get("tool", "")).rpartition("@")[0], fate.get("into")):
@@ -183,11 +184,13 @@ def _lines_of(report: dict[str, Any], name: str) -> Iterator[str]:
             yield _descent(line)
     if report.get("by") == "hand" and name in str(report.get("asked", "")).replace(",", " ").split():
         yield str(report["asked"])
-    yield from (str(line) for line in report.get("evidence", ()) if name in str(line).replace(",", " ").split())
+    yield from (str(line) for line in report.get("evidence", ()) if name in re.split(r"[\s,:]+", str(line)))
 
 
 def _descent(line: dict[str, Any]) -> str:
     parts = [str(line["tool"])]
+    if line.get("source"):
+        parts.append(f"imported from {line['source']}")
     if line.get("parents"):
         parts.append(f"from {', '.join(map(str, line['parents']))}")
     if line.get("tasks"):

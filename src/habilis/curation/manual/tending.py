@@ -7,12 +7,13 @@ goes on repeats its calls, and never deleted. One writer at a time; readers keep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from habilis.config import load_settings
+from habilis.contract.records import RecordedCall
 from habilis.core.errors import UserError
 from habilis.curation.manual.change import Back, Change, ChangeRefused, HandReport, revivable
 from habilis.curation.manual.gates import Gates, gates
@@ -155,6 +156,18 @@ class Tending:
         async with self._turn(asked), self._gates() as tried:
             found: Promotion = await promoted(tried, self._generations.catalogue(), file, under)
             return await self._filled(asked, found.filling, found.evidence, dry_run)
+
+    async def keep_calls(
+        self, asked: str, calls: Mapping[str, Sequence[RecordedCall]], contents: Mapping[str, bytes]
+    ) -> HandReport:
+        """Add recorded calls to tools; `asked` says what for, `contents` are the calls' files by digest."""
+
+        def whole(change: Change) -> None:
+            for name, made in sorted(calls.items()):
+                change.keep_calls(name, made, contents)
+
+        async with self._turn(asked):
+            return await self._drafted(asked, whole)
 
     async def prune(self, keep: int, *, runs: Path | None = None, dry_run: bool = False) -> list[int]:
         """Pack all but the newest `keep` generations; returns which. A rollback unpacks what it needs.

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from habilis.contract.aliases import Alias, ways_between
+from habilis.contract.likeness import same_code
 from habilis.contract.names import RESERVED, free_name, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.types import Frozen
@@ -266,17 +267,16 @@ class Merger:
             if not report.ok:
                 tried.evidence.append(f"{stays}: {report.failures[0]}")
                 return False
-            if not first.replayed:
-                why = f" ({first.why_not[0]})" if first.why_not else ""
-                tried.evidence.append(f"{stays}: none of its calls can be run again{why}")
-                return False
             confirmed = await self._gate.repeats(
                 new, [replace(expected, alias=alias)], aside / "expected", timeout_s=timeout_s
             )
             if not confirmed.ok:
-                tried.evidence.append(
-                    f"{stays}, for calls that a writer confirmed and no task made: {confirmed.failures[0]}"
-                )
+                made = "were tried" if any(r.kind == "tried" for r in expected.records) else "a writer confirmed"
+                tried.evidence.append(f"{stays}, for calls that {made} and no task made: {confirmed.failures[0]}")
+                return False
+            if not first.replayed and not confirmed.replayed:
+                why = f" ({first.why_not[0]})" if first.why_not else ""
+                tried.evidence.append(f"{stays}: none of its calls can be run again{why}")
                 return False
             report = report.plus(confirmed)
             versions = Versions(old, new, alias, mends)
@@ -288,14 +288,15 @@ class Merger:
         if trial.against:
             tried.evidence.append(f"{stays}: on a generated call, {trial.against}")
             return False
-        if lacking := trial.lacking(report.agreed, mends=mends):
+        results = {*report.agreed, *trial.agreed}
+        equal_code = bool(results) and heir is not None and plain(alias) and same_code(old.source(), heir.source())
+        if not equal_code and (lacking := trial.lacking(report.agreed, mends=mends)):
             tried.evidence.append(f"{stays}: {lacking}")
             return False
-        results = {*report.agreed, *trial.agreed}
         tried.evidence.append(
             f"{new.name} repeats {report.replayed} of {report.records} recorded calls of {old.name} and agrees on "
             f"{len(trial.agreed)} of {trial.told} generated ones that tell something, with {len(results)} distinct "
-            f"results"
+            f"results{'; their code is equal' if equal_code else ''}"
         )
         tried.replays += report.replayed
         tried.told += len(report.agreed) + trial.told

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from habilis.sandbox.processes.walking import remove
 
-PATIENCE_S = 0.1
+PATIENCE_S = 0.5
+"""About what an interpreter of its own takes to start, and more of the processor than a turn here."""
 
 
 class Room:

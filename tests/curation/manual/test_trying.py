@@ -1,0 +1,194 @@
+"""Tools that nobody has called get calls that pin what they do, and nothing that nobody could rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from habilis.config import load_settings
+from habilis.contract.records import counted
+from habilis.curation.manual.duplicates import duplicates
+from habilis.curation.manual.tending import Tending
+from habilis.curation.manual.trying import Proved, TriedTools, try_tools
+from habilis.library import Library
+from habilis.library.generations import Generations
+from habilis.synthesis.first_calls import first_calls
+
+from ..merging.conftest import module
+
+SETTINGS = load_settings(environ={})
+
+
+class Shelf:
+    """A library of foreign tools, none of them called."""
+
+    def __init__(self, path: Path, host: Any, put: Callable[..., Any]) -> None:
+        self.path, self.host, self._put = path, host, put
+
+    @property
+    def library(self) -> Library:
+        return Library(self.path)
+
+    async def has(self, name: str, body: str, takes: str = "number: int", gives: str = "value: float | None") -> None:
+        await self._put(self.library, module(name, body, takes, gives), name, self.host)
+
+    async def tried(self, names: Sequence[str] = ()) -> TriedTools:
+        return await try_tools(self.library, names or self.library.names(), SETTINGS, host=self.host)
+
+    async def proved(self) -> dict[str, Proved]:
+        """Tries all tools, and keeps what held."""
+        tried = await self.tried()
+        await self.tending().keep_calls("prove all tools", tried.calls, tried.contents)
+        return {one.name: one for one in tried.proved}
+
+    def tending(self) -> Tending:
+        return Tending(self.path, SETTINGS, host=self.host)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, in_process_host: Any, put_tool: Callable[..., Any]) -> Shelf:
+    return Shelf(tmp_path / "library", in_process_host, put_tool)
+
+
+async def test_a_tool_gets_calls_that_bind_and_prove_no_use(shelf: Shelf) -> None:
+    await shelf.has("twice", "    return OutputModel(value=2 * input.number)")
+    proved = (await shelf.proved())["twice"]
+    assert (proved.ending, proved.calls >= 5, proved.known) == ("proved", True, 0)
+    calls = shelf.library.records("twice")
+    assert {call.kind for call in calls} == {"tried"}
+    assert all(call.output["value"] == 2 * call.arguments["number"] for call in calls)
+    assert counted(calls)["calls"] == 0
+    before = Generations(shelf.path).current()
+    assert (await shelf.proved())["twice"].calls == 0  # once is enough
+    assert Generations(shelf.path).current() == before
+
+
+async def test_what_gives_something_else_each_time_is_not_kept(shelf: Shelf) -> None:
+    await shelf.has("dice", "    import random\n    return OutputModel(value=random.random())")
+    dice = (await shelf.tried()).proved[0]
+    assert (dice.ending, dice.calls, dice.why) == ("failed", 0, "it gives something else each time")
+
+
+async def test_a_tool_that_fails_says_why(shelf: Shelf) -> None:
+    await shelf.has("never", "    raise ValueError('the moon is not full')")
+    never = (await shelf.tried()).proved[0]
+    assert never.ending == "failed"
+    assert "the moon is not full" in never.why
+
+
+async def test_what_reaches_hosts_is_not_called(shelf: Shelf) -> None:
+    body = "    import urllib.request\n    text = urllib.request.urlopen('https://example.org/').read()\n"
+    await shelf.has("fetch", body + "    return OutputModel(value=len(text))")
+    (fetch,) = (await shelf.tried()).proved
+    assert (fetch.ending, fetch.tries) == ("network", 0)
+    assert "example.org" in fetch.why
+
+
+async def test_a_file_is_made_for_a_tool_that_wants_one(shelf: Shelf) -> None:
+    body = "    with open(input.csv_path, encoding='utf-8') as stream:\n"
+    body += "        return OutputModel(value=len(stream.readlines()))"
+    await shelf.has("rows", body, "csv_path: str")
+    rows = (await shelf.proved())["rows"]
+    assert rows.ending == "proved"
+    call = shelf.library.records("rows")[0]
+    assert call.replayable
+    assert all(shelf.library.content(digest) for digest in call.files.values())
+
+
+async def test_what_was_stopped_keeps_what_is_done(shelf: Shelf) -> None:
+    for name in ("aaa", "bbb", "ccc", "ddd"):
+        await shelf.has(name, "    return OutputModel(value=2 * input.number)")
+    done: list[Proved] = []
+    tried = await try_tools(
+        shelf.library, shelf.library.names(), SETTINGS, host=shelf.host, told=done.append, stopped=lambda: bool(done)
+    )
+    assert 0 < len(tried.proved) < 4
+    assert tried.calls.keys() == {one.name for one in tried.proved}
+
+
+async def test_tools_of_equal_code_with_one_single_result_are_proposed_and_merged(shelf: Shelf) -> None:
+    for name in ("room", "lab"):
+        await shelf.has(name, "    return OutputModel(value=293.15)", "unit: str = 'K'")
+    (pair,), left = await duplicates(shelf.library, SETTINGS, host=shelf.host)
+    assert (pair.verdict in ("equal", "same"), left) == (True, 0)
+    await shelf.proved()
+    (pair,), _ = await duplicates(shelf.library, SETTINGS, host=shelf.host)
+    assert (pair.verdict, pair.same > 0) == ("same", True)
+    report = await shelf.tending().merge(["room", "lab"])
+    assert len(shelf.library.names()) == 1, report.evidence
+    assert any("their code is equal" in line for line in report.evidence)
+
+
+async def test_one_single_result_of_other_code_is_not_enough(shelf: Shelf) -> None:
+    from habilis.curation.manual.change import ChangeRefused
+
+    await shelf.has("room", "    return OutputModel(value=293.15)", "unit: str = 'K'")
+    await shelf.has("lab", "    return OutputModel(value=293 + 0.15)", "unit: str = 'K'")
+    await shelf.proved()
+    with pytest.raises(ChangeRefused) as refused:
+        await shelf.tending().merge(["room", "lab"])
+    assert any("distinct results are needed" in line for line in refused.value.evidence)
+
+
+async def test_calls_that_were_tried_bind_what_would_replace_the_tool(shelf: Shelf) -> None:
+    from habilis.curation.manual.change import ChangeRefused
+
+    await shelf.has("twice", "    return OutputModel(value=2 * input.number)")
+    await shelf.has("thrice", "    return OutputModel(value=3 * input.number)")
+    await shelf.proved()
+    with pytest.raises(ChangeRefused):
+        await shelf.tending().merge(["twice", "thrice"])
+
+
+async def test_equal_code_beyond_the_limit_is_proposed_all_the_same(shelf: Shelf) -> None:
+    for number in range(6):
+        await shelf.has(f"tool_{number}", f"    return OutputModel(value=input.number + {number // 2})")
+    found, _ = await duplicates(shelf.library, SETTINGS, limit=1, host=shelf.host)
+    assert {one.tools for one in found if one.verdict in ("equal", "same")} >= {
+        ("tool_0", "tool_1"),
+        ("tool_2", "tool_3"),
+        ("tool_4", "tool_5"),
+    }
+
+
+SHOWN = '''
+def run(input):
+    """Adds.
+
+    >>> run(InputModel(first=2, second=40))
+    {"first": 1, "second": 5}
+    {"other": 1}
+    """
+'''
+
+
+def test_calls_that_a_docstring_shows_come_first() -> None:
+    schema = {"properties": {"first": {"type": "integer"}, "second": {"type": "integer"}}, "required": ["first"]}
+    found = [given.arguments for given in first_calls(SHOWN, schema, "seed")]
+    assert found[:2] == [{"first": 2, "second": 40}, {"first": 1, "second": 5}]
+    assert {"other": 1} not in found
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "fits"),
+    [
+        ("share", {"type": "number", "minimum": 0, "maximum": 1}, lambda v: 0 <= v <= 1),
+        ("count", {"type": "integer", "minimum": 1000}, lambda v: v >= 1000),
+        ("day", {"type": "string", "format": "date"}, lambda v: len(v) == 10),
+        ("unit", {"type": "string", "description": "one of: km, m, or cm"}, lambda v: v in ("km", "m", "cm")),
+        ("kind", {"enum": ["a", "b"]}, lambda v: v in ("a", "b")),
+        ("values", {"type": "array", "items": {"type": "number"}, "minItems": 5}, lambda v: len(v) >= 5),
+        ("maybe", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, lambda v: isinstance(v, int)),
+        ("point", {"$ref": "#/$defs/Point"}, lambda v: set(v) == {"x"}),
+        ("loop", {"$ref": "#/$defs/Loop"}, None),
+    ],
+)
+def test_values_fit_what_the_schema_says(name: str, said: Any, fits: Any) -> None:
+    points = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
+    loop = {"type": "object", "properties": {"in": {"$ref": "#/$defs/Loop"}}, "required": ["in"]}
+    schema = {"properties": {name: said}, "required": [name], "$defs": {"Point": points, "Loop": loop}}
+    found = [given.arguments[name] for given in first_calls("", schema, "seed")]
+    assert not found if fits is None else found and all(map(fits, found))
