@@ -372,14 +372,9 @@ def _settings_and_folders(parser: argparse.ArgumentParser) -> None:
 
 def _dataset_options(parser: argparse.ArgumentParser, default: str = "") -> None:
     parser.add_argument("--dataset", metavar="D", help=f"file, folder, or hub:OWNER/NAME{default}")
-    form = "format of the data set, or name of the benchmark (default: found out)"
-    parser.add_argument("--format", metavar="F", help=form)
+    parser.add_argument("--format", metavar="F", help="format, or name of the benchmark (default: found out)")
     told = "columns of id, question, answer, … (a.b: nested, -: none)"
     parser.add_argument("--fields", action="append", default=[], metavar="K=COL,…", help=told)
-
-
-def _thread_option(parser: argparse.ArgumentParser, told: str) -> None:
-    parser.add_argument("--thread", metavar="NAME", help=told)
 
 
 def _keeping_options(parser: argparse.ArgumentParser) -> None:
@@ -388,8 +383,8 @@ def _keeping_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _budget_options(parser: argparse.ArgumentParser, whose: str) -> None:
-    tokens, seconds = f"tokens that {whose} may cost", f"seconds that {whose} may take (also 5m, 2h)"
-    parser.add_argument("--max-tokens", type=count_of, metavar="N", help=tokens)
+    seconds = f"seconds that {whose} may take (also 5m, 2h)"
+    parser.add_argument("--max-tokens", type=count_of, metavar="N", help=f"tokens that {whose} may cost")
     parser.add_argument("--max-cost", metavar="USD", help=f"US dollars that {whose} may cost")
     parser.add_argument("--max-time", dest="max_time_s", type=seconds_in("--max-time"), metavar="S", help=seconds)
 

@@ -107,6 +107,17 @@ def _list(value: list[Any], seen: Sequence[list[Any]], known: Constants, lot: ra
     return lot.choice([way for way in ways if way != value] or [value])
 
 
+def moved(value: Any, lot: random.Random) -> Any:
+    """A text or list of which one end or one half stands at the other end, or two neighbours are exchanged."""
+    if type(value) not in (str, list) or len(value) < 2:
+        return value
+    if lot.random() < 0.6:
+        place = lot.choice((1, -1, len(value) // 2))
+        return value[place:] + value[:place]
+    place = lot.randrange(len(value) - 1)
+    return value[:place] + value[place + 1 : place + 2] + value[place : place + 1] + value[place + 2 :]
+
+
 def another_sum(seen: Sequence[str], lot: random.Random) -> str:
     """An expression of the numbers that were seen, with any of the operators of arithmetic."""
     numbers = sorted({number for text in seen for number in re.findall(r"\d+(?:\.\d+)?", text)}) or ["2", "3"]

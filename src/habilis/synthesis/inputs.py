@@ -18,7 +18,7 @@ from habilis.contract.aliases import properties, required
 from habilis.core.types import JsonSchema
 from habilis.synthesis.constants import NO_CONSTANTS, Constants
 from habilis.synthesis.domain import Domain, fine
-from habilis.synthesis.edits import another_sum, varied
+from habilis.synthesis.edits import another_sum, moved, varied
 from habilis.synthesis.file_variants import odd_variants, variant
 from habilis.synthesis.formats import as_date
 from habilis.synthesis.relations import Given
@@ -177,7 +177,13 @@ class Search:
 
 
 def _named(domain: Domain, known: Constants) -> Iterator[Given]:
-    """A real call with a number that an argument is compared with, and its neighbours."""
+    """A real call with a number that an argument is compared with, and its neighbours; or with a letter before a text,
+    where the code lists the letters that texts are written in."""
+    letters = sorted(text for text in known.texts if len(text) == 1)
+    for call in domain.calls[:1]:
+        for name, value in call.arguments.items():
+            if isinstance(value, str) and value and set(value) <= set(letters):
+                yield from (Given({**call.arguments, name: letter + value}, call.files) for letter in letters)
     for step in (0, -1, 1):
         for border in sorted(known.borders):
             for call in domain.calls[:1]:
@@ -236,13 +242,13 @@ def _together(arguments: dict[str, Any], base: Given, names: Sequence[str], lot:
 
 
 def _of_each_other(arguments: dict[str, Any], names: Sequence[str], lot: random.Random) -> None:
-    """Now and then one argument is another, or a part of it."""
-    if len(names) < 2 or lot.random() > 0.2:
+    """Now and then one argument is another, a part of it, or the same with its letters or items moved."""
+    if len(names) < 2 or lot.random() > 0.3:
         return
     one, other = lot.sample(names, 2)
     first, second = arguments[one], arguments[other]
     if type(first) is type(second):
-        arguments[one] = second
+        arguments[one] = lot.choice((second, moved(second, lot), moved(second, lot)))
     elif isinstance(second, list) and second and type(first) is type(second[0]):
         arguments[one] = lot.choice(second)
 

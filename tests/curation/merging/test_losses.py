@@ -11,13 +11,11 @@ import contextlib
 import hashlib
 import itertools
 import random
-import sys
-import types
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -28,34 +26,41 @@ from habilis.core.types import CallOutcome
 from habilis.curation.curator import Curator
 from habilis.curation.ledger.reports import StepReport
 from habilis.demo import OfflineModel
+from habilis.demo.questions.operations import DemoOperation, Wording
+from habilis.demo.understanding import all_operations
 from habilis.library import Library
 from habilis.runtime.calls import CallSpec
 from habilis.testing import ScriptedModel
 
-from ...toolshop import InProcessHost
+from ...toolshop import QuickHost
 from .conftest import Stage
-from .losses import FILES, Draw, Tool, Values, drawn, expected, pool, right, wrong
+from .losses import FILES, Tool, Values, expected, pool, right, wrong
 
-CASES, PROMISED, QUICK = 500, 120, 5
+CASES, PROMISED, QUICK = 500, 60, 3
+FOUND = (21, 213, 515)
+"""Cases that were lost once: letters in another order, a letter that only the code lists."""
 OFTEN = 3
 
 
-_LOADED: dict[bytes, Any] = {}
+@dataclass(frozen=True)
+class Draw:
+    """What one case is made of: the lot has chosen everything but whether the change is a wrong one."""
+
+    operation: DemoOperation
+    wordings: tuple[Wording, Wording]
+    merged: bool
+    how: Literal["newer", "smaller", "more calls"]
+    seed: int
 
 
-class QuickHost(InProcessHost):
-    """Runs tools in this process and loads each text of a tool once."""
-
-    def _load(self, tool: Runnable) -> Any:
-        source = tool.module.read_bytes()
-        key = hashlib.sha256(source).digest()
-        if key not in _LOADED:
-            module = types.ModuleType("tool_under_test")
-            sys.modules["tool_under_test"] = module
-            exec(compile(source, str(tool.module), "exec"), module.__dict__)
-            module.InputModel.model_rebuild()
-            _LOADED[key] = module
-        return _LOADED[key]
+def drawn(seed: int) -> Draw:
+    """A case by its number."""
+    lot = random.Random(seed)
+    known = [operation for operation in all_operations() if pool(operation) is not None]
+    operation = known[seed % len(known)] if seed < len(known) else lot.choice(known)
+    one = lot.choice(operation.wordings)
+    other = lot.choice([wording for wording in operation.wordings if wording is not one] or [one])
+    return Draw(operation, (one, other), seed % 3 == 2, lot.choice(("newer", "smaller", "more calls")), seed)
 
 
 @dataclass(frozen=True)
@@ -202,11 +207,12 @@ async def tried(folder: Path, seeds: Iterator[int], number: int) -> tuple[Counte
             ["cases", case.change.split(":")[0], case.drawn.how, "merged" if case.drawn.merged else "chosen"]
         )
         counted["tools left"] += len(stage.names())
+    print(counted)
     return counted, failed
 
 
 async def test_a_right_tool_is_never_lost_to_a_wrong_one(tmp_path: Path) -> None:
-    counted, failed = await tried(tmp_path, itertools.count(0, 5), QUICK)
+    counted, failed = await tried(tmp_path, itertools.chain(FOUND, itertools.count(0, 5)), len(FOUND) + QUICK)
     assert failed == []
     assert min(counted[what] for what in ("lossy", "merged", "chosen")) > 0, counted
 
@@ -223,4 +229,4 @@ async def test_a_right_tool_is_never_lost_to_a_wrong_one_in_500_cases(tmp_path: 
     counted, failed = await tried(tmp_path, itertools.count(PROMISED), CASES)
     assert failed == []
     kinds = ("lossy", "faulty", "merged", "chosen", "newer", "smaller", "more calls")
-    assert min(counted[what] for what in kinds) >= CASES // 50, counted
+    assert min(counted[what] for what in kinds) >= CASES // 10, counted

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from habilis.config import Settings
-from habilis.contract.aliases import Alias, alias_between, kinds
+from habilis.contract.aliases import Alias, kinds, ways_between
 from habilis.contract.likeness import code_digest
 from habilis.core.errors import UserError
 from habilis.core.types import Frozen
@@ -151,16 +151,16 @@ async def _tried(tried: Gates, one: Tool, other: Tool, alike: float, place: Path
     if writing := [tool.name for tool in (one, other) if tool.effects == "writes"]:
         why = f"{', '.join(writing)} may write, and is not run again to see"
         return _by_code(one, other, why) if by_code else pair.model_copy(update={"why": why})
-    ways = [(old, new, alias) for old, new in ((one, other), (other, one)) if (alias := _alias(old, new)) is not None]
-    if not ways:
-        return pair.model_copy(update={"why": "no one way leads from the fields of one to those of the other"})
-    sent = [await _sent(tried, old, new, alias, place / f"{n}") for n, (old, new, alias) in enumerate(ways)]
+    there = await _likeliest(tried, one, other, place / "there")
+    back = await _likeliest(tried, other, one, place / "back")
+    sent = [one for one in (there, back) if one is not None]
+    if not sent:
+        return pair.model_copy(update={"why": "no way leads from the fields of one to those of the other"})
     recorded, generated = (sum(one.recorded for one in sent), sum(one.generated for one in sent))
     pair = pair.model_copy(update={"recorded": recorded, "generated": generated})
-    agreed = pair.same > 0
-    if any(
-        not one.against and (not one.lacking or (by_code and agreed)) for one in sent
-    ):  # the curator lets the one go on that does for both
+    agreed = by_code and pair.same > 0
+    # the curator lets the one go on that does for both
+    if any(one.holds or (agreed and not one.against) for one in sent):
         return pair.model_copy(update={"verdict": "same"})
     against = next((one.against for one in sent if one.against), "")
     if against:
@@ -183,6 +183,22 @@ class _Sent:
     against: str = ""
     lacking: str = ""
 
+    @property
+    def holds(self) -> bool:
+        return not self.against and not self.lacking
+
+
+async def _likeliest(tried: Gates, old: Tool, new: Tool, place: Path) -> _Sent | None:
+    """The first way from `old` to `new` that holds; where none does, the likeliest one; None where there is no way."""
+    schemas = (old.input_schema, old.output_schema), (new.input_schema, new.output_schema)
+    first = None
+    for number, alias in enumerate(ways_between(*schemas, version=old.version, description=old.description)):
+        sent = await _sent(tried, old, new, alias, place / f"{number}")
+        if sent.holds:
+            return sent
+        first = first or sent
+    return first
+
 
 async def _sent(tried: Gates, old: Tool, new: Tool, alias: Alias, place: Path) -> _Sent:
     """The calls of `old` sent through `new`."""
@@ -198,8 +214,3 @@ async def _sent(tried: Gates, old: Tool, new: Tool, alias: Alias, place: Path) -
     trial = await compare(Versions(old, new.runnable, alias), known, tried.replayer, view, place / "trial")
     against = f"{new.name} differs from {old.name}: {trial.against}" if trial.against else ""
     return _Sent(report.replayed, len(trial.agreed), against, trial.lacking(report.agreed))
-
-
-def _alias(old: Tool, new: Tool) -> Alias | None:
-    schemas = (old.input_schema, old.output_schema), (new.input_schema, new.output_schema)
-    return alias_between(*schemas, version=old.version, description=old.description)
