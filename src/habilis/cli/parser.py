@@ -158,11 +158,8 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is printed as JSON")
     _settings_options(run)
     _folder_options(run)
-    run.add_argument(
-        "--thread",
-        metavar="NAME",
-        help="ask the next question of the conversation NAME; with --resume: continue its last one",
-    )
+    told = "ask the next question of the conversation NAME; with --resume: continue its last one"
+    run.add_argument("--thread", metavar="NAME", help=told)
     run.add_argument("--run-dir", metavar="D", help="this run's own folder")
     run.add_argument("--task-id", metavar="ID", help="name of the task inside the run")
     run.add_argument(
@@ -176,9 +173,8 @@ def _add_run(commands: Any) -> None:
 
 def _add_chat(commands: Any) -> None:
     chat = commands.add_parser("chat", help="hold a conversation", description=CHAT_HELP, epilog=CHAT_EXIT_CODES)
-    chat.add_argument(
-        "--thread", metavar="NAME", help="name of the conversation to continue or to start (default: a new one)"
-    )
+    told = "name of the conversation to continue or to start (default: a new one)"
+    chat.add_argument("--thread", metavar="NAME", help=told)
     chat.add_argument("--file", action="append", default=[], metavar="F", help="file or folder that tools may read")
     _settings_options(chat)
     _folder_options(chat)
