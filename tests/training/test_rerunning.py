@@ -9,7 +9,7 @@ import pytest
 from habilis.config import load_settings
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir
-from habilis.training.rerunning import concerned, rerun, taped_tasks
+from habilis.training.rerunning import _enclosed, concerned, rerun, taped_tasks
 
 from ..agents.conftest import Script, Stage, call, calling, stage, tool_source
 
@@ -78,3 +78,10 @@ async def test_a_run_of_another_library_or_without_tapes_is_refused(stage: Stage
         tape.unlink()
     with pytest.raises(UserError, match="has no task that ended with a tape"):
         taped_tasks(run, stage.root / "library")
+
+
+def test_what_is_run_again_reaches_no_host_and_no_source() -> None:
+    loose = load_settings(overrides=["capabilities.network=any", "capabilities.read_list=[/srv]"])
+    enclosed = _enclosed(loose)
+    assert (enclosed.capabilities.network, enclosed.capabilities.read_list) == ("deny", ())
+    assert enclosed.tools.use == ()

@@ -1,8 +1,8 @@
 """Tasks of a run once more, without one tool of the library: what they came to with it is on their record.
 
 The tape of a task answers all that is asked as it was asked then. So a model is paid from where the two part, and
-nowhere else; without leave to pay, that place is all that is told. Tools run again, in a folder of their own; neither
-the run nor the library changes.
+nowhere else; without leave to pay, that place is all that is told. Tools run again, in a folder of their own, and reach
+nothing else: what was done elsewhere is not done twice. Neither the run nor the library changes.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ async def _without(
     one: Taped, name: str, library: Path, place: Path, settings: Settings, pay: bool, clients: Clients | None
 ) -> Rerun:
     heard = _Heard()
-    team = Team(_roomier(settings, one.result.usage), library=library, sinks=[heard], clients=clients)
+    team = Team(_enclosed(_roomier(settings, one.result.usage)), library=library, sinks=[heard], clients=clients)
     if pay:
         run = RunDir.at(place / "run")
         _take_along(one.folder.tape, run.task(one.task.id).tape)
@@ -155,6 +155,13 @@ def _roomier(settings: Settings, taped: Usage) -> Settings:
         }
     )
     return settings.model_copy(update={"limits": more})
+
+
+def _enclosed(settings: Settings) -> Settings:
+    """Settings by which tools reach no host and no other program, whatever the task was given then."""
+    capabilities = settings.capabilities.model_copy(update={"network": "deny", "network_list": (), "read_list": ()})
+    tools = settings.tools.model_copy(update={"use": ()})
+    return settings.model_copy(update={"capabilities": capabilities, "tools": tools})
 
 
 class _Heard:
