@@ -85,6 +85,7 @@ WRITES_BY_ITSELF = {
     "habilis.synthesis.gate": "a trial that is thrown away",
     "habilis.synthesis.trial": "a trial that is thrown away",
     "habilis.synthesis.replay": "a trial that is thrown away",
+    "habilis.sources.knowledge.sums": "a checksum",
     "habilis.curation.merging.merge": "a trial that is thrown away",
     "habilis.curation.manual.merging": "a trial that is thrown away",
     "habilis.runtime.packages": "names of packages",

@@ -14,6 +14,7 @@ from habilis.cli.terminal.wording import bytes_of, call_text, one_line, plain, s
 from habilis.core import events as ev
 from habilis.core.errors import UserError
 from habilis.core.types import Plan, Review, TaskResult, ToolRequest, Usage
+from habilis.core.usage import NOTHING
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "console"
 REQUEST = ToolRequest(name="column_mean", description="d", input_schema={}, output_schema={})
@@ -31,7 +32,9 @@ EVENTS: list[ev.Event] = [
     ev.Notice(level="warning", text="the sandbox is weaker than it could be"),
     ev.ModelCallStarted(role="basic", purpose="plan", model="m"),
     ev.ModelRetry(role="basic", reason="429 too many requests", wait_s=2.0, attempt=1),
-    ev.ModelCallEnded(role="basic", purpose="plan", model="m", usage=Usage(model_calls=2, prompt_tokens=1200)),
+    ev.ModelCallEnded(
+        role="basic", purpose="plan", model="m", usage=Usage(model_calls=2, prompt_tokens=1200, cost=NOTHING)
+    ),
     ev.Planned(attempt=1, plan=Plan(reuse=("list_sum",), build=(REQUEST,), guidance="Read the column,\nthen average.")),
     ev.ToolBuildStarted(tool="column_mean"),
     ev.ToolRejected(
@@ -73,7 +76,7 @@ RESULT = TaskResult(
     model="offline demonstration model",
     tools_made=("column_mean",),
     tools_used=("column_mean", "list_sum"),
-    usage=Usage(model_calls=5, prompt_tokens=3000, completion_tokens=400),
+    usage=Usage(model_calls=5, prompt_tokens=3000, completion_tokens=400, cost=NOTHING),
     seconds=2.5,
     run_dir="/somewhere/runs/20260102-120000-what-is-the-average-price",
 )

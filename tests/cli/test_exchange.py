@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,15 @@ def test_a_file_that_is_no_tool_of_the_library_is_not_recorded(here: Path, capsy
     assert "--record keeps calls of tools of the library" in capsys.readouterr().err
 
 
+@pytest.fixture
+def heeded() -> Iterator[None]:
+    """Ctrl-C as a terminal's process has it: a shell starts what runs in the background with the signal ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heeded")
 def test_the_first_ctrl_c_asks_for_an_end_and_the_second_ends_at_once(capsys: Captured) -> None:
     stop = Stop("what was taken is kept")
 

@@ -80,7 +80,7 @@ def test_list_tells_name_state_age_size_and_question(capsys: Captured) -> None:
     head, *rows = capsys.readouterr().out.splitlines()
     assert head.split() == ["RUN", "STATE", "AGE", "SIZE", "QUESTION"]
     assert rows[0].split()[:5] == ["asks", "waiting", "1", "d", rows[0].split()[4]]
-    assert re.match(r"old +answered +3 d +19\d KB +What is old\? \\x1b\[2J 平均$", rows[1])
+    assert re.match(r"old +answered +3 d +\d{3} KB +What is old\? \\x1b\[2J 平均$", rows[1])
     assert main(["runs", "list", "--json", "--limit", "1"]) == 0
     (row,) = json.loads(capsys.readouterr().out)
     assert (row["name"], row["state"], row["tasks"]) == ("asks", "waiting", 1)

@@ -22,8 +22,11 @@ async def test_a_question_about_a_file_is_answered_with_a_tool_that_was_written_
     (tool,) = result.tools_made
     tools = Path(result.run_dir) / "tasks" / "task" / "tools"
     assert "def run(" in (tools / f"{tool}.py").read_text(encoding="utf-8")
-    (record,) = (tools / "records" / f"{tool}.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(record)["output"]["error"] is None
+    records = [
+        json.loads(line) for line in (tools / "records" / f"{tool}.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
+    assert [record.get("kind", "used") for record in records].count("used") == 1
+    assert all(record["output"]["error"] is None for record in records)
     assert sink.of("tool_built")[0].smoke == "passed"
     assert result.usage.model_calls == world.server.finished <= 7
     assert result.usage.prompt_tokens <= 6_500

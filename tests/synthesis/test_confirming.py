@@ -144,11 +144,14 @@ async def test_rubbish_costs_one_request_and_nothing_else(shop: Any, source_of: 
 
 
 @pytest.mark.parametrize("stop", [ModelUnreachable("gone"), BudgetReached("spent")])
-async def test_what_ends_a_task_ends_it_here_too(shop: Any, source_of: Source, stop: Exception) -> None:
+async def test_a_tool_is_kept_where_the_question_for_calls_finds_nobody(
+    shop: Any, source_of: Source, stop: Exception
+) -> None:
+    """It is paid for and passed; the next request ends the task."""
     shop.writer.replies, shop.writer.calls = [source_of(**number())], [stop]
-    with pytest.raises(type(stop)):
-        await build(shop)
-    assert shop.private.names() == []
+    tool = await build(shop)
+    assert shop.private.names() == [tool.name]
+    assert confirmed(shop) == []
 
 
 async def test_calls_that_were_shown_are_no_calls_of_the_writers_own(shop: Any, source_of: Source) -> None:

@@ -115,7 +115,7 @@ async def test_a_step_is_absorbed_once_however_often_it_is_broken_off(world: Wor
     assert sorted(p.name for p in (world.runs / "first" / "generations").glob("0*")) == generations == ["0001"]
     assert world.server.finished == asked
     points = [row["point"] for row in read_jsonl(world.training().journal)]
-    assert points == ["tasks", "collected", "clustered", "merged", "verified", "published"]
+    assert points == ["tasks", "collected", "clustered", "merged", "verified", "undone", "published"]
 
 
 async def test_a_library_that_is_not_there_is_refused(world: World) -> None:

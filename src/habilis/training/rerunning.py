@@ -31,7 +31,7 @@ _MISMATCH = "replay: "
 """How the error of a task begins whose tape does not go on."""
 
 
-class Side(Frozen):
+class TaskTotals(Frozen):
     """What a task came to: `status` as in its result, `tokens` of all model calls, `calls` of tools."""
 
     status: str
@@ -47,8 +47,8 @@ class Rerun(Frozen):
     task_id: str
     tool: str
     question: str
-    with_it: Side
-    without_it: Side | None
+    with_it: TaskTotals
+    without_it: TaskTotals | None
     parted: str
     paid_tokens: int
 
@@ -122,7 +122,7 @@ async def _without(
         result = await team.run(one.task, run_dir=place / "run", replay=taped.path)
         told = result.error or ""
         parted = told.removeprefix(_MISMATCH) if told.startswith(_MISMATCH) else ""
-    side = Side(
+    side = TaskTotals(
         status=result.status,
         answered=result.status == "answered",
         tokens=heard.all.total_tokens,
@@ -133,7 +133,7 @@ async def _without(
         task_id=one.task.id,
         tool=name,
         question=before.question,
-        with_it=Side(
+        with_it=TaskTotals(
             status=before.status,
             answered=before.status == "answered",
             tokens=before.usage.total_tokens,

@@ -23,7 +23,7 @@ from habilis.rundir import find_run
 
 if TYPE_CHECKING:
     from habilis.config import Settings
-    from habilis.training.rerunning import Rerun, Side
+    from habilis.training.rerunning import Rerun, TaskTotals
 
 AT_A_TERMINAL = 50
 """Tools that are shown there unless it is told otherwise."""
@@ -121,7 +121,7 @@ def _print_reruns(rows: Sequence[tuple[str, int, list[Rerun]]], tasks: int) -> N
         print(f"{silent} tool{'s' * (silent != 1)} that no taped task was shown")
 
 
-def _sum(sides: Sequence[Side]) -> str:
+def _sum(sides: Sequence[TaskTotals]) -> str:
     answered, tokens = sum(one.answered for one in sides), sum(one.tokens for one in sides)
     calls = sum(one.calls for one in sides)
     return f"answered {answered} of {len(sides)}, {tokens:,} tokens, {calls:,} call{'s' * (calls != 1)}"

@@ -91,7 +91,7 @@ class ConsoleSink:
         if not parts:
             return self.pause()
         if self._usage.model_calls:
-            parts.append(usage_text(self._usage))
+            parts.append(usage_text(self._usage, unknown=False))
         room = max(10, self._console.width - 4)
         text = Text(self._fit(one_line(" · ".join(parts), room)), "dim", no_wrap=True, overflow="ellipsis")
         if self._status is None:
@@ -248,10 +248,10 @@ class SinkHandler(logging.Handler):
         self._sink.line("log", record.getMessage(), "yellow", "yellow")
 
 
-def usage_text(usage: Usage) -> str:
-    """`4 model calls, 1,234 tokens`, with the cost where it is known."""
+def usage_text(usage: Usage, *, unknown: bool = True) -> str:
+    """`4 model calls, 1,234 tokens, $0.0123`; `unknown`: say so where the cost is not known."""
     calls = f"{usage.model_calls} model call{'' if usage.model_calls == 1 else 's'}"
-    return f"{calls}, {usage.total_tokens:,} tokens{cost_text(usage)}"
+    return f"{calls}, {usage.total_tokens:,} tokens{cost_text(usage) if unknown or not usage.unpriced else ''}"
 
 
 def cost_text(usage: Usage) -> str:
