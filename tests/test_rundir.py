@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -36,6 +37,8 @@ from habilis.rundir import (
     safe_id,
     slugify,
 )
+from habilis.rundir.files import row_of
+from habilis.rundir.seals import sealed
 
 NOON = datetime(2026, 1, 2, 12, 0, 0)
 
@@ -439,3 +442,17 @@ def test_room_for_a_reply_is_kept_on_the_disk_and_the_file_stays_as_long_as_it_i
         os.ftruncate(stream.fileno(), 5)
     assert path.stat().st_blocks * 512 < 1 << 20
     assert path.read_bytes() == b"line\n"
+
+
+def test_every_bit_of_a_sealed_record_that_turns_is_seen() -> None:
+    """Those of the checksum's own name and quotes included: a record must not pass for one that never had any."""
+    record = {"kind": "tool_built", "confirmed": 2, "text": 'crc32":"00000000', "é": [1.5, None, True]}
+    line = sealed(json.dumps(record, ensure_ascii=False).encode("utf-8"))
+    assert row_of(line) == record
+    believed = []
+    for at in range(len(line) - 1):  # the line feed at the end is no part of it
+        for bit in range(8):
+            turned = line[:at] + bytes([line[at] ^ (1 << bit)]) + line[at + 1 :]
+            with contextlib.suppress(ValueError):
+                believed.append((at, bit, row_of(turned)))
+    assert believed == []

@@ -6,8 +6,9 @@ import contextlib
 import functools
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from habilis.checking.damages import Damage, Mender, first_whole, readable_json
@@ -162,11 +163,18 @@ def _clear(path: Path, root: Path) -> None:
         set_aside(path, root)
 
 
-def check_calls(folder: Path, sources: Sequence[Path], mend: Mender) -> None:
-    """Recorded calls that cannot be read, and file contents that are not what their names say."""
+def check_calls(
+    folder: Path, sources: Sequence[Path], mend: Mender, confirmed: Mapping[str, int] = MappingProxyType({})
+) -> None:
+    """Recorded calls that cannot be read, and file contents that are not what their names say.
+
+    `confirmed`: how many calls of each tool are known to have been kept when it was made; its manifest counts those
+    since.
+    """
     records = folder / "records"
     wanted: set[str] = set()
-    counted = {path.stem: _counted(readable_json(path)) for path in folder.glob("*.json") if path.name != REPORT}
+    manifests = [path for path in folder.glob("*.json") if path.name != REPORT]
+    counted = {path.stem: _counted(readable_json(path)) + confirmed.get(path.stem, 0) for path in manifests}
     for name in sorted({path.stem for path in records.glob("*.jsonl")} | {n for n, count in counted.items() if count}):
         path = records / f"{name}.jsonl"
         rows = mend.log(path, RecordedCall.model_validate)

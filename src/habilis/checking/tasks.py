@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from habilis.checking.damages import Mender
@@ -18,11 +20,12 @@ ENDED = frozenset({"answered", "gave_up"})
 def check_task(task: TaskDir, mend: Mender, *, alone: bool = True) -> TaskResult | None:
     """Look at the folder of `task`; returns its result. `alone`: no row of a data set asks the same."""
     mend.odd(task.path / ".lock")
+    mend.odd(task.tools / ".lock")
     _asked(task, mend, alone)
     result = _result(task, mend)
     rows = mend.log(task.events, lambda row: row["kind"])
     _tape(task, mend, rows, over=result is not None and result.status in ENDED)
-    mend.log(task.path / "absorbed.jsonl", lambda row: row["point"])
+    _absorbed(task, mend, rows)
     _state(task, mend, result)
     if (result is None or result.status not in ENDED) and rows and not os.path.lexists(task.checkpoints):
         mend.mend(task.checkpoints, "it is gone", "a resume begins the task again, answered from its tape")
@@ -30,8 +33,21 @@ def check_task(task: TaskDir, mend: Mender, *, alone: bool = True) -> TaskResult
         mend.mend(task.events, "it is gone", "its account of the past is lost; what comes is written anew")
     generations = sorted(task.run.path.glob("generations/[0-9]*"), reverse=True)
     check_tools(task.tools, generations, mend, ours=True)
-    check_calls(task.tools, generations, mend)
+    check_calls(task.tools, generations, mend, _confirmed(rows))
     return result
+
+
+def _confirmed(events: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """How many calls of each tool were kept when one of its versions was made."""
+    made = {
+        (str(row.get("tool")), row.get("version")): int(row.get("confirmed") or 0)
+        for row in events
+        if row["kind"] in ("tool_built", "tool_enhanced")
+    }
+    found: Counter[str] = Counter()
+    for (tool, _), count in made.items():
+        found[tool] += count
+    return found
 
 
 def _asked(task: TaskDir, mend: Mender, alone: bool) -> None:
@@ -72,6 +88,15 @@ def _tape(task: TaskDir, mend: Mender, events: list[dict[str, Any]], *, over: bo
     what = f"{lost} finished model call{'s are' if lost > 1 else ' is'} not on it any more"
     after = "the task has ended and needs them no more, but it cannot be replayed"
     mend.mend(task.tape, what, after if over else "a resume pays them again where it needs them")
+
+
+def _absorbed(task: TaskDir, mend: Mender, events: list[dict[str, Any]]) -> None:
+    """How the tools came into the library. Lost, later turns of a conversation find them with the turn itself."""
+    path = task.path / "absorbed.jsonl"
+    points = [row["point"] for row in mend.log(path, lambda row: row["point"])]
+    told = next((row.get("generation") for row in events if row["kind"] == "task_absorbed"), None)
+    if told is not None and "published" not in points:
+        mend.mend(path, "its end is gone", f"generation {told} of the library holds the tools; nothing is done again")
 
 
 def _state(task: TaskDir, mend: Mender, result: TaskResult | None) -> None:

@@ -92,7 +92,7 @@ class ToolBuildStarted(OfBuild):
 
 class ToolBuilt(OfBuild):
     """A new tool passed its gate. `smoke` says what its trial call came to: `passed`, on what other call than its own
-    example it passed, or why it was not tried."""
+    example it passed, or why it was not tried. `confirmed` calls of its writer's were kept with it."""
 
     kind: Literal["tool_built"] = "tool_built"
     tool: str
@@ -100,6 +100,7 @@ class ToolBuilt(OfBuild):
     attempts: int
     smoke: str
     path: str
+    confirmed: int = 0
 
 
 class NeedsFound(Frozen):
@@ -136,7 +137,8 @@ class ToolAdopted(Frozen):
 
 
 class ToolEnhanced(OfBuild):
-    """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed."""
+    """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed.
+    `confirmed` further calls of its writer's were kept."""
 
     kind: Literal["tool_enhanced"] = "tool_enhanced"
     tool: str
@@ -145,6 +147,7 @@ class ToolEnhanced(OfBuild):
     attempts: int
     replayed: int
     records: int
+    confirmed: int = 0
 
 
 class ToolRejected(OfBuild):
@@ -338,6 +341,14 @@ class StepEnded(Frozen):
     metrics: dict[str, Any] = Field(default_factory=dict)
 
 
+class TaskAbsorbed(Frozen):
+    """What an answered task proved is in its library, from `generation` on."""
+
+    kind: Literal["task_absorbed"] = "task_absorbed"
+    task_id: str
+    generation: int
+
+
 Event = Annotated[
     TaskStarted
     | Notice
@@ -367,6 +378,7 @@ Event = Annotated[
     | Asked
     | Told
     | TaskEnded
+    | TaskAbsorbed
     | StepStarted
     | StepTaskEnded
     | StepEnded,

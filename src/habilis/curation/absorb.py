@@ -7,12 +7,13 @@ from pathlib import Path
 
 from habilis.config import Settings
 from habilis.core.errors import UserError
+from habilis.core.events import TaskAbsorbed
 from habilis.core.types import TaskResult
 from habilis.curation.curator import UNVERIFIED, Curator
 from habilis.curation.ledger.journal import Journal
 from habilis.curation.ledger.reports import Finished, StepReport
 from habilis.library import Library
-from habilis.rundir import RunDir
+from habilis.rundir import JsonlSink, RunDir, TaskDir
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
 
@@ -59,10 +60,21 @@ async def absorb_task(
             verify_s=VERIFY_S,
         )
         finished = Finished(task_id=task.id, status=result.status, folder=str(task.path), result=result)
-        return await curator.step(1, [finished])
+        first = task.absorbed_into() is None
+        report = await curator.step(1, [finished])
+        if first:
+            _tell(task, report.generation)
+        return report
     finally:
         if host is None:
             await own.aclose()
+
+
+def _tell(task: TaskDir, generation: int) -> None:
+    """The account of the task says it too, so that a lost file of points is known to have been there."""
+    events = JsonlSink(task.events)
+    events.emit(TaskAbsorbed(task_id=task.id, generation=generation))
+    events.close()
 
 
 def unverified(report: StepReport) -> list[str]:

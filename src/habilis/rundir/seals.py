@@ -29,8 +29,16 @@ def unsealed(record: bytes) -> bytes:
     whole = record.rstrip()
     tail = whole[-_LENGTH:]
     if not (tail.startswith(_HEAD) and tail.endswith(_TAIL)):
+        if _almost(tail):
+            raise ValueError("it does not fit its checksum")
         return _REWRITTEN.sub(b"}", record) if b'"crc32"' in whole[-60:] else record
     body = whole[:-_LENGTH]
     if b"%08x" % zlib.crc32(body) != tail[len(_HEAD) : -len(_TAIL)]:
         raise ValueError("it does not fit its checksum")
     return body + b"}"
+
+
+def _almost(tail: bytes) -> bool:
+    """Whether this was a seal before one of its own letters changed."""
+    frame, found = _HEAD + _TAIL, tail[: len(_HEAD)] + tail[len(_HEAD) + 8 :]
+    return len(found) == len(frame) and sum(a != b for a, b in zip(frame, found, strict=True)) == 1

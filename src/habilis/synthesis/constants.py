@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from habilis.core.parsing import tree_of
 
 MOST, MOST_CHARS = 40, 40
 _ABOUT = ("InputModel", "OutputModel")
+_CHOICE = re.compile(r"\((?:\?:)?(\w{1,20}(?:\|\w{1,20}){1,11})\)")
 
 
 @dataclass(frozen=True)
@@ -20,6 +22,8 @@ class Constants:
     texts: tuple[str, ...] = ()
     borders: frozenset[int | float] = frozenset()
     """Numbers that a parameter itself is compared with: the code means to be asked for them."""
+    choices: tuple[tuple[str, ...], ...] = ()
+    """Words of which a regular expression takes any: `(ms|s|sec)`."""
 
 
 NO_CONSTANTS = Constants()
@@ -30,6 +34,7 @@ def constants(*sources: str) -> Constants:
     numbers: set[int | float] = set()
     texts: set[str] = set()
     borders: set[int | float] = set()
+    choices: set[tuple[str, ...]] = set()
     for source in sources:
         tree = tree_of(source)
         if tree is None:
@@ -38,10 +43,11 @@ def constants(*sources: str) -> Constants:
         for value in _values(tree):
             if isinstance(value, str):
                 texts.add(value)
+                choices.update(tuple(found.split("|")) for found in _CHOICE.findall(value))
             elif not isinstance(value, bool) and isinstance(value, (int, float)) and abs(value) < 1e9:
                 numbers.add(value)
     short = sorted(text for text in texts if 0 < len(text) <= MOST_CHARS)
-    return Constants(tuple(sorted(numbers)[:MOST]), tuple(short[:MOST]), frozenset(borders))
+    return Constants(tuple(sorted(numbers)[:MOST]), tuple(short[:MOST]), frozenset(borders), tuple(sorted(choices)))
 
 
 def _borders(tree: ast.AST) -> Iterator[int | float]:

@@ -29,6 +29,8 @@ MOST_POSSIBLE = 32
 """A domain of no more inputs than these is tried whole."""
 NAMED = 12
 """Real calls with a number of the code in them that are looked at, at most."""
+OF_A_CHOICE = 2
+"""Words of one choice that are tried in a file."""
 OF_EACH = 3
 """Of so many candidates one is tried."""
 _TRIES = 400
@@ -177,8 +179,9 @@ class Search:
 
 
 def _named(domain: Domain, known: Constants) -> Iterator[Given]:
-    """A real call with a number that an argument is compared with, and its neighbours; or with a letter before a text,
-    where the code lists the letters that texts are written in."""
+    """A real call with a number that an argument is compared with, and its neighbours; with a letter before a text,
+    where the code lists the letters that texts are written in; or with a word of its file in place of which the code
+    takes another as well."""
     letters = sorted(text for text in known.texts if len(text) == 1)
     for call in domain.calls[:1]:
         for name, value in call.arguments.items():
@@ -190,6 +193,19 @@ def _named(domain: Domain, known: Constants) -> Iterator[Given]:
                 for name, value in call.arguments.items():
                     if isinstance(value, (int, float)) and not isinstance(value, bool):
                         yield Given({**call.arguments, name: type(value)(border + step)}, call.files)
+    for call in domain.calls[:1]:
+        for name, content in call.files.items():
+            for other in _reworded(content, known.choices):
+                yield Given(call.arguments, {**call.files, name: other})
+
+
+def _reworded(content: bytes, choices: Sequence[Sequence[str]]) -> Iterator[bytes]:
+    """A file with one word, wherever it stands in it, exchanged for others of the same choice."""
+    for words in choices:
+        ways = {word: re.compile(rb"(?<![A-Za-z_])%s(?!\w)" % re.escape(word.encode())) for word in words}
+        there = [word for word in words if ways[word].search(content)]
+        for other in [word for word in words if word not in there][:OF_A_CHOICE] if there else ():
+            yield ways[there[0]].sub(other.encode(), content)
 
 
 def _key(given: Given) -> tuple[str, tuple[tuple[str, bytes], ...]]:

@@ -21,17 +21,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habilis.core.masker import MASKER
 from habilis.core.place import raise_place
 from habilis.core.types import ToolRequest
 from habilis.library import Tool
 from habilis.rundir import atomic_write
+from habilis.rundir.files import row_of
 from habilis.rundir.locks import alone, is_held, take
-from habilis.rundir.plain import open_plain, plain_json, read_plain
+from habilis.rundir.plain import open_plain, read_plain
+from habilis.rundir.seals import sealed
 from habilis.synthesis.sameness import same_request
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.03
+ENTRY = frozenset({"id", "task", "request"})
+"""What stands in every entry."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,9 @@ class BuildFolder:
         found = []
         for path in sorted(self._folder.glob("*.json")):
             with contextlib.suppress(OSError, ValueError):
-                found.append(plain_json(read_plain(path)))
+                entry = row_of(read_plain(path))
+                if entry.keys() >= ENTRY:
+                    found.append(entry)
         return found
 
     def _claim(self, request: ToolRequest) -> int:
@@ -139,7 +146,8 @@ class BuildFolder:
         entry: dict[str, Any] = {"id": name, "task": self._task, "request": request.model_dump(mode="json")}
         if tool is not None:
             entry |= {"tool": tool.name, "path": str(tool.path)}
-        atomic_write(self._folder / f"{name}.json", json.dumps(entry, ensure_ascii=False) + "\n", durable=False)
+        text = json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        atomic_write(self._folder / f"{name}.json", sealed(MASKER.document(text)), durable=False)
 
     def _is_held(self, name: str) -> bool:
         return is_held(self._folder / f"{name}.lock")

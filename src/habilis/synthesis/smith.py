@@ -243,8 +243,9 @@ class Smith:
             reason = f"a file could not be written: {error.strerror or error}"
             self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
             return BuildFailure(name=request.name, reason=reason)
-        version, smoke, path = tool.version, made.passed.smoke, str(tool.path)
-        self._emit(ToolBuilt(tool=tool.name, version=version, attempts=made.attempts, smoke=smoke, path=path))
+        of = {"tool": tool.name, "version": tool.version, "path": str(tool.path)}
+        confirmed = len(made.passed.confirmed.calls)
+        self._emit(ToolBuilt(**of, attempts=made.attempts, smoke=made.passed.smoke, confirmed=confirmed))
         self._tell(tool, made.passed)
         return tool
 
@@ -320,6 +321,7 @@ class Smith:
                 attempts=made.attempts,
                 replayed=made.passed.replay.replayed,
                 records=made.passed.replay.records,
+                confirmed=len(made.passed.confirmed.calls),
             )
         )
         self._tell(better, made.passed)
