@@ -52,8 +52,8 @@ def _leave(code: int) -> NoReturn:
 def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None, *, watch: bool) -> int:
     """The command with everything that can go wrong put into one line and an exit code."""
     from habilis.cli.parser import parse
-    from habilis.cli.starved import end_when_starved
     from habilis.cli.watchdog import watched
+    from habilis.core.starved import end_when_starved
 
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

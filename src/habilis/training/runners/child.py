@@ -20,14 +20,16 @@ from typing import Any, BinaryIO
 from habilis.config import Settings
 from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.events import Event
-from habilis.core.place import place_failure
+from habilis.core.place import NO_MEMORY, place_failure
 from habilis.core.signals import Ending, hearing
+from habilis.core.starved import end_when_starved
 from habilis.core.usage import Ceiling
 from habilis.models.quirks import PROCESS_QUIRKS
 from habilis.training.runners.drawing import DistantPurse
 from habilis.training.runners.job import Job, carry_out, team_of
 
 MAX_TEXT = 1_000
+STARVED = json.dumps({"failed": NO_MEMORY, "place": True}).encode("ascii") + b"\n"
 
 
 class _Teller:
@@ -61,6 +63,7 @@ def main() -> int:
     # What others print must not come between our lines.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
+    end_when_starved(1, fd=out.fileno(), last=STARVED)
     told = json.loads(sys.stdin.buffer.readline())
     PROCESS_QUIRKS.take_in(told["learnt"])
     teller = _Teller(out)

@@ -1,4 +1,4 @@
-"""Ends a command that has no memory left, where it would wait for ever for what never comes.
+"""Ends a process that has no memory left, where it would wait for ever for what never comes.
 
 Without memory a thread dies before it can say that it began, and who started it waits for that word (CPython's
 `threading.Thread.start` has no limit of time); the event loop loses what a callback was about to say. Neither raises
@@ -19,16 +19,18 @@ from types import FrameType
 from habilis.core.place import NO_MEMORY, memory_left
 
 LOOK_S, LOOKS = 5.0, 3
-"""Seconds between looks, and how many without any memory in a row end the command."""
+"""Seconds between looks, and how many without any memory in a row end the process."""
+SAID = f"habilis: {NO_MEMORY}\n".encode("ascii")
 _START = threading.Thread.start.__code__
 
 
-def end_when_starved(code: int, look_s: float = LOOK_S) -> None:
-    """From now on, end this process with `code` and one line once it had no memory for some looks; main thread only.
+def end_when_starved(code: int, look_s: float = LOOK_S, *, fd: int = 2, last: bytes = SAID) -> None:
+    """From now on, end this process with `code`, and with `last` written to `fd`, once it had no memory for some looks;
+    main thread only.
 
     A thread that does not begin from one look to the next is a `MemoryError` where it was to be started.
     """
-    signal.signal(signal.SIGALRM, _Looks(code).look)  # it has to break off a wait for a lock: no siginterrupt
+    signal.signal(signal.SIGALRM, _Looks(code, fd, last).look)  # it has to break off a wait for a lock: no siginterrupt
     signal.setitimer(signal.ITIMER_REAL, look_s, look_s)
     sys.unraisablehook = _unraisable
     for name in ("asyncio", "concurrent.futures"):
@@ -47,14 +49,14 @@ def _unraisable(lost: sys.UnraisableHookArgs) -> None:
 
 
 class _Looks:
-    def __init__(self, code: int) -> None:
-        self._code, self._lacking = code, 0
+    def __init__(self, code: int, fd: int, last: bytes) -> None:
+        self._code, self._fd, self._last, self._lacking = code, fd, last, 0
         self._start: int | None = None
 
     def look(self, number: int, frame: FrameType | None) -> None:
         self._lacking = 0 if memory_left() else self._lacking + 1
         if self._lacking >= LOOKS:
-            os.write(2, f"habilis: {NO_MEMORY}\n".encode("ascii"))
+            os.write(self._fd, self._last)
             os._exit(self._code)
         before, self._start = self._start, _thread_start(frame)
         if self._start is not None and self._start == before:
