@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import io
 import json
 import os
@@ -14,9 +15,8 @@ from pathlib import Path
 
 from habilis.cli import main
 
-KINDS = ("missing", "empty", "cut", "bit", "line", "folder", "link", "read-only")
-ALIKE = frozenset({"empty", "link", "read-only"})
-"""What mostly ends like `cut`, `folder` and whole files: for the slow suite, not for every change."""
+KINDS = ("missing", "empty", "cut", "bit", "line", "folder", "link", "unreadable", "read-only")
+_CAPABILITIES_V3, _PASSES_BY_MODES = 0x20080522, 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 GROUPS = ("training", "task", "conversation", "library")
 ROWS = [
     {"id": "ar", "question": "What is 2+3*4?", "answer": "14"},
@@ -37,6 +37,22 @@ def habilis(*words: str) -> Said:
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(words))
     return Said(code, out.getvalue(), err.getvalue())
+
+
+@contextlib.contextmanager
+def like_others() -> Iterator[None]:
+    """In this thread, and those that it starts, root may read and write only what its owner may (capset(2))."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header, sets = (ctypes.c_uint32 * 2)(_CAPABILITIES_V3, 0), (ctypes.c_uint32 * 6)()
+    assert libc.capget(header, sets) == 0
+    before = sets[0]
+    sets[0] = before & ~_PASSES_BY_MODES
+    assert libc.capset(header, sets) == 0
+    try:
+        yield
+    finally:
+        sets[0] = before
+        assert libc.capset(header, sets) == 0
 
 
 class World:
@@ -98,12 +114,12 @@ def damage(path: Path, kind: str) -> bool:
     """Do it; False where it makes no difference to this file."""
     link = path.is_symlink()
     data = b"" if link else path.read_bytes()
-    if kind in ("empty", "cut", "bit", "line", "read-only") and (link or not data):
+    if kind in ("empty", "cut", "bit", "line", "unreadable", "read-only") and (link or not data):
         return False
     if kind == "line" and path.suffix not in (".jsonl", ".json", ".yaml", ".py"):
         return False
-    if kind == "read-only":
-        path.chmod(0o444)
+    if kind in ("unreadable", "read-only"):
+        path.chmod(0 if kind == "unreadable" else 0o444)
         return True
     path.unlink()
     if kind == "folder":
@@ -162,7 +178,8 @@ def outcome(group: str, name: str, said: list[Said]) -> str:
     leaf = Path(name).name if group != "library" or name != "runs/library" else "library"
     told = [line for line in text.splitlines() if leaf in line and "run_dir" not in line]
     if last.code in (2, 5):
-        return "named" if any(leaf in line for line in last.err.splitlines()) else "UNNAMED " + last.err[-200:]
+        said_at_the_end = (last.err + last.out).splitlines()
+        return "named" if any(leaf in line for line in said_at_the_end) else "UNNAMED " + last.err[-200:]
     if last.code:
         return f"CODE {last.code} {last.err[-300:]}"
     if any(word in line for line in told for word in ("restored", "leads to generation", "puts the link back")):

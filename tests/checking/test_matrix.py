@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .matrix import ACTIONS, ALIKE, GROUPS, KINDS, World, damage, habilis, outcome, pattern
+from .matrix import ACTIONS, GROUPS, KINDS, World, damage, habilis, like_others, outcome, pattern
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "damaged-files.md"
 
@@ -51,10 +51,9 @@ def test_every_file_that_is_left_on_disk_has_its_row_in_the_table(world: World, 
 
 
 @pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.sandbox
-@pytest.mark.parametrize(
-    "kind", [pytest.param(kind, marks=() if kind in ALIKE else pytest.mark.promise) for kind in KINDS]
-)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("group", GROUPS)
 def test_damage_is_restored_named_or_made_anew_and_never_silent(world: World, group: str, kind: str) -> None:
     seen: set[str] = set()
@@ -72,7 +71,8 @@ def test_damage_is_restored_named_or_made_anew_and_never_silent(world: World, gr
 
 def _wrong(group: str, name: str, kind: str) -> list[str]:
     """What is not as the table says, in words."""
-    said = [habilis(*words) for words in ACTIONS[group]]
+    with like_others():
+        said = [habilis(*words) for words in ACTIONS[group]]
     found = [one.err[-200:] for one in said if "Traceback" in one.err or "internal error" in one.err]
     allowed = table()[group, pattern(name)][kind]
     became = outcome(group, name, said)
