@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 NEEDED, NEEDED_RESULTS = 5, 3
 PLENTY = 15
 """Comparisons that agree after which two distinct results are enough: the tool says yes or no in its own words."""
+SILENT = 8
+"""Inputs on which a version had no word, after which no more are made: it reaches for what nobody grants here."""
 MAX_CALLS = 24
 """Real calls from which inputs are made, the newest."""
 TIMEOUT_S = 10.0
@@ -135,12 +137,13 @@ async def compare(
 
 @dataclass
 class _Result:
-    """`sure`: it speaks against the new version wherever it lies."""
+    """`sure`: it speaks against the new version wherever it lies. `silent`: a version had no word at all."""
 
     word: Word
     text: str = ""
     output: str = ""
     sure: bool = False
+    silent: bool = False
 
 
 @dataclass
@@ -163,7 +166,7 @@ class _Comparing:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._one(start + n, one)) for n, one in enumerate(batch)]
             said += [(one, task.result()) for one, task in zip(batch, tasks, strict=True)]
-            if _inside(said):
+            if _inside(said) or _hopeless([result for _, result in said]):
                 break
         told = [result for _, result in said if result.word]
         doubted = any(result.word == "counter" for one, result in said if not one.inside)
@@ -242,7 +245,7 @@ class _Comparing:
 
     def _word(self, one: Input, before: CallOutcome, now: CallOutcome) -> _Result:
         if _silent(before) or _silent(now):
-            return _Result("")
+            return _Result("", silent=True)
         if _failed(before):
             rejected = before.error is not None and before.error.kind == "invalid_arguments"
             return _Result("" if rejected or _failed(now) or is_empty(now.output) else "gained")
@@ -312,9 +315,16 @@ def _against(said: Sequence[tuple[Input, _Result]]) -> str:
     return _inside(said) or ("" if "gained" in words else lost)
 
 
+def _hopeless(said: Sequence[_Result]) -> bool:
+    """Whether nothing was told, since what the tool reaches for is not granted here."""
+    return sum(result.silent for result in said) >= SILENT and not any(result.word for result in said)
+
+
 def _silent(outcome: CallOutcome) -> bool:
     """Whether an outcome says nothing of the tool: it was not let, or not given the time."""
-    return outcome.error is not None and outcome.error.kind in _NO_WORD
+    if outcome.error is not None and outcome.error.kind in _NO_WORD:
+        return True
+    return _failed(outcome) and bool(outcome.refused)
 
 
 def _failed(outcome: CallOutcome) -> bool:
