@@ -8,13 +8,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from habilis.cli.plot import terminal_plot
+from habilis.cli.terminal.board import Board
 from habilis.cli.terminal.console import ConsoleSink, cost_text
+from habilis.cli.terminal.pane import Pane
 from habilis.cli.terminal.streams import note_kept
 from habilis.cli.terminal.wording import one_line, plain, seconds_text
+from habilis.config import unattended
 from habilis.core import events as ev
 from habilis.core.types import Usage
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from habilis.curation.ledger.metrics import StepMetrics
     from habilis.training.outcome import Training
 
@@ -45,15 +50,27 @@ WORDS = {
 
 
 class TrainingConsole(ConsoleSink):
-    """Shows steps and the ends of tasks as lines; on a terminal, below them, what the tasks at work are doing."""
+    """Shows steps and the ends of tasks as lines, which stay. Below them stands the board; on a terminal that is not
+    made for that, the line of current activity.
+    """
 
-    _step = ""
-    _left = 0
+    def __init__(self, console: Console, *, live: bool | None = None) -> None:
+        board = live is not False and can_show(console)
+        super().__init__(console, live=False if board else live)
+        self.board = Board()
+        self._pane = Pane(console, self.board.lines) if board else None
+
+    def emit(self, event: ev.Event) -> None:
+        if self._pane:
+            self.board.emit(event)
+            self._pane.open()
+        super().emit(event)
 
     def heard(self, task_id: str, event: ev.Event) -> None:
-        """Take in what happens in one task: the line of current activity, and what a person must know."""
-        doing = _doing(event)
-        if doing:
+        """Take in what happens in one task: what it is doing, and what a person must know."""
+        if self._pane:
+            self.board.heard(task_id, event)
+        elif doing := _doing(event):
             self._busy[task_id] = f"{task_id}: {doing}"
         if event.kind == "model_call_ended":
             self._usage += event.usage
@@ -64,6 +81,22 @@ class TrainingConsole(ConsoleSink):
                 "retry", f"{task_id}: {event.role} model, try {event.attempt}: {one_line(event.reason)}", "yellow"
             )
         self._refresh()
+
+    def pause(self) -> None:
+        if self._pane:
+            self._pane.close()
+        super().pause()
+
+    def close(self) -> None:
+        super().close()
+        self._pane = None
+
+    def _print(self, what: Any, **options: Any) -> None:
+        if self._pane is None:
+            return super()._print(what, **options)
+        with self._console.capture() as taken:
+            super()._print(what, **options)
+        return self._pane.above(taken.get())
 
     def _on_step_started(self, event: ev.StepStarted) -> None:
         again = f", {event.left} of them left" if event.left < len(event.tasks) else ""
@@ -86,6 +119,13 @@ class TrainingConsole(ConsoleSink):
             f"accuracy {_percent(row['accuracy'])}",
         ]
         self.line("absorbed", f"step {event.step}: {' · '.join(parts)}", "cyan")
+
+
+def can_show(console: Console) -> bool:
+    """Whether the board can be drawn on `console`. A person who wants no colour, and a terminal that cannot move its
+    cursor or has no Unicode, get the plain account; so does a build server."""
+    unicode = (console.encoding or "").lower().startswith("utf")
+    return console.is_terminal and unicode and not (console.is_dumb_terminal or console.no_color or unattended())
 
 
 def _doing(event: ev.Event) -> str:
