@@ -22,10 +22,13 @@ class _Open:
 
 
 class Doing:
-    """One task, which began at `now`. All times are seconds of one clock that never goes back."""
+    """One task, which began at `now`. All times are seconds of one clock that never goes back.
 
-    def __init__(self, now: float, first: str = "starting") -> None:
-        self._idle = _Open(first, now)
+    `whole` says in words what it does as a whole, wherever nothing more exact is known.
+    """
+
+    def __init__(self, now: float, whole: str = "") -> None:
+        self._whole, self._idle = whole, _Open(whole or "starting", now)
         self._models: dict[str, _Open] = {}
         self._calls: dict[str, _Open] = {}
         self._builds: dict[str, _Open] = {}
@@ -38,7 +41,8 @@ class Doing:
             self._models[event.call_id or event.purpose] = self._asking(event, now)
         elif event.kind == "model_call_ended":
             self._models.pop(event.call_id or event.purpose, None)
-            self._held, self._idle = None, _Open("at work", now)
+            self._held = None
+            self._ended(now)
         elif event.kind == "model_retry":
             text = f"waiting {seconds_text(event.wait_s)} for the {event.role} model: {one_line(event.reason, 80)}"
             self._held = now + event.wait_s, _Open(text, now)
@@ -46,7 +50,7 @@ class Doing:
             self._calls[event.call_id] = _Open(f"calling {event.tool}", now)
         elif event.kind == "tool_call_ended":
             self._calls.pop(event.call_id, None)
-            self._idle = _Open("at work", now)
+            self._ended(now)
         else:
             self._heard_of_builds(event, now)
 
@@ -55,6 +59,10 @@ class Doing:
         found = self._under_way(now) or [self._idle]
         more = f", and {len(found) - 1} more" if len(found) > 1 else ""
         return found[0].text + more, max(0.0, now - found[0].since)
+
+    def _ended(self, now: float) -> None:
+        if not self._whole:
+            self._idle = _Open("at work", now)
 
     def _asking(self, event: ev.ModelCallStarted, now: float) -> _Open:
         build = self._builds.get(event.parent)
@@ -70,7 +78,7 @@ class Doing:
         elif event.kind in _ENDS:
             for under_way in (self._builds, self._awaited):
                 under_way.pop(getattr(event, "build_id", "") or getattr(event, "tool", ""), None)
-            self._idle = _Open("at work", now)
+            self._ended(now)
 
     def _under_way(self, now: float) -> list[_Open]:
         """All that is under way, first what the person would want to know: the newest of each kind, but a wait that
