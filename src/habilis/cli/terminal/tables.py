@@ -9,28 +9,48 @@ from collections.abc import Sequence
 from habilis.cli.terminal.wording import plain
 
 GAP = "  "
-LEAST = 12
-"""Columns that the last one keeps, however narrow the terminal is."""
+KEPT = 30
+"""Columns that the last one keeps, which says what the rest is about: others are cut, or go, before it."""
+FIRST, LEAST = 16, 12
+"""Columns that the first one keeps beside it: enough to name it by; and that both keep, however narrow it is."""
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
-    """The lines of a table. In `width` columns (None: as many as it takes) the last column is cut, then the first.
+def table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None, *, spare: Sequence[str] = ()
+) -> list[str]:
+    """The lines of a table, in `width` columns, or whole in as many as it takes (None).
 
-    Wide characters count as the two columns that they take.
+    Where that is too little, the first column is cut, and columns between it and the last one go: first those of
+    `spare`, then from right to left. Wide characters count as the two columns that they take.
     """
     cells = [[" ".join(plain(cell).split()) for cell in row] for row in (heads, *rows)]
-    columns = [max(columns_of(row[i]) for row in cells) for i in range(len(heads))]
+    widths = [max(columns_of(row[i]) for row in cells) for i in range(len(heads))]
+    shown = list(range(len(heads)))
     if width is not None:
-        rest = sum(columns[1:-1]) + len(GAP) * (len(columns) - 1)
-        last = max(LEAST, min(columns[-1], width - rest - columns[0]))
-        columns[0] = max(LEAST, min(columns[0], width - rest - last))
-        columns[-1] = max(LEAST, min(columns[-1], width - rest - columns[0]))
+        shown = _fitting(heads, widths, width, spare)
+        rest = width - sum(widths[i] for i in shown[1:-1]) - len(GAP) * (len(shown) - 1)
+        first, last = widths[0], widths[-1]
+        widths[0] = min(first, max(LEAST, min(FIRST, rest - LEAST), rest - min(KEPT, last)))
+        widths[-1] = min(last, max(LEAST, rest - widths[0]))
     found = []
     for row in cells:
-        parts = [fitted(cell, columns[i]) for i, cell in enumerate(row[:-1])]
-        last_cell = row[-1] if width is None else cut(row[-1], columns[-1])
+        parts = [fitted(row[i], widths[i]) for i in shown[:-1]]
+        last_cell = row[-1] if width is None else cut(row[-1], widths[-1])
         found.append(GAP.join([*parts, last_cell]).rstrip())
     return found
+
+
+def _fitting(heads: Sequence[str], widths: Sequence[int], width: int, spare: Sequence[str]) -> list[int]:
+    """The columns that stay in `width` with enough of the first and the last one."""
+    shown = list(range(len(heads)))
+    between = shown[1:-1]
+    going = [*(i for name in spare for i in between if heads[i] == name), *reversed(between)]
+    for i in dict.fromkeys(going):
+        ends = min(widths[0], FIRST) + min(widths[-1], KEPT)
+        if ends + sum(widths[i] for i in shown[1:-1]) + len(GAP) * (len(shown) - 1) <= width:
+            break
+        shown.remove(i)
+    return shown
 
 
 def columns_of(text: str) -> int:
