@@ -110,7 +110,7 @@ def _show_training(run: RunDir, record: dict[str, Any], *, as_json: bool) -> int
         print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
         return 0
     print(plain(f"created  {record.get('created', '?')}, habilis {record.get('versions', {}).get('habilis', '?')}"))
-    told = lines(training)
+    told = lines(training, width=terminal_width())
     print("\n".join(plain(line) for line in told if state != "running" or not line.startswith("outcome ")))
     print(f"state    {state}")
     for row in ends:

@@ -12,6 +12,7 @@ from habilis.cli.terminal.board import Board
 from habilis.cli.terminal.console import ConsoleSink, cost_text
 from habilis.cli.terminal.pane import Pane
 from habilis.cli.terminal.streams import note_kept
+from habilis.cli.terminal.tables import terminal_width
 from habilis.cli.terminal.wording import one_line, plain, seconds_text
 from habilis.config import unattended
 from habilis.core import events as ev
@@ -145,14 +146,15 @@ def report(training: Training, *, as_json: bool, plot: bool = True, out: TextIO 
     if as_json:
         print(json.dumps(training.model_dump(mode="json"), ensure_ascii=False, indent=2), file=out)
         return EXIT_CODES[training.stopped]
-    for line in lines(training, plot=plot, ascii_only=not (out.encoding or "utf-8").lower().startswith("utf")):
+    ascii_only = not (out.encoding or "utf-8").lower().startswith("utf")
+    for line in lines(training, plot=plot, ascii_only=ascii_only, width=terminal_width()):
         print(plain(line), file=out)
     return EXIT_CODES[training.stopped]
 
 
-def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) -> list[str]:
-    """The outcome as text: table, plot, how it ended."""
-    found = [*table(training.steps), LEGEND] if training.steps else []
+def lines(training: Training, *, plot: bool = True, ascii_only: bool = False, width: int | None = None) -> list[str]:
+    """The outcome as text: table (in `width` columns, if that is given), plot, how it ended."""
+    found = [*table(training.steps, width), LEGEND] if training.steps else []
     if plot and len(training.steps) > 1:
         found += ["", *terminal_plot(training.steps, ascii_only=ascii_only)]
     ended = ", ".join(f"{count} {status}" for status, count in training.statuses.items()) or "none ended"
@@ -168,14 +170,22 @@ def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) ->
 LEGEND = "EGL: evolutionary generality loss, the tools written for each tool call so far; lower is better"
 
 
-def table(steps: Sequence[StepMetrics]) -> list[str]:
-    """One line for each step, under a head."""
+SPARE = ("MADE", "CALLS", "TOOLS OK", "TIME", "COST/TASK", "TOKENS/TASK", "ANSWERED", "REUSE", "LIBRARY")
+"""Columns that go in a narrow terminal, in this order; `runs show --json` has all figures."""
+
+
+def table(steps: Sequence[StepMetrics], width: int | None = None) -> list[str]:
+    """One line for each step, under a head; in `width` columns what is least missed goes."""
     head = ["STEP", "TASKS", "ANSWERED", "EGL", "MADE", "CALLS", "REUSE", "TOOLS OK", "LIBRARY", "TOKENS/TASK"]
     priced = any(row.cost_per_task for row in steps)
     head += ["COST/TASK"] if priced else []
     rows = [[*head, "ACCURACY", "TIME"], *(_cells(row, priced) for row in steps)]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    columns = [(max(map(len, column)), column) for column in zip(*rows, strict=True)]
+    for name in SPARE:
+        if width is None or sum(size + 2 for size, _ in columns) - 2 <= width:
+            break
+        columns = [(size, column) for size, column in columns if column[0] != name]
+    return ["  ".join(column[i].rjust(size) for size, column in columns) for i in range(len(rows))]
 
 
 def _cells(row: StepMetrics, priced: bool) -> list[str]:

@@ -12,26 +12,30 @@ GAP = "  "
 KEPT = 30
 """Columns that the last one keeps, which says what the rest is about: others are cut, or go, before it."""
 FIRST, LEAST = 16, 12
-"""Columns that the first one keeps beside it: enough to name it by; and that both keep, however narrow it is."""
+"""Columns that the first one keeps beside it, unless a table says more; and that both keep, however narrow it is."""
 
 
 def table(
-    heads: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None, *, spare: Sequence[str] = ()
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int | None = None,
+    *,
+    spare: Sequence[str] = (),
+    first: int = FIRST,
 ) -> list[str]:
     """The lines of a table, in `width` columns, or whole in as many as it takes (None).
 
-    Where that is too little, the first column is cut, and columns between it and the last one go: first those of
-    `spare`, then from right to left. Wide characters count as the two columns that they take.
+    Where that is too little, the first column is cut (to `first`), and columns between it and the last one go: those of
+    `spare`, then the others from right to left. Wide characters count as the two columns that they take.
     """
     cells = [[" ".join(plain(cell).split()) for cell in row] for row in (heads, *rows)]
     widths = [max(columns_of(row[i]) for row in cells) for i in range(len(heads))]
     shown = list(range(len(heads)))
     if width is not None:
-        shown = _fitting(heads, widths, width, spare)
-        rest = width - sum(widths[i] for i in shown[1:-1]) - len(GAP) * (len(shown) - 1)
-        first, last = widths[0], widths[-1]
-        widths[0] = min(first, max(LEAST, min(FIRST, rest - LEAST), rest - min(KEPT, last)))
-        widths[-1] = min(last, max(LEAST, rest - widths[0]))
+        shown = _fitting(heads, widths, width - min(widths[0], first) - min(widths[-1], KEPT), spare)
+        rest = width - _between(widths, shown)
+        widths[0] = min(widths[0], max(LEAST, min(first, rest - LEAST), rest - min(KEPT, widths[-1])))
+        widths[-1] = min(widths[-1], max(LEAST, rest - widths[0]))
     found = []
     for row in cells:
         parts = [fitted(row[i], widths[i]) for i in shown[:-1]]
@@ -41,16 +45,19 @@ def table(
 
 
 def _fitting(heads: Sequence[str], widths: Sequence[int], width: int, spare: Sequence[str]) -> list[int]:
-    """The columns that stay in `width` with enough of the first and the last one."""
-    shown = list(range(len(heads)))
-    between = shown[1:-1]
+    """The columns that stay where `width` is left for those between the first and the last one."""
+    between = [i for i in range(1, len(heads) - 1) if widths[i]]
     going = [*(i for name in spare for i in between if heads[i] == name), *reversed(between)]
+    shown = [0, *between, len(heads) - 1]
     for i in dict.fromkeys(going):
-        ends = min(widths[0], FIRST) + min(widths[-1], KEPT)
-        if ends + sum(widths[i] for i in shown[1:-1]) + len(GAP) * (len(shown) - 1) <= width:
-            break
-        shown.remove(i)
+        if _between(widths, shown) > width:
+            shown.remove(i)
     return shown
+
+
+def _between(widths: Sequence[int], shown: Sequence[int]) -> int:
+    """Columns that stand between the first and the last of those `shown`, with all gaps."""
+    return sum(widths[i] for i in shown[1:-1]) + len(GAP) * (len(shown) - 1)
 
 
 def columns_of(text: str) -> int:
