@@ -9,7 +9,14 @@ from habilis.cli.terminal.tables import table
 
 RUNS = ("RUN", "STATE", "AGE", "SIZE", "COST", "QUESTION")
 ROWS = [
-    ("20260102-120000-what-is-the-average-price", "answered", "just now", "1.7 KB", "$0.12", "What is the average? " * 5),
+    (
+        "20260102-120000-what-is-the-average-price",
+        "answered",
+        "just now",
+        "1.7 KB",
+        "$0.12",
+        "What is the average? " * 5,
+    ),
     ("20260102-120001-平均价格是多少", "gave_up", "12 min", "999 KB", "?", "平均价格是多少" * 9),
 ]
 SPARE = ("SIZE", "AGE", "COST")
