@@ -84,7 +84,7 @@ class Board:
             head = list(self._head(now, room))
             tasks = [(one_line(name), *doing.told(now)) for name, doing in self._tasks.items()]
         most = max(2, rows - max(3, rows // 4))
-        head = head[: 2 if rows <= _LOW else 3]
+        head = head[: min(2 if rows <= _LOW else 3, most - 1)]
         shown = tasks if len(head) + len(tasks) <= most else tasks[: max(0, most - len(head) - 1)]
         width = max((columns_of(name) for name, *_ in shown), default=0)
         width = min(width, _NAME, max(4, room // 4))

@@ -8,6 +8,7 @@ ECMA-48; switching the wrap of lines off and on is DEC's (DECAWM).
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import signal
 import threading
@@ -29,6 +30,7 @@ class Pane:
 
     def __init__(self, console: Console, lines: Callable[[int, int], Sequence[Text]]) -> None:
         self._console, self._lines = console, lines
+        self._colours: Any = console.color_system
         self._lock = threading.RLock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
@@ -114,12 +116,15 @@ class Pane:
         return f"\r\x1b[{up}A" if up else "\r"
 
     def _rendered(self, lines: Sequence[Text]) -> str:
-        parts = []
+        """The frame with its colours, as the terminal has them."""
+        from rich.console import Console
+
+        paper = io.StringIO()
+        console = Console(file=paper, force_terminal=True, color_system=self._colours)
         for line in lines:
-            with self._console.capture() as taken:
-                self._console.print(line, end="", soft_wrap=True)
-            parts.append(taken.get() + _REST_OF_LINE)
-        return "\n".join(parts)
+            console.print(line, end="", soft_wrap=True)
+            paper.write(f"{_REST_OF_LINE}\n")
+        return paper.getvalue().removesuffix("\n")
 
     def _size(self) -> tuple[int, int]:
         """Columns and rows as they are now."""
