@@ -210,6 +210,19 @@ def test_each_frame_is_one_write_and_none_where_nothing_changed() -> None:
     assert tty.writes == 1
 
 
+def test_a_line_typed_into_it_tears_nothing() -> None:
+    console, tty = terminal()
+    typed = [0]
+    pane = Pane(console, lambda columns, rows: [Text("one"), Text("two")], lambda: typed[0])
+    pane.above("kept\n")
+    pane.draw()
+    for told in ("", "what next?"):
+        tty.screen.feed(f"{told}\r\n")
+        typed[0] += len(told) + 1
+        pane.draw()
+        assert tty.screen.text == "kept\none\ntwo"
+
+
 @pytest.mark.parametrize(("columns", "rows"), [(40, 24), (25, 10), (120, 30)])
 def test_it_follows_the_terminal_and_leaves_nothing_of_the_size_before(columns: int, rows: int) -> None:
     console, tty = terminal()

@@ -7,10 +7,14 @@ ECMA-48; switching the wrap of lines off and on is DEC's (DECAWM).
 
 from __future__ import annotations
 
+import array
 import contextlib
+import fcntl
 import io
 import os
 import signal
+import sys
+import termios
 import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -26,10 +30,17 @@ _REST_OF_LINE, _BELOW = "\x1b[K", "\x1b[J"
 
 
 class Pane:
-    """Shows what `lines(columns, rows)` gives, which must fit that, at the foot of the terminal of `console`."""
+    """Shows what `lines(columns, rows)` gives, which must fit that, at the foot of the terminal of `console`.
 
-    def __init__(self, console: Console, lines: Callable[[int, int], Sequence[Text]]) -> None:
+    `typed` tells how many bytes of whole lines a person typed that nobody has read.
+    """
+
+    def __init__(
+        self, console: Console, lines: Callable[[int, int], Sequence[Text]], typed: Callable[[], int] | None = None
+    ) -> None:
         self._console, self._lines = console, lines
+        self._typed = typed or bytes_typed
+        self._known = self._typed()
         self._colours: Any = console.color_system
         self._lock = threading.RLock()
         self._ending = threading.Event()
@@ -93,7 +104,7 @@ class Pane:
         columns, rows = self._size()
         lines = self._lines(columns, rows)
         text = self._rendered(lines)
-        if text == self._shown and columns == self._columns:
+        if text == self._shown and columns == self._columns and self._typed() == self._known:
             return ""
         clearing = self._taken_away() if columns != self._columns else self._to_top()
         self._shown, self._columns = text, columns
@@ -108,11 +119,11 @@ class Pane:
 
     def _to_top(self) -> str:
         """What brings the cursor from the end of the frame to its beginning. In a terminal that became narrower its
-        lines take more rows than they had."""
+        lines take more rows than they had; and whoever pressed Enter moved the cursor down."""
         if not self._widths:
             return ""
-        columns = max(1, self._size()[0])
-        up = sum(max(1, -(-width // columns)) for width in self._widths) - 1
+        columns, before, self._known = max(1, self._size()[0]), self._known, self._typed()
+        up = sum(max(1, -(-width // columns)) for width in self._widths) - (self._known <= before)
         return f"\r\x1b[{up}A" if up else "\r"
 
     def _rendered(self, lines: Sequence[Text]) -> str:
@@ -145,3 +156,12 @@ class Pane:
         if text:
             self._console.file.write(text)
             self._console.file.flush()
+
+
+def bytes_typed() -> int:
+    """How many bytes of whole lines wait at the terminal that standard input is; 0 where it is none."""
+    waiting = array.array("i", [0])
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        if sys.stdin.isatty():
+            fcntl.ioctl(sys.stdin.fileno(), termios.FIONREAD, waiting)
+    return waiting[0]
