@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-FRAME_S = 0.25
+FRAME_S = 0.5
 """Seconds between two frames; one that would look like the one before is not drawn."""
 _NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 _REST_OF_LINE, _BELOW = "\x1b[K", "\x1b[J"
@@ -45,7 +45,7 @@ class Pane:
         self._lock = threading.RLock()
         self._ending = threading.Event()
         self._thread: threading.Thread | None = None
-        self._shown = ""
+        self._shown: list[str] = []
         self._widths: list[int] = []
         self._columns = 0
         self._continued = False
@@ -98,23 +98,23 @@ class Pane:
     def _drawn(self) -> str:
         """What draws the frame over the one before; empty if nothing differs, or the terminal is somebody else's."""
         if self._continued or not self._is_ours():
-            self._shown, self._widths, self._continued = "", [], False
+            self._shown, self._widths, self._continued = [], [], False
             if not self._is_ours():
                 return ""
         columns, rows = self._size()
         lines = self._lines(columns, rows)
-        text = self._rendered(lines)
-        if text == self._shown and columns == self._columns and self._typed() == self._known:
+        shown = [line.plain for line in lines]
+        if shown == self._shown and columns == self._columns and self._typed() == self._known:
             return ""
         clearing = self._taken_away() if columns != self._columns else self._to_top()
-        self._shown, self._columns = text, columns
+        self._shown, self._columns = shown, columns
         self._widths = [line.cell_len for line in lines]
-        return f"{clearing}{_NO_WRAP}{text}{_BELOW}{_WRAP}"
+        return f"{clearing}{_NO_WRAP}{self._rendered(lines)}{_BELOW}{_WRAP}"
 
     def _taken_away(self) -> str:
         """What takes the frame away and leaves the cursor where it began."""
         gone = f"{self._to_top()}{_BELOW}" if self._widths else ""
-        self._shown, self._widths = "", []
+        self._shown, self._widths = [], []
         return gone
 
     def _to_top(self) -> str:
