@@ -8,6 +8,7 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
+from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import age_text, bytes_of, one_line, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.runtime.packages.environments import environments_folder
@@ -37,10 +38,18 @@ def list_(args: Namespace) -> int:
         print(f"no environments in {report_line(str(folder))}")
         return 0
     now = time.time()
-    print(f"{'ENVIRONMENT':<22}{'LAST USE':<10}{'SIZE':<9}{'':<8}PACKAGES")
-    for one in found:
-        age, size = age_text(max(0.0, now - one.used)), size_text(one.bytes)
-        print(f"{one.name:<22}{age:<10}{size:<9}{one.stays:<8}{one_line(', '.join(one.packages))}".rstrip())
+    cells = [
+        (
+            one.name,
+            age_text(max(0.0, now - one.used)),
+            size_text(one.bytes),
+            one.stays,
+            one_line(", ".join(one.packages)),
+        )
+        for one in found
+    ]
+    heads = ("ENVIRONMENT", "LAST USE", "SIZE", "", "PACKAGES")
+    print("\n".join(table(heads, cells, terminal_width(), spare=("SIZE", "LAST USE"))))
     total = size_text(sum(one.bytes for one in found))
     print(f"{len(found)} environment{'' if len(found) == 1 else 's'}, {total}, in {report_line(str(folder))}")
     return 0

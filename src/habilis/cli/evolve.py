@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from habilis.cli.terminal.wording import report_line
 from habilis.cli.training import TrainingConsole, report
 from habilis.config import Loaded
 from habilis.core.errors import UserError
-from habilis.rundir import RunDir, find_run, list_runs
+from habilis.rundir import RunDir, TrainingDir, find_run, list_runs, read_jsonl
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -43,6 +43,7 @@ def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
     about["chosen_settings"] = chosen_settings(loaded)
     session = _Session(args, loaded, factory or _evolution(), Path(args.library) if args.library else None)
     name = args.run_name
+    session.expect(len(rows) - args.start, {})
     return session.drive(
         lambda evolution: evolution.run(rows, name=name, start=args.start, base=_base(args.dataset), about=about),
         lambda: Path(loaded.settings.runs_dir) / name if name else None,
@@ -60,6 +61,8 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
         raise UserError("--start and --freeze belong to the start of a run; leave them out with --resume")
     loaded = load(args, record.get("chosen_settings") or {})
     session = _Session(args, loaded, factory or _evolution(), None)
+    if not args.quiet:
+        session.expect(*_left_of(run, args.again), size)
     seen: dict[str, Any] = {} if run.is_ours(()) else {"trust": True}  # no key is there: the run was looked at above
     if args.again:
         seen["again"] = [status.strip() for status in args.again.split(",")]
@@ -83,13 +86,20 @@ class _Session:
     """One training run at work for the command line: account, signals, result."""
 
     def __init__(self, args: Namespace, loaded: Loaded, factory: Callable[..., Any], library: Path | None) -> None:
-        self._args = args
+        self._args, self._settings = args, loaded.settings.evolution
         self._console = None if args.quiet else make_console(sys.stderr)
         self._sink = TrainingConsole(self._console, live=False if args.debug else None) if self._console else None
         if self._sink and not args.debug:
             logging.getLogger().handlers[:] = [SinkHandler(self._sink)]
         more: dict[str, Any] = {"sinks": [self._sink], "watch": self._sink.heard} if self._sink else {}
         self._evolution = factory(loaded.settings, library=library, scorer=_right, **more)
+
+    def expect(self, rows: int, ended: Mapping[str, str], size: int | None = None) -> None:
+        """How many rows the run has, and which of them have their end; its steps have `size` tasks each."""
+        if self._sink:
+            size, most = size or self._settings.batch_size, self._settings.train_steps
+            steps = -(-rows // size) if most is None else min(most, -(-rows // size))
+            self._sink.board.expect(min(rows, steps * size), steps, ended)
 
     def drive(self, start: Callable[[Any], Coroutine[Any, Any, Training]], place: Callable[[], Path | None]) -> int:
         """Run `start(evolution)` to its end and report it. `place` is the run's folder, where that is known."""
@@ -138,6 +148,16 @@ def _rows(args: Namespace, loaded: Loaded) -> tuple[list[Row], dict[str, Any]]:
     rows = datasets.load(args.dataset, format=args.format or "auto", fields=fields, notice=_say)
     path = args.dataset if args.dataset.startswith("hub:") else str(Path(args.dataset).expanduser().absolute())
     return rows, {"dataset": {"path": path, "format": args.format or "auto", "fields": fields}}
+
+
+def _left_of(run: RunDir, again: str | None) -> tuple[int, dict[str, str]]:
+    """How many rows a training run has, and how those ended that are not run any more."""
+    from habilis.training.batch import is_over
+
+    training = TrainingDir(run.path)
+    reopened = [status.strip() for status in (again or "").split(",")]
+    ends = {str(row.get("task_id")): str(row["status"]) for row in read_jsonl(training.predictions) if is_over(row)}
+    return len(training.load_rows()), {row: said for row, said in ends.items() if said not in reopened}
 
 
 def _base(dataset: str) -> Path | None:

@@ -123,6 +123,8 @@ def _take_tool(history: TaskHistory, row: dict[str, Any]) -> None:
     kind, told = row.get("kind"), history.told
     if kind == "tool_built":
         told.append(("built", f"{row['tool']} (attempts: {row['attempts']}, trial call: {one_line(row['smoke'])})"))
+    elif kind == "build_awaited":
+        told.append(("waits", f"for task {row['builder']}, which builds much the same as {row['tool']}"))
     elif kind == "tool_adopted":
         told.append(("adopted", f"{row['tool']} ({row['origin_tool']} of task {row['origin_task']})"))
     elif kind == "tool_rejected":

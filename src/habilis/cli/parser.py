@@ -162,9 +162,8 @@ def _add_run(commands: Any) -> None:
     run.add_argument("--thread", metavar="NAME", help=told)
     run.add_argument("--run-dir", metavar="D", help="this run's own folder")
     run.add_argument("--task-id", metavar="ID", help="name of the task inside the run")
-    run.add_argument(
-        "--resume", action="store_true", help="continue the newest unfinished task, or the one in --run-dir"
-    )
+    told = "continue the newest unfinished task, or the one in --run-dir"
+    run.add_argument("--resume", action="store_true", help=told)
     run.add_argument("--replay", metavar="RUN", help="run again from the record of RUN, without a model")
     _keeping_options(run)
     _budget_options(run, "the task")
@@ -240,10 +239,11 @@ def _add_runs(commands: Any) -> None:
     for verb in (listing, show, check, clean):
         verb.add_argument("--json", action="store_true", help="one JSON document")
     listing.add_argument("--limit", type=count_of, default=50, metavar="N", help="show the N newest (default 50)")
+    listing.add_argument("--query", metavar="TEXT", help="only runs with these words in name, question or answer")
+    listing.add_argument("--status", metavar="STATUS,…", help="only runs of this status: answered, stopped, …")
     for verb, default in ((show, "newest"), (check, "newest"), (resume, "newest unfinished")):
-        verb.add_argument(
-            "run", nargs="?", metavar="RUN", help=f"name, start of one, or folder; default: the {default}"
-        )
+        told = f"name, start of one, or folder; default: the {default}"
+        verb.add_argument("run", nargs="?", metavar="RUN", help=told)
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")
     resume.add_argument("--again", metavar="STATUS,…", help="training: run tasks once more that ended so")

@@ -9,7 +9,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.checking import runs_folder, tell_damage
+from habilis.cli.finding import matching, read_question, status_of
 from habilis.cli.history import TaskHistory, read_history
+from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.core.usage import NOTHING, money_text
@@ -20,9 +22,7 @@ from habilis.rundir import (
     find_run,
     finish_removals,
     list_runs,
-    plain_json,
     read_jsonl,
-    read_plain,
 )
 
 if TYPE_CHECKING:
@@ -30,34 +30,36 @@ if TYPE_CHECKING:
 
     from habilis.rundir import TaskDir, TrainingDir
 
-MIN_QUESTION = 20
-"""Columns below which a question is not worth showing."""
-
 
 def list_(args: Namespace) -> int:
     """Print the runs, newest first, with state, age and size."""
     root = runs_folder(args)
     runs = list_runs(root)
-    rows = [_row(run) for run in runs[: args.limit]]
+    found = list(matching(runs, args.query, args.status)) if args.query or args.status is not None else runs
+    rows = [_row(run) for run in found[: args.limit]]
     if args.json:
         print(json.dumps(rows, ensure_ascii=False, indent=2))
         return 0
     if not rows:
-        print(f"no runs in {plain(str(root))}")
+        print(f"none of {len(runs)} runs fits" if runs and not found else f"no runs in {plain(str(root))}")
         return 0
-    cells = [[r["name"], r["status"] or r["state"], age_text(r["age_s"]), size_text(r["bytes"])] for r in rows]
-    cells = [["RUN", "STATE", "AGE", "SIZE"], *cells]
-    if any(r["cost"] for r in rows):
-        costs = ["?" if r["cost"] is None else money_text(Decimal(str(r["cost"]))) for r in rows]
-        cells = [[*row, cost] for row, cost in zip(cells, ["COST", *costs], strict=True)]
-    widths = [max(_cells(cell) for cell in column) for column in zip(*cells, strict=True)]
-    for row, question in zip(cells, ["QUESTION", *(r["question"] for r in rows)], strict=True):
-        line = "  ".join(plain(cell) + " " * (w - _cells(cell)) for cell, w in zip(row, widths, strict=True))
-        room = _columns() - sum(widths) - 2 * len(widths)  # too little for a question: the name tells enough of it
-        print(f"{line}  {_fit(question, room) if room >= MIN_QUESTION else ''}".rstrip())
-    if len(runs) > len(rows):
-        print(f"… and {len(runs) - len(rows)} older ones; --limit shows more")
+    print("\n".join(_table(rows)))
+    if len(found) > len(rows):
+        print(f"… and {len(found) - len(rows)} older ones; --limit shows more")
     return 0
+
+
+def _table(rows: list[dict[str, Any]]) -> list[str]:
+    heads = ["RUN", "STATE", "AGE", "SIZE", "QUESTION"]
+    cells = [
+        [row["name"], row["status"] or row["state"], age_text(row["age_s"]), size_text(row["bytes"]), row["question"]]
+        for row in rows
+    ]
+    if any(row["cost"] for row in rows):
+        costs = ["?" if row["cost"] is None else money_text(Decimal(str(row["cost"]))) for row in rows]
+        cells = [[*row[:-1], cost, row[-1]] for row, cost in zip(cells, costs, strict=True)]
+        heads.insert(-1, "COST")
+    return table(heads, cells, terminal_width(), spare=("SIZE", "AGE", "COST"))
 
 
 def show(args: Namespace) -> int:
@@ -108,7 +110,7 @@ def _show_training(run: RunDir, record: dict[str, Any], *, as_json: bool) -> int
         print(json.dumps(document, ensure_ascii=False, indent=2, default=str))
         return 0
     print(plain(f"created  {record.get('created', '?')}, habilis {record.get('versions', {}).get('habilis', '?')}"))
-    told = lines(training)
+    told = lines(training, width=terminal_width())
     print("\n".join(plain(line) for line in told if state != "running" or not line.startswith("outcome ")))
     print(f"state    {state}")
     for row in ends:
@@ -169,14 +171,12 @@ def _confirmed(go: list[tuple[RunDir, int]]) -> bool:
 
 def _row(run: RunDir) -> dict[str, Any]:
     tasks, training = run.tasks(), run.training
-    statuses = {str(task.state_record().get("status") or "") for task in tasks} if training is None else set()
-    state = run.state()
-    done = state in {"finished", "failed"}
+    state, status = run.state(), status_of(run)
     return {
         "name": run.name,
         "path": str(run.path),
         "state": state,
-        "status": statuses.pop() if done and len(statuses) == 1 else "",
+        "status": "" if status == state else status,
         "tasks": len(tasks),
         "created": run.created,
         "age_s": max(0.0, time.time() - run.created),
@@ -193,40 +193,9 @@ def _cost(tasks: list[TaskDir], training: TrainingDir | None) -> float | None:
     return float(sum(known, NOTHING)) if costs and len(known) == len(costs) else None
 
 
-def read_question(run: RunDir) -> str:
-    """The question of the run's first task, "" when it cannot be read."""
-    for task in run.tasks():
-        try:
-            return str(plain_json(read_plain(task.task))["task"]["question"])
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return ""
-
-
 def _print_task(history: TaskHistory) -> None:
     for label, text in history.lines():
         first, *rest = plain(text).split("\n")
         print(f"{label:<8} {first}".rstrip())
         for line in rest:
             print(f"{'':<8} {line}".rstrip())
-
-
-def _columns() -> int:
-    import shutil
-
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
-
-
-def _cells(text: str) -> int:
-    """Columns that `text` takes on a terminal; wide characters take two."""
-    import unicodedata
-
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in plain(text))
-
-
-def _fit(text: str, room: int) -> str:
-    if _cells(text) <= room:
-        return text
-    while text and _cells(text) > room - 1:
-        text = text[:-1]
-    return text.rstrip() + "…"

@@ -12,6 +12,7 @@ from typing import Any
 from habilis.cli.checking import tell_damage
 from habilis.cli.terminal.choices import load
 from habilis.cli.terminal.granting import at_terminal
+from habilis.cli.terminal.tables import table, terminal_width
 from habilis.cli.terminal.wording import age_text, one_line, plain
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, ThreadDir, list_threads
@@ -27,11 +28,12 @@ def list_(args: Namespace) -> int:
     if not rows:
         print(f"no conversations in {plain(str(root))}")
         return 0
-    width = max(len(row["name"]) for row in rows)
-    for row in rows:
-        turns = f"{row['turns']} question{'' if row['turns'] == 1 else 's'}"
-        age = age_text(row["age_s"])
-        print(plain(f"{row['name']:<{width}}  {turns:>13}  {row['state']:<8}  {age:>8}  {one_line(row['last'], 60)}"))
+    cells = [
+        (row["name"], f"{row['turns']}", row["state"], age_text(row["age_s"]), one_line(row["last"], 400))
+        for row in rows
+    ]
+    heads = ("THREAD", "QUESTIONS", "STATE", "AGE", "LAST QUESTION")
+    print("\n".join(table(heads, cells, terminal_width(), spare=("QUESTIONS", "AGE"))))
     return 0
 
 

@@ -8,13 +8,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from habilis.cli.plot import terminal_plot
+from habilis.cli.terminal.board import Board
 from habilis.cli.terminal.console import ConsoleSink, cost_text
+from habilis.cli.terminal.pane import Pane
 from habilis.cli.terminal.streams import note_kept
+from habilis.cli.terminal.tables import terminal_width
 from habilis.cli.terminal.wording import one_line, plain, seconds_text
+from habilis.config import unattended
 from habilis.core import events as ev
 from habilis.core.types import Usage
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from habilis.curation.ledger.metrics import StepMetrics
     from habilis.training.outcome import Training
 
@@ -45,15 +51,27 @@ WORDS = {
 
 
 class TrainingConsole(ConsoleSink):
-    """Shows steps and the ends of tasks as lines; on a terminal, below them, what the tasks at work are doing."""
+    """Shows steps and the ends of tasks as lines, which stay. Below them stands the board; on a terminal that is not
+    made for that, the line of current activity.
+    """
 
-    _step = ""
-    _left = 0
+    def __init__(self, console: Console, *, live: bool | None = None) -> None:
+        board = live is not False and can_show(console)
+        super().__init__(console, live=False if board else live)
+        self.board = Board()
+        self._pane = Pane(console, self.board.lines) if board else None
+
+    def emit(self, event: ev.Event) -> None:
+        if self._pane:
+            self.board.emit(event)
+            self._pane.open()
+        super().emit(event)
 
     def heard(self, task_id: str, event: ev.Event) -> None:
-        """Take in what happens in one task: the line of current activity, and what a person must know."""
-        doing = _doing(event)
-        if doing:
+        """Take in what happens in one task: what it is doing, and what a person must know."""
+        if self._pane:
+            self.board.heard(task_id, event)
+        elif doing := _doing(event):
             self._busy[task_id] = f"{task_id}: {doing}"
         if event.kind == "model_call_ended":
             self._usage += event.usage
@@ -64,6 +82,22 @@ class TrainingConsole(ConsoleSink):
                 "retry", f"{task_id}: {event.role} model, try {event.attempt}: {one_line(event.reason)}", "yellow"
             )
         self._refresh()
+
+    def pause(self) -> None:
+        if self._pane:
+            self._pane.close()
+        super().pause()
+
+    def close(self) -> None:
+        super().close()
+        self._pane = None
+
+    def _print(self, what: Any, **options: Any) -> None:
+        if self._pane is None:
+            return super()._print(what, **options)
+        with self._console.capture() as taken:
+            super()._print(what, **options)
+        return self._pane.above(taken.get())
 
     def _on_step_started(self, event: ev.StepStarted) -> None:
         again = f", {event.left} of them left" if event.left < len(event.tasks) else ""
@@ -88,6 +122,13 @@ class TrainingConsole(ConsoleSink):
         self.line("absorbed", f"step {event.step}: {' · '.join(parts)}", "cyan")
 
 
+def can_show(console: Console) -> bool:
+    """Whether the board can be drawn on `console`. A person who wants no colour, and a terminal that cannot move its
+    cursor or has no Unicode, get the plain account; so does a build server."""
+    unicode = (console.encoding or "").lower().startswith("utf")
+    return console.is_terminal and unicode and not (console.is_dumb_terminal or console.no_color or unattended())
+
+
 def _doing(event: ev.Event) -> str:
     if event.kind == "task_started":
         return "starting"
@@ -105,14 +146,15 @@ def report(training: Training, *, as_json: bool, plot: bool = True, out: TextIO 
     if as_json:
         print(json.dumps(training.model_dump(mode="json"), ensure_ascii=False, indent=2), file=out)
         return EXIT_CODES[training.stopped]
-    for line in lines(training, plot=plot, ascii_only=not (out.encoding or "utf-8").lower().startswith("utf")):
+    ascii_only = not (out.encoding or "utf-8").lower().startswith("utf")
+    for line in lines(training, plot=plot, ascii_only=ascii_only, width=terminal_width()):
         print(plain(line), file=out)
     return EXIT_CODES[training.stopped]
 
 
-def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) -> list[str]:
-    """The outcome as text: table, plot, how it ended."""
-    found = [*table(training.steps), LEGEND] if training.steps else []
+def lines(training: Training, *, plot: bool = True, ascii_only: bool = False, width: int | None = None) -> list[str]:
+    """The outcome as text: table (in `width` columns, if that is given), plot, how it ended."""
+    found = [*table(training.steps, width), LEGEND] if training.steps else []
     if plot and len(training.steps) > 1:
         found += ["", *terminal_plot(training.steps, ascii_only=ascii_only)]
     ended = ", ".join(f"{count} {status}" for status, count in training.statuses.items()) or "none ended"
@@ -128,14 +170,22 @@ def lines(training: Training, *, plot: bool = True, ascii_only: bool = False) ->
 LEGEND = "EGL: evolutionary generality loss, the tools written for each tool call so far; lower is better"
 
 
-def table(steps: Sequence[StepMetrics]) -> list[str]:
-    """One line for each step, under a head."""
+SPARE = ("MADE", "CALLS", "TOOLS OK", "TIME", "COST/TASK", "TOKENS/TASK", "ANSWERED", "REUSE", "LIBRARY")
+"""Columns that go in a narrow terminal, in this order; `runs show --json` has all figures."""
+
+
+def table(steps: Sequence[StepMetrics], width: int | None = None) -> list[str]:
+    """One line for each step, under a head; in `width` columns what is least missed goes."""
     head = ["STEP", "TASKS", "ANSWERED", "EGL", "MADE", "CALLS", "REUSE", "TOOLS OK", "LIBRARY", "TOKENS/TASK"]
     priced = any(row.cost_per_task for row in steps)
     head += ["COST/TASK"] if priced else []
     rows = [[*head, "ACCURACY", "TIME"], *(_cells(row, priced) for row in steps)]
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+    columns = [(max(map(len, column)), column) for column in zip(*rows, strict=True)]
+    for name in SPARE:
+        if width is None or sum(size + 2 for size, _ in columns) - 2 <= width:
+            break
+        columns = [(size, column) for size, column in columns if column[0] != name]
+    return ["  ".join(column[i].rjust(size) for size, column in columns) for i in range(len(rows))]
 
 
 def _cells(row: StepMetrics, priced: bool) -> list[str]:

@@ -25,7 +25,7 @@ from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
-from habilis.config.variables import cache_dir, data_dir, environment, hub_address, proxy_for, secret
+from habilis.config.variables import cache_dir, data_dir, environment, hub_address, proxy_for, secret, unattended
 
 __all__ = [
     "BASIC_DEFAULTS",
@@ -68,5 +68,6 @@ __all__ = [
     "shipped",
     "tell_auth",
     "tell_granted",
+    "unattended",
     "users_of",
 ]

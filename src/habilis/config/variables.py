@@ -22,6 +22,11 @@ def environment() -> dict[str, str]:
     return dict(os.environ)
 
 
+def unattended() -> bool:
+    """Whether a build server runs us, although it may give us a terminal (CI)."""
+    return os.environ.get("CI", "").lower() not in ("", "0", "false")
+
+
 def proxy_for(url: str) -> tuple[str, str] | None:
     """The variable that names a proxy for `url`, and its value without a user; None where the way is straight.
 

@@ -90,6 +90,14 @@ class ToolBuildStarted(OfBuild):
     purpose: Literal["build", "enhance", "merge"] = "build"
 
 
+class BuildAwaited(OfBuild):
+    """A task waits for another one of its step, `builder`, which builds nearly the same as its own `tool`."""
+
+    kind: Literal["build_awaited"] = "build_awaited"
+    tool: str
+    builder: str
+
+
 class ToolBuilt(OfBuild):
     """A new tool passed its gate. `smoke` says what its trial call came to: `passed`, on what other call than its own
     example it passed, or why it was not tried. `confirmed` calls of its writer's were kept with it."""
@@ -123,7 +131,7 @@ class GrantDecided(Frozen):
     by: Literal["settings", "person"] = "settings"
 
 
-class ToolAdopted(Frozen):
+class ToolAdopted(OfBuild):
     """A tool that another task of the same step had built for nearly the same request was taken instead of a new one.
 
     It passed the gate here as well. `origin_task` built it, under the name `origin_tool`.
@@ -357,6 +365,7 @@ Event = Annotated[
     | ModelRetry
     | Planned
     | ToolBuildStarted
+    | BuildAwaited
     | ToolBuilt
     | NeedsFound
     | GrantDecided

@@ -22,6 +22,7 @@ from habilis.contract.names import safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelUnreachable, WriterFailed
 from habilis.core.events import (
+    BuildAwaited,
     Event,
     NeedsFound,
     Notice,
@@ -171,7 +172,8 @@ class Smith:
         """Build, unless another task of the step has built the same and that passes the gate here."""
         if self._shared is None:
             return await self._build(request, key, question, files)
-        async with self._shared.turn(request) as turn:
+        name = safe_name(request.name)
+        async with self._shared.turn(request, lambda task: self._emit(BuildAwaited(tool=name, builder=task))) as turn:
             for offer in turn.offers:
                 taken = await self._adopted(offer, request, key, TaskGround.of(question, files))
                 if taken is not None:

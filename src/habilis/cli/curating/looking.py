@@ -45,7 +45,8 @@ def list_(args: Namespace) -> int:
     if not total:
         print(report_line(f"no tools in {path}"))
         return 0
-    lines(table(("NAME", "CALLS", "GOOD", "EFFECTS", "", "DESCRIPTION"), [_cells(row) for row in rows], width))
+    heads = ("NAME", "CALLS", "GOOD", "EFFECTS", "", "DESCRIPTION")
+    lines(table(heads, [_cells(row) for row in rows], width, spare=("GOOD", "CALLS", "EFFECTS"), first=28))
     if len(rows) < total:
         print(f"{len(rows):,} of {total:,} tools; --limit 0 shows all, 'habilis library search' finds one")
     return 0

@@ -61,13 +61,13 @@ class ConsoleSink:
         label, text = self._fit(label), self._fit(plain(text))
         if not self._console.is_terminal:
             text = " ".join(text.split())
-            self._console.print(Text(f"{label}: {text}" if label else f"  {text}"), soft_wrap=True)
+            self._print(Text(f"{label}: {text}" if label else f"  {text}"), soft_wrap=True)
             return
         grid = Table.grid(padding=(0, 1))
         grid.add_column(width=LABEL_WIDTH, no_wrap=True)
         grid.add_column(overflow="fold")
         grid.add_row(Text(label, label_style), Text(text, style))
-        self._console.print(grid)
+        self._print(grid)
 
     def pause(self) -> None:
         """Take the line of current activity away, for a prompt or for good; the next event brings it back."""
@@ -78,6 +78,9 @@ class ConsoleSink:
     def close(self) -> None:
         self._live = False
         self.pause()
+
+    def _print(self, what: Any, **options: Any) -> None:
+        self._console.print(what, **options)
 
     def _fit(self, text: str) -> str:
         return text.translate(_ASCII) if self._ascii else text

@@ -54,13 +54,15 @@ def report(
     if result.run_dir:
         note_kept(_shown_path(str(TaskDir(Path(result.run_dir) / "tasks" / safe_id(result.task_id)).result)))
     shown = console is not None and console.is_terminal and out.isatty()
+    if console is not None and not console.is_terminal:
+        _heading(result, console)
     if as_json:
         print(result.model_dump_json(indent=2), file=out)
     elif result.status == "answered" and not shown:
         print(plain(result.final_answer) if out.isatty() else result.final_answer, file=out)
     out.flush()
     if console is not None:
-        _panel(result, console) if console.is_terminal else _lines(result, console)
+        _panel(result, console) if console.is_terminal else _lines(facts(result), console)
     elif quiet and result.status != "answered":
         tried = " ".join([result.missing, *(["Try:", *result.suggestions] if result.suggestions else [])])
         text = result.question_asked if result.status == "waiting" else tried.strip() or result.error
@@ -133,10 +135,15 @@ def _panel(result: TaskResult, console: Console) -> None:
     console.print(Panel(Group(*parts), title=Text(title), title_align="left", border_style=colour, padding=(0, 1)))
 
 
-def _lines(result: TaskResult, console: Console) -> None:
+def _heading(result: TaskResult, console: Console) -> None:
+    """One line ahead of the answer: what it is, or why there is none."""
+    title = _TITLES[result.status][0].lower()
+    told = "" if result.status == "answered" else f": {' / '.join(' '.join(t.split()) for t, _ in body(result))}"
+    _lines([title + told], console)
+
+
+def _lines(rows: list[str], console: Console) -> None:
     from rich.text import Text
 
-    title, _ = _TITLES[result.status]
-    first = "" if result.status == "answered" else f": {' / '.join(' '.join(t.split()) for t, _ in body(result))}"
-    for row in [title.lower() + first, *facts(result)]:
+    for row in rows:
         console.print(Text(row), soft_wrap=True)

@@ -16,17 +16,20 @@ class MaskedStream:
     """A text stream through the masker. All else is the stream's own; its buffer is nobody's business.
 
     Who listens does not decide what is done: where nothing can be written any more, the first reason is kept in
-    `lost`, and what follows is dropped. `kept_in` is where that stands as well, for people.
+    `lost`, and what follows is dropped. `kept_in` is where that stands as well, for people. What was written to
+    `before` goes out ahead of what is written here, so that both are read in one order where they meet.
     """
 
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
+    def __init__(self, stream: Any, before: MaskedStream | None = None) -> None:
+        self._stream, self._before = stream, before
         self.lost: OSError | None = None
         self.kept_in = ""
 
     def write(self, text: str) -> int:
         """Write `text`; returns how many characters were taken, which is all."""
         # Until settings are read there is no secret to know, and `--help` must not wait for the masker's imports.
+        if self._before is not None:
+            self._before.flush()
         masker = sys.modules.get("habilis.core.masker")
         self._try(lambda: self._stream.write(masker.MASKER.text(text) if masker is not None else text))
         return len(text)
@@ -66,10 +69,8 @@ def masked_streams() -> Iterator[None]:
     """Mask what is written to standard output and error while the block runs."""
     before = sys.stdout, sys.stderr
     _occupy(0, os.O_RDONLY)
-    ours = (
-        MaskedStream(sys.stdout if sys.stdout is not None else _opened(1, os.O_RDONLY)),  # so that a write fails
-        MaskedStream(sys.stderr if sys.stderr is not None else _opened(2, os.O_WRONLY)),
-    )
+    out = MaskedStream(sys.stdout if sys.stdout is not None else _opened(1, os.O_RDONLY))  # so that a write fails
+    ours = out, MaskedStream(sys.stderr if sys.stderr is not None else _opened(2, os.O_WRONLY), before=out)
     sys.stdout, sys.stderr = ours
     try:
         yield

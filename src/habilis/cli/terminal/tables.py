@@ -9,28 +9,55 @@ from collections.abc import Sequence
 from habilis.cli.terminal.wording import plain
 
 GAP = "  "
-LEAST = 12
-"""Columns that the last one keeps, however narrow the terminal is."""
+KEPT = 30
+"""Columns that the last one keeps, which says what the rest is about: others are cut, or go, before it."""
+FIRST, LEAST = 16, 12
+"""Columns that the first one keeps beside it, unless a table says more; and that both keep, however narrow it is."""
 
 
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int | None = None) -> list[str]:
-    """The lines of a table. In `width` columns (None: as many as it takes) the last column is cut, then the first.
+def table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int | None = None,
+    *,
+    spare: Sequence[str] = (),
+    first: int = FIRST,
+) -> list[str]:
+    """The lines of a table, in `width` columns, or whole in as many as it takes (None).
 
-    Wide characters count as the two columns that they take.
+    Where that is too little, the first column is cut (to `first`), and columns between it and the last one go: those of
+    `spare`, then the others from right to left. Wide characters count as the two columns that they take.
     """
     cells = [[" ".join(plain(cell).split()) for cell in row] for row in (heads, *rows)]
-    columns = [max(columns_of(row[i]) for row in cells) for i in range(len(heads))]
+    widths = [max(columns_of(row[i]) for row in cells) for i in range(len(heads))]
+    shown = list(range(len(heads)))
     if width is not None:
-        rest = sum(columns[1:-1]) + len(GAP) * (len(columns) - 1)
-        last = max(LEAST, min(columns[-1], width - rest - columns[0]))
-        columns[0] = max(LEAST, min(columns[0], width - rest - last))
-        columns[-1] = max(LEAST, min(columns[-1], width - rest - columns[0]))
+        shown = _fitting(heads, widths, width - min(widths[0], first) - min(widths[-1], KEPT), spare)
+        rest = width - _between(widths, shown)
+        widths[0] = min(widths[0], max(LEAST, min(first, rest - LEAST), rest - min(KEPT, widths[-1])))
+        widths[-1] = min(widths[-1], max(LEAST, rest - widths[0]))
     found = []
     for row in cells:
-        parts = [fitted(cell, columns[i]) for i, cell in enumerate(row[:-1])]
-        last_cell = row[-1] if width is None else cut(row[-1], columns[-1])
+        parts = [fitted(row[i], widths[i]) for i in shown[:-1]]
+        last_cell = row[-1] if width is None else cut(row[-1], widths[-1])
         found.append(GAP.join([*parts, last_cell]).rstrip())
     return found
+
+
+def _fitting(heads: Sequence[str], widths: Sequence[int], width: int, spare: Sequence[str]) -> list[int]:
+    """The columns that stay where `width` is left for those between the first and the last one."""
+    between = [i for i in range(1, len(heads) - 1) if widths[i]]
+    going = [*(i for name in spare for i in between if heads[i] == name), *reversed(between)]
+    shown = [0, *between, len(heads) - 1]
+    for i in dict.fromkeys(going):
+        if _between(widths, shown) > width:
+            shown.remove(i)
+    return shown
+
+
+def _between(widths: Sequence[int], shown: Sequence[int]) -> int:
+    """Columns that stand between the first and the last of those `shown`, with all gaps."""
+    return sum(widths[i] for i in shown[1:-1]) + len(GAP) * (len(shown) - 1)
 
 
 def columns_of(text: str) -> int:

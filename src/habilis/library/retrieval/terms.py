@@ -66,7 +66,7 @@ def without_values(text: str) -> str:
 
 def readable(text: str) -> str:
     """`text` with identifiers split where their case changes, in lower case, without accents and other marks."""
-    return _folded(_CASE_BORDER.sub(" ", text))
+    return folded(_CASE_BORDER.sub(" ", text))
 
 
 def parts(query: str) -> list[frozenset[str]]:
@@ -110,7 +110,7 @@ def _stemmer():  # type: ignore[no-untyped-def]
     return snowballstemmer.stemmer("english")
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
     """Lower case without accents and other marks, compatibility forms made plain."""
     if text.isascii():  # has none of these
         return text.lower()
