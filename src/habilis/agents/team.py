@@ -41,6 +41,7 @@ from habilis.models.answers import checked_schema
 from habilis.models.purse import all_idle
 from habilis.rundir import JsonlSink, RunDir, TaskDir, ThreadDir
 from habilis.sources.bound import GivenSources, named_sources
+from habilis.telemetry.observing import TaskObservation
 from habilis.tool_calling.transcripts import read_transcript
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Team:
     they get what settings give unasked. `alone`: nobody is there to be asked, and the model is told so. `shared` are
     builds that tasks side by side share. `sources` give tools besides those that settings name: their tools keep their
     own names, or bear that of their source in front where it is given one. They stand in the list `sources`; what is
-    added to it or taken out counts for tasks that begin then. On `purse` draw all tasks of a run.
+    added to it or taken out counts for tasks that begin then. On `purse` draw all tasks of a run. `part_of` is the
+    `traceparent` (W3C Trace Context) of a training whose tasks these are, empty where it is not traced.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Team:
         shared: BuildFolder | None = None,
         sources: GivenSources = (),
         purse: Purse | None = None,
+        part_of: str | None = None,
     ) -> None:
         self.settings = settings or load_settings()
         self._library = library
@@ -84,6 +87,7 @@ class Team:
         self._alone = alone
         self._shared = shared
         self._purse = purse
+        self._part_of = part_of
         self.sources = named_sources(sources)
         self._open: list[TaskContext] = []
 
@@ -291,6 +295,7 @@ class Team:
             shared=self._shared,
             sources=self.sources,
             purse=self._purse,
+            part_of=self._part_of,
         )
         running = asyncio.create_task(watched.run(question, **options))
         running.add_done_callback(lambda _: queue.put_nowait(None))
@@ -331,7 +336,12 @@ class Team:
         started = time.monotonic()
         task = sound(task)
         sink = JsonlSink(folder.events)
-        ctx = self._workshop(task, folder, library, Events([sink, *self._sinks]), replay)
+        observed = TaskObservation(
+            self.settings, task.id, folder.tape, trace=self._part_of or "", among=self._part_of is not None
+        )
+        emit = Events([sink, *self._sinks, *observed.sinks])
+        observed.tell_to(emit)
+        ctx = self._workshop(task, folder, library, emit, replay)
         folder.set_state("running")
         self._open.append(ctx)
         try:
@@ -352,6 +362,7 @@ class Team:
             self._open.remove(ctx)
             await ctx.aclose()
             ctx.tape.close()
+            await observed.aclose()
             sink.close()
         if isinstance(end.error, asyncio.CancelledError):
             raise end.error

@@ -338,6 +338,19 @@ class StepEnded(Frozen):
     metrics: dict[str, Any] = Field(default_factory=dict)
 
 
+class Alert(Frozen):
+    """A figure went beyond its limit in the settings `alerts`, told once in each task or run. `about`: which task, or
+    which training run. `value` and `limit` are counts, shares of 1, or seconds, as `text` says."""
+
+    kind: Literal["alert"] = "alert"
+    name: Literal["rounds", "tool_errors", "slow_models", "slow_tools", "tokens"]
+    scope: Literal["task", "run"]
+    about: str
+    value: float
+    limit: float
+    text: str
+
+
 Event = Annotated[
     TaskStarted
     | Notice
@@ -369,6 +382,7 @@ Event = Annotated[
     | TaskEnded
     | StepStarted
     | StepTaskEnded
-    | StepEnded,
+    | StepEnded
+    | Alert,
     Field(discriminator="kind"),
 ]

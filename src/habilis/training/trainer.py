@@ -38,7 +38,8 @@ from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
 from habilis.runtime.preflight import try_places
-from habilis.training.batch import Batch, Stop, Watch, task_of
+from habilis.telemetry.observing import TrainingObservation
+from habilis.training.batch import BROKEN_OFF, Batch, Stop, Watch, task_of
 from habilis.training.budget import RunBudget, more_of
 from habilis.training.outcome import Training, read_training, usage_on, write_outcome
 from habilis.training.reopening import reopen
@@ -195,7 +196,9 @@ class Evolution:
         """All steps that are left, under the run's lock; whatever happens, where the run stands is on record."""
         training = TrainingDir(run.path)
         sink = JsonlSink(training.events)
-        emit = Events([sink, *self._sinks])
+        observed = TrainingObservation(self.settings, run.name)
+        emit = Events([sink, *self._sinks, *observed.sinks])
+        observed.tell_to(emit)
         budget = self._budget(run, training)
         self._purse = budget.purse
         training.set_state("running", **budget.account)
@@ -203,7 +206,7 @@ class Evolution:
         reason = "stopped at once; continue with --resume"
         try:
             async with self._in_time(budget):
-                stopped, reason = await self._steps(run, training, rows, base, budget, emit)
+                stopped, reason = await self._steps(run, training, rows, base, budget, emit, observed)
         except BudgetReached as reached:
             stopped, reason = "budget", str(reached)
         except ModelMisconfigured as error:
@@ -219,6 +222,7 @@ class Evolution:
         finally:
             self._batch, self._purse, self._interrupted = None, None, False
             write_outcome(training, stopped, reason, budget)
+            await observed.aclose(stopped if stopped in BROKEN_OFF else "")
             sink.close()
         found = read_training(run.path)  # as it ended, whether or not that could be written
         told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "cost": budget.spent.cost}
@@ -233,6 +237,7 @@ class Evolution:
         base: Path | None,
         budget: RunBudget,
         emit: Events,
+        observed: TrainingObservation,
     ) -> tuple[Stop, str]:
         """Step after step until the rows, or a rule, end it: why, and in words."""
         from habilis.models.local.serving import hold
@@ -241,6 +246,11 @@ class Evolution:
         await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=apart)
         predictions = KeyedRows(training.predictions, "task_id")
         settings = self.settings.evolution
+
+        def heard(task_id: str, event: Event) -> None:
+            observed.heed_task(event)
+            self._watch(task_id, event)
+
         self._batch = Batch(
             run,
             self._runner or self._make_runner(budget.purse),
@@ -251,12 +261,13 @@ class Evolution:
             library=training.library,
             share_builds=self.settings.tools.synthesis,
             base=base,
-            watch=self._watch,
+            watch=heard,
             emit=emit,
+            trace=observed.trace,
         )
         if self._interrupted:
             self.interrupt()
-        async with self._absorber(training, budget, emit) as absorber:
+        async with self._absorber(training, budget, emit, Events(observed.curator_sinks)) as absorber:
             steps = Steps(training, settings, self._batch, absorber, predictions, budget, self._scorer, emit)
             return await steps.run(rows)
 
@@ -288,11 +299,14 @@ class Evolution:
             ending.cancel()
 
     @contextlib.asynccontextmanager
-    async def _absorber(self, training: TrainingDir, budget: RunBudget, emit: Events) -> AsyncIterator[StepAbsorber]:
+    async def _absorber(
+        self, training: TrainingDir, budget: RunBudget, emit: Events, observed: Events
+    ) -> AsyncIterator[StepAbsorber]:
         """Who takes the steps' tools into the run's library, which is forked first where the run starts from one."""
 
         def heard(event: Event) -> None:
             budget.heed(event)
+            observed(event)
             self._watch(CURATOR, event)
 
         host = ToolHost(self.settings.sandbox, environments=Environments.of(self.settings.tools))
