@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from habilis.core.events import Event
 
@@ -69,3 +70,29 @@ def total(parts: Iterable[Figures]) -> Figures:
     for values in (whole.rounds, whole.model_s, whole.tool_s):
         values.sort()
     return whole
+
+
+def summary(figures: Figures, runs: int) -> dict[str, Any]:
+    """The figures of `runs` runs, JSON-plain; `figures` are in order of size, as `total` gives them."""
+    half, most = QUANTILES
+
+    def spread(ordered: Sequence[float], unit: str) -> dict[str, float | None]:
+        return {f"median{unit}": quantile(ordered, half), f"p95{unit}": quantile(ordered, most)}
+
+    return {
+        "runs": runs,
+        "tasks": {
+            "ended": figures.ends.total(),
+            "statuses": dict(figures.ends.most_common()),
+            "success_rate": figures.success_rate,
+        },
+        "rounds": {"tasks": len(figures.rounds), **spread(figures.rounds, "")},
+        "model_calls": {"count": len(figures.model_s), **spread(figures.model_s, "_s")},
+        "tool_calls": {
+            "count": len(figures.tool_s),
+            "failed": figures.tool_errors,
+            "error_rate": figures.tool_error_rate,
+            **spread(figures.tool_s, "_s"),
+        },
+        "tokens": {"input": figures.prompt_tokens, "output": figures.completion_tokens},
+    }

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from habilis.core.errors import UserError
 from habilis.core.events import Event, ModelCallEnded, Thought, ToolCallEnded
+from habilis.core.types import Status
 from habilis.rundir import RunDir, TaskDir, read_jsonl
 from habilis.telemetry.figures import Figures, total
 
@@ -21,7 +22,9 @@ _COUNTED: dict[str, type[ModelCallEnded | ToolCallEnded | Thought]] = {
 }
 _PARTS = {"kind", "position", "stage", "seconds", "usage", "replayed", "reused", "error", "role", "purpose", "model"}
 """What counts of an event; all else is left alone, whatever it holds."""
-_OVER = {"finished", "failed", "stopped"}
+_STATUSES = set(get_args(Status))
+_OVER = {"finished", "failed"}
+"""States of tasks that have come to an end; all others may go on."""
 
 
 class Recorded:
@@ -32,14 +35,13 @@ class Recorded:
 
     def of(self, runs: Iterable[RunDir]) -> Figures:
         """The figures of all tasks of `runs` together."""
-        known, self._known = self._known, {}
-        for run in runs:
-            for task in run.tasks():
-                stamp = _stamp(task)
-                held = known.get(task.path)
-                same = held is not None and held[0] == stamp
-                self._known[task.path] = held if held is not None and same else (stamp, figures_of(task))
-        return total(figures for _, figures in self._known.values())
+        now: dict[Path, tuple[tuple[int, ...], Figures]] = {}
+        for task in (task for run in runs for task in run.tasks()):
+            stamp = _stamp(task)
+            held = self._known.get(task.path)
+            now[task.path] = held if held is not None and held[0] == stamp else (stamp, figures_of(task))
+        self._known = now
+        return total(figures for _, figures in now.values())
 
 
 def figures_of(task: TaskDir) -> Figures:
@@ -78,8 +80,9 @@ def _event(kind: type[ModelCallEnded | ToolCallEnded | Thought], row: dict[str, 
 def _status(task: TaskDir) -> str:
     """How the task ended; empty while it has not."""
     try:
-        state = task.state_record()
-        return str(state.get("status") or "") if task.read_state() in _OVER else ""
+        status = str(task.state_record().get("status") or "")
+        known = status if status in _STATUSES else "other"
+        return known if status and task.read_state() in _OVER else ""
     except (OSError, UserError):
         return ""
 
