@@ -176,12 +176,11 @@ def happens(tmp_path: Path, collector: Collector, sink: RecordingSink) -> Happen
 
     async def happens(*events: ev.Event, settings: Settings | None = None, **options: Any) -> None:
         settings = settings or sending(collector.address)
-        observed = TaskObservation(settings, "one", tmp_path / "tape.jsonl", **options)
-        emit = Events([sink, *observed.sinks])
-        observed.tell_to(emit)
-        for event in events:
-            emit(event)
-        await observed.aclose()
+        async with TaskObservation(settings, tmp_path / "tape.jsonl", {"habilis.task": "one"}, **options) as observed:
+            emit = Events([sink, *observed.sinks])
+            observed.tell_to(emit)
+            for event in events:
+                emit(event)
 
     return happens
 

@@ -50,12 +50,11 @@ def settings(*more: str) -> Settings:
 async def watched(*events: ev.Event, with_: Settings | None = None, **options: Any) -> list[ev.Alert]:
     """The alerts of one task."""
     sink = RecordingSink()
-    observed = TaskObservation(with_ or settings(), "one", Path("tape"), **options)
-    emit = Events([sink, *observed.sinks])
-    observed.tell_to(emit)
-    for event in events:
-        emit(event)
-    await observed.aclose()
+    async with TaskObservation(with_ or settings(), Path("tape"), {"habilis.task": "one"}, **options) as observed:
+        emit = Events([sink, *observed.sinks])
+        observed.tell_to(emit)
+        for event in events:
+            emit(event)
     return sink.of("alert")
 
 
@@ -111,16 +110,15 @@ async def test_a_limit_that_is_unset_is_none() -> None:
 
 
 async def test_a_training_looks_at_all_its_calls_together_and_at_the_rounds_of_each_task() -> None:
-    training = TrainingObservation(settings(), "first")
     sink = RecordingSink()
-    training.tell_to(Events([sink, *training.sinks]))
-    for _ in range(4):  # five calls with one failure each: too few in each task
-        for event in calls(5, 1):
-            training.heed_task(event)
-    await training.aclose()
+    async with TrainingObservation(settings(), "first") as training:
+        training.tell_to(Events([sink, *training.sinks]))
+        for _ in range(4):  # five calls with one failure each: too few in each task
+            for event in calls(5, 1):
+                training.watching(lambda *_: None)("t", event)
     (alert,) = sink.of("alert")
     assert (alert.name, alert.scope, alert.about) == ("tool_errors", "run", "first")
-    among = await watched(*rounds(9), *calls(30, 30), *models(30, 30), among=True)
+    among = await watched(*rounds(9), *calls(30, 30), *models(30, 30), part_of="")
     assert [alert.name for alert in among] == ["rounds"]
 
 

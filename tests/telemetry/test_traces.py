@@ -187,19 +187,18 @@ async def test_the_tasks_of_a_training_are_parts_of_its_trace_and_share_its_way(
     collector: Collector, tmp_path: Path
 ) -> None:
     settings = sending(collector.address)
-    training = TrainingObservation(settings, "first")
-    emit = Events(training.sinks)
-    for name in ("a", "b"):
-        task = TaskObservation(settings, name, tmp_path / name, trace=training.trace, among=True)
-        for event in (begun(name), *asked(), ended()):
-            Events(task.sinks)(event)
-        await task.aclose()
-        assert list(pipeline._OPEN) == [collector.address]
-    for event in asked("k-9"):
-        Events(training.curator_sinks)(event)
-    emit(ev.StepTaskEnded(step=1, task_id="c", status="crashed"))
-    emit(ev.StepEnded(step=1))
-    await training.aclose()
+    async with TrainingObservation(settings, "first") as training:
+        emit = Events(training.sinks)
+        for name in ("a", "b"):
+            about = {"habilis.task": name}
+            async with TaskObservation(settings, tmp_path / name, about, part_of=training.trace) as task:
+                for event in (begun(name), *asked(), ended()):
+                    Events(task.sinks)(event)
+            assert list(pipeline._OPEN) == [collector.address]
+        for event in asked("k-9"):
+            Events(training.curator_sinks)(event)
+        emit(ev.StepTaskEnded(step=1, task_id="c", status="crashed"))
+        emit(ev.StepEnded(step=1))
     assert pipeline._OPEN == {}
     root = collector.span("invoke_workflow training")
     tasks = [span for span in collector.spans() if span.name == "invoke_agent habilis"]
@@ -228,8 +227,24 @@ async def test_the_variables_of_the_standard_are_enough(
     assert len(collector.headers) == before
 
 
+async def test_a_variable_that_is_wrong_ends_no_task(
+    happens: Happen, collector: Collector, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "1")  # less than a batch
+    await happens(begun(), ended())
+    assert pipeline._OPEN == {}
+    assert [record.levelno for record in caplog.records if record.name.startswith("habilis")] == [logging.WARNING]
+
+
+async def test_a_turn_of_a_conversation_names_it(tmp_path: Path, collector: Collector) -> None:
+    about = {"habilis.task": "1", "gen_ai.conversation.id": "sales"}
+    async with TaskObservation(sending(collector.address), tmp_path / "tape", about) as observed:
+        Events(observed.sinks)(begun())
+    assert collector.span("invoke_agent habilis").attributes["gen_ai.conversation.id"] == "sales"
+
+
 def test_an_address_that_is_none_is_refused() -> None:
-    with pytest.raises(Exception, match="telemetry.endpoint"):
+    with pytest.raises(Exception, match=r"telemetry\.endpoint"):
         load_settings(overrides=["telemetry.endpoint=localhost:4318"])
 
 
@@ -243,7 +258,7 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
 from pathlib import Path
 from habilis.config import load_settings
 from habilis.telemetry.observing import TaskObservation
-TaskObservation(load_settings(overrides=[]), "one", Path("tape"))
+TaskObservation(load_settings(overrides=[]), Path("tape"), {"habilis.task": "one"})
 print(sorted(name for name in sys.modules if name.startswith("opentelemetry")))
 """
 
@@ -255,9 +270,9 @@ def test_nothing_of_it_is_loaded_where_nothing_is_sent() -> None:
 
 async def test_a_task_that_is_cancelled_at_its_end_is_not_held_up(collector: Collector, tmp_path: Path) -> None:
     collector.gate.clear()
-    observed = TaskObservation(sending(collector.address), "one", tmp_path / "tape")
+    observed = TaskObservation(sending(collector.address), tmp_path / "tape", {"habilis.task": "one"})
     Events(observed.sinks)(begun())
-    closing = asyncio.create_task(observed.aclose())
+    closing = asyncio.create_task(observed.__aexit__())
     await asyncio.to_thread(collector.asked.wait)
     closing.cancel()
     with pytest.raises(asyncio.CancelledError):

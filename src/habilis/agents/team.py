@@ -334,39 +334,36 @@ class Team:
         replay: Path | None = None,
     ) -> TaskResult:
         started = time.monotonic()
-        task = sound(task)
+        task, thread = sound(task), ThreadDir.of(folder.run)
+        about = {"habilis.task": task.id} | ({"gen_ai.conversation.id": thread.name} if thread else {})
         sink = JsonlSink(folder.events)
-        observed = TaskObservation(
-            self.settings, task.id, folder.tape, trace=self._part_of or "", among=self._part_of is not None
-        )
-        emit = Events([sink, *self._sinks, *observed.sinks])
-        observed.tell_to(emit)
-        ctx = self._workshop(task, folder, library, emit, replay)
-        folder.set_state("running")
-        self._open.append(ctx)
-        try:
-            ctx.emit(opening_event(task, ctx, resumed))
-            end = await drive(ctx, folder, fresh=not resumed, answer=answer, asker=self._asker)
-            if end.finished:
-                set_aside_unproven(ctx, [unpacked(raw, ctx.tape) for raw in end.state["calls"]])
-            ctx.tape.close()  # the room that it held for a reply is the result's now
-            result = make_result(end, ctx, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
-            result = self._saved(result, folder, end.level)
-            ctx.emit(closing_event(result))
-            if ThreadDir.of(folder.run):
-                keep_turn(folder)
-        except UserError:
-            folder.set_state("failed")
-            raise
-        finally:
-            self._open.remove(ctx)
-            await ctx.aclose()
-            ctx.tape.close()
-            await observed.aclose()
-            sink.close()
-        if isinstance(end.error, asyncio.CancelledError):
-            raise end.error
-        return result
+        async with TaskObservation(self.settings, folder.tape, about, part_of=self._part_of) as observed:
+            observed.tell_to(emit := Events([sink, *self._sinks, *observed.sinks]))
+            ctx = self._workshop(task, folder, library, emit, replay)
+            folder.set_state("running")
+            self._open.append(ctx)
+            try:
+                ctx.emit(opening_event(task, ctx, resumed))
+                end = await drive(ctx, folder, fresh=not resumed, answer=answer, asker=self._asker)
+                if end.finished:
+                    set_aside_unproven(ctx, [unpacked(raw, ctx.tape) for raw in end.state["calls"]])
+                ctx.tape.close()  # the room that it held for a reply is the result's now
+                result = make_result(end, ctx, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
+                result = self._saved(result, folder, end.level)
+                ctx.emit(closing_event(result))
+                if thread:
+                    keep_turn(folder)
+            except UserError:
+                folder.set_state("failed")
+                raise
+            finally:
+                self._open.remove(ctx)
+                await ctx.aclose()
+                ctx.tape.close()
+                sink.close()
+            if isinstance(end.error, asyncio.CancelledError):
+                raise end.error
+            return result
 
     def _saved(self, result: TaskResult, folder: TaskDir, level: str) -> TaskResult:
         """`result`, written down; where this machine refuses that, it says so, and the task can be resumed."""

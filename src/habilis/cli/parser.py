@@ -242,9 +242,7 @@ def _add_runs(commands: Any) -> None:
         verb.add_argument("--json", action="store_true", help="one JSON document")
     listing.add_argument("--limit", type=count_of, default=50, metavar="N", help="show the N newest (default 50)")
     for verb, default in ((show, "newest"), (check, "newest"), (resume, "newest unfinished")):
-        verb.add_argument(
-            "run", nargs="?", metavar="RUN", help=f"name, start of one, or folder; default: the {default}"
-        )
+        verb.add_argument("run", nargs="?", metavar="RUN", help=f"name, start of one, or folder (default: {default})")
     stats.add_argument("runs", nargs="*", metavar="RUN", help="name, start of one, or folder (default: all runs)")
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")

@@ -1,4 +1,4 @@
-"""Figures of tasks: rounds, how long models and tools took, failed calls, tokens, ends."""
+"""Tally of tasks: rounds, how long models and tools took, failed calls, tokens, ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 
 @dataclass
-class Figures:
+class Tally:
     """Of one task or many. `rounds` has a number for each task, durations are in seconds.
 
     What was replayed or answered from the record took no time and no tokens, and is not among them.
@@ -56,9 +56,9 @@ class Figures:
         return self.ends["answered"] / self.ends.total() if self.ends else None
 
 
-def total(parts: Iterable[Figures]) -> Figures:
+def total(parts: Iterable[Tally]) -> Tally:
     """All of them in one, durations and rounds in order of size."""
-    whole = Figures()
+    whole = Tally()
     for part in parts:
         whole.rounds += part.rounds
         whole.model_s += part.model_s
@@ -72,7 +72,7 @@ def total(parts: Iterable[Figures]) -> Figures:
     return whole
 
 
-def summary(figures: Figures, runs: int) -> dict[str, Any]:
+def summary(figures: Tally, runs: int) -> dict[str, Any]:
     """The figures of `runs` runs, JSON-plain; `figures` are in order of size, as `total` gives them."""
     half, most = QUANTILES
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from habilis.config import ROLES, otlp_endpoint
@@ -28,16 +28,17 @@ COMMAND_S = 0.4
 
 
 class TaskObservation:
-    """Of one task. `sinks` are to hear all that happens in it, `tell_to` what alerts are told to.
+    """Of one task. `sinks` are to hear all that happens in it, `tell_to` says what alerts are told to.
 
-    `trace` is what the task is a part of (`traceparent`); without one its run is a trace of its own. `among`: of the
-    tasks of a training, which itself looks at what is counted over all of them, and runs the command.
+    `about` names the task in its spans, and by `habilis.task` in its alerts. `part_of` is the `traceparent` of the
+    training that it is a task of, empty where that is not traced: what is counted over all tasks, and the command, are
+    the training's then. Used with `async with`: what is open at its end is ended, and nothing holds that up for long.
     """
 
-    def __init__(self, settings: Settings, task_id: str, tape: Path, *, trace: str = "", among: bool = False) -> None:
-        names = OF_A_TASK if among else OF_A_TASK | OF_CALLS
-        self._alerts = AlertWatch(settings.alerts, "task", task_id, names)
-        self._command = AlertCommand(() if among else settings.alerts.command)
+    def __init__(self, settings: Settings, tape: Path, about: Mapping[str, str], *, part_of: str | None = None) -> None:
+        names = OF_A_TASK | OF_CALLS if part_of is None else OF_A_TASK
+        self._alerts = AlertWatch(settings.alerts, "task", about["habilis.task"], names)
+        self._command = AlertCommand(settings.alerts.command if part_of is None else ())
         self._pipeline = _pipeline(settings)
         self._workflow: Workflow | None = None
         self._spans: SpanSink | None = None
@@ -46,10 +47,9 @@ class TaskObservation:
             from habilis.telemetry.spans import SpanSink, Workflow, parent_of
 
             contents = TapeContents(tape) if settings.telemetry.contents else None
-            if not trace:
-                self._workflow = Workflow(self._pipeline, "run", {"habilis.task": task_id})
-            parent = self._workflow.context if self._workflow else parent_of(trace)
-            self._spans = SpanSink(self._pipeline, parent, _roles(settings), contents)
+            self._workflow = None if part_of else Workflow(self._pipeline, "run", about)
+            parent = self._workflow.context if self._workflow else parent_of(part_of or "")
+            self._spans = SpanSink(self._pipeline, parent, _roles(settings), contents, about)
         found: list[EventSink | None] = [self._spans, self._alerts, self._command]
         self.sinks = [sink for sink in found if sink is not None]
 
@@ -57,8 +57,10 @@ class TaskObservation:
         """Who hears alerts."""
         self._alerts.tell = emit
 
-    async def aclose(self) -> None:
-        """End what is open, and let go: nothing holds this up for longer than half a second."""
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         if self._spans is not None:
             self._spans.close()
         if self._workflow is not None:
@@ -67,7 +69,12 @@ class TaskObservation:
 
 
 class TrainingObservation:
-    """Of a training: what is counted over all its tasks, its curator's work, its span, which its tasks belong to."""
+    """Of a training: what is counted over all its tasks, its curator's work, its span, which its tasks belong to.
+
+    `failed` says why it was broken off, if it was. Used like `TaskObservation`.
+    """
+
+    failed = ""
 
     def __init__(self, settings: Settings, name: str) -> None:
         self._alerts = AlertWatch(settings.alerts, "run", name, OF_CALLS)
@@ -92,22 +99,29 @@ class TrainingObservation:
         """Who hears alerts."""
         self._alerts.tell = emit
 
-    def heed_task(self, event: Event) -> None:
-        """Take in what happens in one of its tasks."""
-        self._alerts.emit(event)
-        self._command.emit(event)
+    def watching(self, watch: Callable[[str, Event], None]) -> Callable[[str, Event], None]:
+        """Who hears, by a task's id, what happens in it: we, then `watch`."""
+
+        def heard(task_id: str, event: Event) -> None:
+            self._alerts.emit(event)
+            self._command.emit(event)
+            watch(task_id, event)
+
+        return heard
 
     @property
     def curator_sinks(self) -> list[EventSink]:
         """They are to hear what the curator does."""
         return [self._alerts, *([self._curator] if self._curator is not None else [])]
 
-    async def aclose(self, failed: str = "") -> None:
-        """End what is open, and let go. `failed`: why it was broken off."""
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
         if self._curator is not None:
             self._curator.close()
         if self._workflow is not None:
-            self._workflow.end(failed)
+            self._workflow.end(self.failed)
         await _let_go(self._command, self._pipeline)
 
 
@@ -118,11 +132,14 @@ def _pipeline(settings: Settings) -> Pipeline | None:
         return None
     try:
         from habilis.telemetry.pipeline import opened
+
+        return opened(named)
     except ModuleNotFoundError as error:
         level = logging.WARNING if named else logging.DEBUG  # the variable may be meant for other programs
         log.log(level, "no traces are sent: the package %s is not installed; pip install 'habilis[otel]'", error.name)
-        return None
-    return opened(named)
+    except Exception as error:  # one of many variables is wrong, or a file that it names: no reason to end a task
+        log.warning("no traces are sent: %s", " ".join(str(error).split()) or type(error).__name__)
+    return None
 
 
 def _roles(settings: Settings) -> dict[str, dict[str, Any]]:

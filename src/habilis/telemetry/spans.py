@@ -85,7 +85,8 @@ class Workflow:
 
 
 class SpanSink:
-    """The spans of one task below `parent`, by `agent`. `providers` and servers by role stand in `about_role`."""
+    """The spans of one task below `parent`, by `agent`. `about` is what its span says, `about_role` what those of calls
+    say of the model of a role. With `contents` they say what was said, too."""
 
     def __init__(
         self,
@@ -93,10 +94,12 @@ class SpanSink:
         parent: Context,
         about_role: Mapping[str, Attributes],
         contents: TapeContents | None = None,
+        about: Mapping[str, str] | None = None,
         agent: str = "habilis",
     ) -> None:
         self._tracer, self._measures = pipeline.tracer, Instruments(pipeline)
         self._parent, self._about_role, self._contents, self._agent = parent, about_role, contents, agent
+        self._about = dict(about or {})
         self._root: Span | None = None
         self._open: dict[str, Span] = {}
         self.error = ""
@@ -130,6 +133,7 @@ class SpanSink:
                     "gen_ai.operation.name": "invoke_agent",
                     "gen_ai.agent.name": self._agent,
                     "gen_ai.agent.version": habilis.__version__,
+                    **self._about,
                     **self._about_role.get("basic", {}),
                     **(attributes or {}),
                 },
@@ -139,7 +143,7 @@ class SpanSink:
     # --- what happens
 
     def _on_task_started(self, event: ev.TaskStarted) -> None:
-        span = self.begin({"habilis.task": event.task_id, "habilis.resumed": event.resumed})
+        span = self.begin({"habilis.resumed": event.resumed})
         span.set_attribute("gen_ai.request.model", event.model)
         self._say(span, "gen_ai.input.messages", [_text("user", event.question)])
 

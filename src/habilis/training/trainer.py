@@ -196,38 +196,37 @@ class Evolution:
         """All steps that are left, under the run's lock; whatever happens, where the run stands is on record."""
         training = TrainingDir(run.path)
         sink = JsonlSink(training.events)
-        observed = TrainingObservation(self.settings, run.name)
-        emit = Events([sink, *self._sinks, *observed.sinks])
-        observed.tell_to(emit)
-        budget = self._budget(run, training)
-        self._purse = budget.purse
-        training.set_state("running", **budget.account)
-        stopped: Stop = "interrupted"
-        reason = "stopped at once; continue with --resume"
-        try:
-            async with self._in_time(budget):
-                stopped, reason = await self._steps(run, training, rows, base, budget, emit, observed)
-        except BudgetReached as reached:
-            stopped, reason = "budget", str(reached)
-        except ModelMisconfigured as error:
-            stopped, reason = "misconfigured", str(error)
-        except Interrupted as asked:  # the curator was
-            stopped = "interrupted" if budget.reached() is None else "budget"
-            reason = budget.reached() or str(asked)
-        except ModelUnreachable as error:
-            stopped, reason = "unreachable", str(error)
-        except Exception as error:  # the run's record must say that a step failed, whatever failed in it
-            stopped, reason = _failed(error)
-            log.debug("a step failed", exc_info=error)
-        finally:
-            self._batch, self._purse, self._interrupted = None, None, False
-            write_outcome(training, stopped, reason, budget)
-            await observed.aclose(stopped if stopped in BROKEN_OFF else "")
-            sink.close()
-        found = read_training(run.path)  # as it ended, whether or not that could be written
-        told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "cost": budget.spent.cost}
-        told["seconds"] = round(budget.seconds, 3)
-        return found.model_copy(update=told)
+        async with TrainingObservation(self.settings, run.name) as observed:
+            observed.tell_to(emit := Events([sink, *self._sinks, *observed.sinks]))
+            budget = self._budget(run, training)
+            self._purse = budget.purse
+            training.set_state("running", **budget.account)
+            stopped: Stop = "interrupted"
+            reason = "stopped at once; continue with --resume"
+            try:
+                async with self._in_time(budget):
+                    stopped, reason = await self._steps(run, training, rows, base, budget, emit, observed)
+            except BudgetReached as reached:
+                stopped, reason = "budget", str(reached)
+            except ModelMisconfigured as error:
+                stopped, reason = "misconfigured", str(error)
+            except Interrupted as asked:  # the curator was
+                stopped = "interrupted" if budget.reached() is None else "budget"
+                reason = budget.reached() or str(asked)
+            except ModelUnreachable as error:
+                stopped, reason = "unreachable", str(error)
+            except Exception as error:  # the run's record must say that a step failed, whatever failed in it
+                stopped, reason = _failed(error)
+                log.debug("a step failed", exc_info=error)
+            finally:
+                self._batch, self._purse, self._interrupted = None, None, False
+                write_outcome(training, stopped, reason, budget)
+                observed.failed = stopped if stopped in BROKEN_OFF else ""
+                sink.close()
+            found = read_training(run.path)  # as it ended, whether or not that could be written
+            told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "cost": budget.spent.cost}
+            told["seconds"] = round(budget.seconds, 3)
+            return found.model_copy(update=told)
 
     async def _steps(
         self,
@@ -246,11 +245,6 @@ class Evolution:
         await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=apart)
         predictions = KeyedRows(training.predictions, "task_id")
         settings = self.settings.evolution
-
-        def heard(task_id: str, event: Event) -> None:
-            observed.heed_task(event)
-            self._watch(task_id, event)
-
         self._batch = Batch(
             run,
             self._runner or self._make_runner(budget.purse),
@@ -261,7 +255,7 @@ class Evolution:
             library=training.library,
             share_builds=self.settings.tools.synthesis,
             base=base,
-            watch=heard,
+            watch=observed.watching(self._watch),
             emit=emit,
             trace=observed.trace,
         )
