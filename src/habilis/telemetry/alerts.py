@@ -1,4 +1,4 @@
-"""Tally against their limits: what goes beyond one is told once."""
+"""WorkFigures against their limits: what goes beyond one is told once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from habilis.core.events import Alert, Event
-from habilis.telemetry.figures import Tally, quantile
+from habilis.telemetry.figures import WorkFigures, quantile
 
 if TYPE_CHECKING:
     from habilis.config import AlertsSettings
@@ -41,7 +41,7 @@ class AlertWatch:
         self, settings: AlertsSettings, scope: Literal["task", "run"], about: str, names: frozenset[Name]
     ) -> None:
         self._settings, self._scope, self._about, self._names = settings, scope, about, names
-        self._figures = Tally()
+        self._figures = WorkFigures()
         self._paces = {"slow_models": _Pace(), "slow_tools": _Pace()}
         self._told: set[str] = set()
         self.tell: Callable[[Alert], None] = lambda alert: None

@@ -1,15 +1,15 @@
-"""Tally as text for Prometheus (text exposition format 0.0.4)."""
+"""WorkFigures as text for Prometheus (text exposition format 0.0.4)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from habilis.telemetry.figures import QUANTILES, Tally, quantile
+from habilis.telemetry.figures import QUANTILES, WorkFigures, quantile
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-def exposition(figures: Tally, runs: int) -> str:
+def exposition(figures: WorkFigures, runs: int) -> str:
     """The figures of `runs` runs; their tokens and calls only ever grow, unless runs are removed."""
     failed = figures.tool_errors
     lines = [

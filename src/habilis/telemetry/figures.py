@@ -1,4 +1,4 @@
-"""Tally of tasks: rounds, how long models and tools took, failed calls, tokens, ends."""
+"""WorkFigures of tasks: rounds, how long models and tools took, failed calls, tokens, ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def quantile(ordered: Sequence[float], share: float) -> float | None:
 
 
 @dataclass
-class Tally:
+class WorkFigures:
     """Of one task or many. `rounds` has a number for each task, durations are in seconds.
 
     What was replayed or answered from the record took no time and no tokens, and is not among them.
@@ -56,9 +56,9 @@ class Tally:
         return self.ends["answered"] / self.ends.total() if self.ends else None
 
 
-def total(parts: Iterable[Tally]) -> Tally:
+def total(parts: Iterable[WorkFigures]) -> WorkFigures:
     """All of them in one, durations and rounds in order of size."""
-    whole = Tally()
+    whole = WorkFigures()
     for part in parts:
         whole.rounds += part.rounds
         whole.model_s += part.model_s
@@ -72,7 +72,7 @@ def total(parts: Iterable[Tally]) -> Tally:
     return whole
 
 
-def summary(figures: Tally, runs: int) -> dict[str, Any]:
+def summary(figures: WorkFigures, runs: int) -> dict[str, Any]:
     """The figures of `runs` runs, JSON-plain; `figures` are in order of size, as `total` gives them."""
     half, most = QUANTILES
 

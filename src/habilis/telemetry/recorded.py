@@ -13,7 +13,7 @@ from habilis.core.errors import UserError
 from habilis.core.events import Event, ModelCallEnded, Thought, ToolCallEnded
 from habilis.core.types import Status
 from habilis.rundir import RunDir, TaskDir, read_jsonl
-from habilis.telemetry.figures import Tally, total
+from habilis.telemetry.figures import WorkFigures, total
 
 _COUNTED: dict[str, type[ModelCallEnded | ToolCallEnded | Thought]] = {
     "model_call_ended": ModelCallEnded,
@@ -31,11 +31,11 @@ class Recorded:
     """Reads runs, each task's log again only when something in it changed."""
 
     def __init__(self) -> None:
-        self._known: dict[Path, tuple[tuple[int, ...], Tally]] = {}
+        self._known: dict[Path, tuple[tuple[int, ...], WorkFigures]] = {}
 
-    def of(self, runs: Iterable[RunDir]) -> Tally:
+    def of(self, runs: Iterable[RunDir]) -> WorkFigures:
         """The figures of all tasks of `runs` together."""
-        now: dict[Path, tuple[tuple[int, ...], Tally]] = {}
+        now: dict[Path, tuple[tuple[int, ...], WorkFigures]] = {}
         for task in (task for run in runs for task in run.tasks()):
             stamp = _stamp(task)
             held = self._known.get(task.path)
@@ -44,9 +44,9 @@ class Recorded:
         return total(figures for _, figures in now.values())
 
 
-def figures_of(task: TaskDir) -> Tally:
+def figures_of(task: TaskDir) -> WorkFigures:
     """The figures of one task, of its end too where it has come to one."""
-    found = Tally()
+    found = WorkFigures()
     for event in _events(task):
         found.heed(event)
     status = _status(task)
