@@ -53,6 +53,7 @@ class Collector:
     raw: bytes = b""
     asked: threading.Event = field(default_factory=threading.Event)
     address: str = ""
+    refuses: str = ""
 
     def take(self, path: str, body: bytes, headers: dict[str, str]) -> None:
         self.raw += body
@@ -127,7 +128,7 @@ def collector() -> Iterator[Collector]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             held.take(self.path, body, {name.lower(): value for name, value in self.headers.items()})
-            self.send_response(200)
+            self.send_response(404 if self.path == held.refuses else 200)
             self.send_header("content-length", "0")
             self.end_headers()
 

@@ -183,6 +183,17 @@ async def test_a_collector_that_never_answers_holds_nothing_up(
     assert [record.levelno for record in caplog.records if record.levelno >= logging.WARNING] == [logging.WARNING]
 
 
+@pytest.mark.parametrize(("refused", "lines"), [("/v1/metrics", 0), ("/v1/traces", 1)])
+async def test_a_collector_that_takes_no_metrics_is_nothing_to_tell(
+    happens: Happen, collector: Collector, caplog: pytest.LogCaptureFixture, refused: str, lines: int
+) -> None:
+    collector.refuses = refused
+    await happens(begun(), *asked(), ended())
+    assert collector.traces
+    assert collector.metrics
+    assert len([record for record in caplog.records if record.levelno >= logging.WARNING]) == lines
+
+
 async def test_the_tasks_of_a_training_are_parts_of_its_trace_and_share_its_way(
     collector: Collector, tmp_path: Path
 ) -> None:

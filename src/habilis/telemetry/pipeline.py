@@ -60,7 +60,7 @@ class Pipeline:
         self.users = 0
         base = endpoint.rstrip("/") if endpoint else None
         spans = _Spans(self._missed, f"{base}/v1/traces" if base else None)
-        metrics = _Metrics(self._missed, f"{base}/v1/metrics" if base else None)
+        metrics = _Metrics(endpoint=f"{base}/v1/metrics" if base else None)
         self._whereto = urlsplit(spans._endpoint).hostname or "the collector"
         resource = Resource(
             {
@@ -88,14 +88,17 @@ class Pipeline:
             if self.users:
                 return
             _OPEN.pop(self._key, None)
-        ending = [
+        traces, metrics = ending = [
             threading.Thread(target=_quietly, args=(end,), name="telemetry", daemon=True)
             for end in (self._tracers.shutdown, self._meters.shutdown)
         ]
         for thread in ending:
             thread.start()
-        if not await asyncio.to_thread(_ended, ending):
+        await asyncio.to_thread(_wait, ending)
+        if traces.is_alive():
             self._missed()
+        elif metrics.is_alive():
+            log.debug("metrics do not reach %s", self._whereto)
 
     def _missed(self) -> None:
         if self._whereto not in _TOLD:
@@ -118,19 +121,14 @@ class _Spans(OTLPSpanExporter):
 
 
 class _Metrics(OTLPMetricExporter):
-    def __init__(self, missed: Callable[[], None], endpoint: str | None) -> None:
-        super().__init__(endpoint=endpoint)
-        self._missed = missed
+    """Many collectors take traces alone: one that takes no metrics is nothing to tell."""
 
     def export(
         self, metrics_data: MetricsData, timeout_millis: float | None = 10_000, **kwargs: object
     ) -> MetricExportResult:
-        result = MetricExportResult.FAILURE
         with muted(), contextlib.suppress(Exception):
-            result = super().export(metrics_data, timeout_millis, **kwargs)
-        if result is not MetricExportResult.SUCCESS:
-            self._missed()
-        return result
+            return super().export(metrics_data, timeout_millis, **kwargs)
+        return MetricExportResult.FAILURE
 
 
 @contextlib.contextmanager
@@ -163,9 +161,8 @@ def _quietly(end: Callable[[], object]) -> None:
             log.debug("telemetry did not end well: %s", error)
 
 
-def _ended(threads: Sequence[threading.Thread]) -> bool:
-    """Whether all of them come to their end within `CLOSE_S`."""
+def _wait(threads: Sequence[threading.Thread]) -> None:
+    """Wait until all of them have ended, or `CLOSE_S` is over."""
     until = time.monotonic() + CLOSE_S
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-    return not any(thread.is_alive() for thread in threads)
