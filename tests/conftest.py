@@ -18,7 +18,7 @@ from .toolshop import in_process_host, layered_shop, other_shop, put_tool, said_
 __all__ = ["in_process_host", "layered_shop", "other_shop", "put_tool", "said_models", "shop", "source_of"]
 
 ROOT = Path(__file__).resolve().parents[1]
-FOREIGN = ("OPENAI_", "HABILIS_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_")
+FOREIGN = ("OPENAI_", "HABILIS_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_", "OTEL_")
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
 
 for name in list(os.environ):

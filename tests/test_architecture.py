@@ -25,6 +25,7 @@ RANKS = {
     "demo": 2,
     "prompts": 2,
     "sandbox": 3,
+    "telemetry": 3,
     "models": 4,
     "judging": 5,
     "tool_calling": 5,
@@ -44,7 +45,7 @@ RANKS = {
     "cli": 12,
 }
 """A room may import itself and rooms of a lower rank; rooms of one rank do not know each other."""
-ONLY_SEES = {"view": {"core", "rundir", "library", "curation"}}
+ONLY_SEES = {"view": {"core", "rundir", "telemetry", "library", "curation"}}
 OUTSIDE_THE_HOUSE = {"testing"}
 """Rooms for tests and users: no other room may import them."""
 INSIDE_THE_SANDBOX: dict[str, set[str]] = {

@@ -41,6 +41,7 @@ from habilis.models.answers import checked_schema
 from habilis.models.purse import all_idle
 from habilis.rundir import JsonlSink, RunDir, TaskDir, ThreadDir
 from habilis.sources.bound import GivenSources, named_sources
+from habilis.telemetry.observing import TaskObservation
 from habilis.tool_calling.transcripts import read_transcript
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Team:
     they get what settings give unasked. `alone`: nobody is there to be asked, and the model is told so. `shared` are
     builds that tasks side by side share. `sources` give tools besides those that settings name: their tools keep their
     own names, or bear that of their source in front where it is given one. They stand in the list `sources`; what is
-    added to it or taken out counts for tasks that begin then. On `purse` draw all tasks of a run.
+    added to it or taken out counts for tasks that begin then. On `purse` draw all tasks of a run. `part_of` is the
+    `traceparent` (W3C Trace Context) of a training whose tasks these are, empty where it is not traced.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Team:
         shared: BuildFolder | None = None,
         sources: GivenSources = (),
         purse: Purse | None = None,
+        part_of: str | None = None,
     ) -> None:
         self.settings = settings or load_settings()
         self._library = library
@@ -84,6 +87,7 @@ class Team:
         self._alone = alone
         self._shared = shared
         self._purse = purse
+        self._part_of = part_of
         self.sources = named_sources(sources)
         self._open: list[TaskContext] = []
 
@@ -291,6 +295,7 @@ class Team:
             shared=self._shared,
             sources=self.sources,
             purse=self._purse,
+            part_of=self._part_of,
         )
         running = asyncio.create_task(watched.run(question, **options))
         running.add_done_callback(lambda _: queue.put_nowait(None))
@@ -329,33 +334,36 @@ class Team:
         replay: Path | None = None,
     ) -> TaskResult:
         started = time.monotonic()
-        task = sound(task)
+        task, thread = sound(task), ThreadDir.of(folder.run)
+        about = {"habilis.task": task.id} | ({"gen_ai.conversation.id": thread.name} if thread else {})
         sink = JsonlSink(folder.events)
-        ctx = self._workshop(task, folder, library, Events([sink, *self._sinks]), replay)
-        folder.set_state("running")
-        self._open.append(ctx)
-        try:
-            ctx.emit(opening_event(task, ctx, resumed))
-            end = await drive(ctx, folder, fresh=not resumed, answer=answer, asker=self._asker)
-            if end.finished:
-                set_aside_unproven(ctx, [unpacked(raw, ctx.tape) for raw in end.state["calls"]])
-            ctx.tape.close()  # the room that it held for a reply is the result's now
-            result = make_result(end, ctx, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
-            result = self._saved(result, folder, end.level)
-            ctx.emit(closing_event(result))
-            if ThreadDir.of(folder.run):
-                keep_turn(folder)
-        except UserError:
-            folder.set_state("failed")
-            raise
-        finally:
-            self._open.remove(ctx)
-            await ctx.aclose()
-            ctx.tape.close()
-            sink.close()
-        if isinstance(end.error, asyncio.CancelledError):
-            raise end.error
-        return result
+        async with TaskObservation(self.settings, folder.tape, about, part_of=self._part_of) as observed:
+            observed.tell_to(emit := Events([sink, *self._sinks, *observed.sinks]))
+            ctx = self._workshop(task, folder, library, emit, replay)
+            folder.set_state("running")
+            self._open.append(ctx)
+            try:
+                ctx.emit(opening_event(task, ctx, resumed))
+                end = await drive(ctx, folder, fresh=not resumed, answer=answer, asker=self._asker)
+                if end.finished:
+                    set_aside_unproven(ctx, [unpacked(raw, ctx.tape) for raw in end.state["calls"]])
+                ctx.tape.close()  # the room that it held for a reply is the result's now
+                result = make_result(end, ctx, seconds=time.monotonic() - started, run_dir=folder.run.path.resolve())
+                result = self._saved(result, folder, end.level)
+                ctx.emit(closing_event(result))
+                if thread:
+                    keep_turn(folder)
+            except UserError:
+                folder.set_state("failed")
+                raise
+            finally:
+                self._open.remove(ctx)
+                await ctx.aclose()
+                ctx.tape.close()
+                sink.close()
+            if isinstance(end.error, asyncio.CancelledError):
+                raise end.error
+            return result
 
     def _saved(self, result: TaskResult, folder: TaskDir, level: str) -> TaskResult:
         """`result`, written down; where this machine refuses that, it says so, and the task can be resumed."""

@@ -116,11 +116,12 @@ def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
 
             training = evolve.training_meant(args)
             return evolve.resume(args, training) if training is not None else run.resume(args, team_factory)
-        from habilis.cli import checking, runs
+        from habilis.cli import checking, runs, stats
 
         verbs: dict[str, Callable[[Any], int]] = {
             "list": runs.list_,
             "show": runs.show,
+            "stats": stats.stats,
             "check": checking.check,
             "clean": runs.clean,
         }

@@ -226,17 +226,18 @@ def _add_evolve(commands: Any) -> None:
 
 
 def _add_runs(commands: Any) -> None:
-    runs = commands.add_parser("runs", help="list, show, resume, check and clean runs")
+    runs = commands.add_parser("runs", help="list, show, count, resume, check and clean runs")
     verbs = runs.add_subparsers(dest="verb", metavar="VERB", required=True)
     listing = verbs.add_parser("list", help="runs, newest first")
     show = verbs.add_parser("show", help="what a run did")
+    stats = verbs.add_parser("stats", help="rounds, durations, failed calls, tokens and successes over runs")
     resume = verbs.add_parser("resume", help="continue an unfinished task, or answer its question")
     check = verbs.add_parser("check", help="check whether a run is whole; 0 if it is, or was mended, 1 if not")
     clean = verbs.add_parser("clean", help="remove finished runs")
-    for verb in (listing, show, resume, check, clean):
+    for verb in (listing, show, stats, resume, check, clean):
         _settings_options(verb)
         _folder_options(verb, library=verb is resume)
-    for verb in (listing, show, check, clean):
+    for verb in (listing, show, stats, check, clean):
         verb.add_argument("--json", action="store_true", help="one JSON document")
     listing.add_argument("--limit", type=count_of, default=50, metavar="N", help="show the N newest (default 50)")
     listing.add_argument("--query", metavar="TEXT", help="only runs with these words in name, question or answer")
@@ -244,6 +245,7 @@ def _add_runs(commands: Any) -> None:
     for verb, default in ((show, "newest"), (check, "newest"), (resume, "newest unfinished")):
         told = f"name, start of one, or folder; default: the {default}"
         verb.add_argument("run", nargs="?", metavar="RUN", help=told)
+    stats.add_argument("runs", nargs="*", metavar="RUN", help="name, start of one, or folder; default: all runs")
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")
     resume.add_argument("--again", metavar="STATUS,…", help="training: run tasks once more that ended so")

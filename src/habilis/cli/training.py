@@ -77,6 +77,8 @@ class TrainingConsole(ConsoleSink):
             self._usage += event.usage
         elif event.kind == "notice" and event.level != "info":
             self.line(event.level, f"{task_id}: {one_line(event.text, 300)}", "yellow", "yellow")
+        elif event.kind == "alert":
+            self.line("alert", f"{task_id}: {event.text}", "yellow", "yellow")
         elif event.kind == "model_retry":
             self.line(
                 "retry", f"{task_id}: {event.role} model, try {event.attempt}: {one_line(event.reason)}", "yellow"

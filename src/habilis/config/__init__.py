@@ -24,14 +24,26 @@ from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
 from habilis.config.secrets import key, tell_auth, tell_granted, users_of
 from habilis.config.settings import Settings
 from habilis.config.sources import AuthSettings, McpSettings, SourceSettings
+from habilis.config.telemetry import AlertsSettings, TelemetrySettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
-from habilis.config.variables import cache_dir, data_dir, environment, hub_address, proxy_for, secret, unattended
+from habilis.config.variables import (
+    cache_dir,
+    data_dir,
+    environment,
+    harmless_environment,
+    hub_address,
+    otlp_endpoint,
+    proxy_for,
+    secret,
+    unattended,
+)
 
 __all__ = [
     "BASIC_DEFAULTS",
     "OFFLINE_NOTICE",
     "REMOVED",
     "ROLES",
+    "AlertsSettings",
     "AuthSettings",
     "CapabilitiesSettings",
     "EvolutionSettings",
@@ -50,6 +62,7 @@ __all__ = [
     "SandboxSettings",
     "Settings",
     "SourceSettings",
+    "TelemetrySettings",
     "ToolsSettings",
     "WebSearchSettings",
     "WebSettings",
@@ -58,11 +71,13 @@ __all__ = [
     "cache_dir",
     "data_dir",
     "environment",
+    "harmless_environment",
     "hub_address",
     "key",
     "load_settings",
     "load_with_origins",
     "masked",
+    "otlp_endpoint",
     "proxy_for",
     "secret",
     "shipped",

@@ -23,6 +23,8 @@ _HEADER = re.compile(r"(?i)auth|cookie|key|token|secret|passw|credential")
 _SCHEME = re.compile(r"(?i)(basic|bearer|token|digest|apikey)\s+(\S.*)")
 _WORDS = re.compile(r"[A-Za-z]+([ ._/:,@+-]+[A-Za-z]+)*|/.*|[a-z]+://[^@\s]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
+_OTLP_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
+"""`name=value,name=value`, with the key of a collector perhaps."""
 _ALWAYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HF_TOKEN", "TAVILY_API_KEY")
 
 
@@ -41,6 +43,8 @@ def tell_masker(settings: Settings) -> None:
     tell_granted({name: everything[name] for name in sorted(granted) if name in everything})
     for dotted, value in _held(settings.model_dump(mode="json")):
         MASKER.add(dotted, value)
+    for pair in everything.get(_OTLP_HEADERS, "").split(","):
+        MASKER.add(_OTLP_HEADERS, unquote(pair.partition("=")[2].strip()))
     for name, value in everything.items():
         for part in users_of(value):
             MASKER.add(name, part)

@@ -14,6 +14,7 @@ from habilis.config.models import ModelsSettings
 from habilis.config.sandbox import CapabilitiesSettings, SandboxSettings
 from habilis.config.secrets import tell_masker
 from habilis.config.sources import SourceSettings
+from habilis.config.telemetry import AlertsSettings, TelemetrySettings
 from habilis.config.tools import ExchangeSettings, RetrievalSettings, ToolsSettings, WriterSettings
 from habilis.core.types import Frozen
 
@@ -32,6 +33,8 @@ class Settings(Frozen):
     knowledge: KnowledgeSettings = KnowledgeSettings()
     web: WebSettings = WebSettings()
     evolution: EvolutionSettings = EvolutionSettings()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    alerts: AlertsSettings = AlertsSettings()
     sources: dict[str, SourceSettings] = Field(
         default_factory=dict, description="tools of other programs by a name of your own: openapi or mcp, with auth"
     )

@@ -27,6 +27,22 @@ def unattended() -> bool:
     return os.environ.get("CI", "").lower() not in ("", "0", "false")
 
 
+_HARMLESS = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR")
+
+
+def harmless_environment() -> dict[str, str]:
+    """What every program is given: variables that programs need and that hold no secrets. All others must be named."""
+    return {name: os.environ[name] for name in _HARMLESS if name in os.environ}
+
+
+def otlp_endpoint() -> str | None:
+    """The collector that the environment names, for all programs that speak OTLP (OpenTelemetry Protocol Exporter);
+    None without one, and where OTEL_SDK_DISABLED turns telemetry off."""
+    if os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
+        return None
+    return os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT") or None
+
+
 def proxy_for(url: str) -> tuple[str, str] | None:
     """The variable that names a proxy for `url`, and its value without a user; None where the way is straight.
 

@@ -357,6 +357,19 @@ class TaskAbsorbed(Frozen):
     generation: int
 
 
+class Alert(Frozen):
+    """A figure went beyond its limit in the settings `alerts`, told once in each task or run. `about`: which task, or
+    which training run. `value` and `limit` are counts, shares of 1, or seconds, as `text` says."""
+
+    kind: Literal["alert"] = "alert"
+    name: Literal["rounds", "tool_errors", "slow_models", "slow_tools", "tokens"]
+    scope: Literal["task", "run"]
+    about: str
+    value: float
+    limit: float
+    text: str
+
+
 Event = Annotated[
     TaskStarted
     | Notice
@@ -390,6 +403,7 @@ Event = Annotated[
     | TaskAbsorbed
     | StepStarted
     | StepTaskEnded
-    | StepEnded,
+    | StepEnded
+    | Alert,
     Field(discriminator="kind"),
 ]

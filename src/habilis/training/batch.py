@@ -30,6 +30,7 @@ Stop = Literal[
     "failed",
 ]
 """Why a training run ended, or was broken off (from `budget` on)."""
+BROKEN_OFF = frozenset({"budget", "interrupted", "unreachable", "misconfigured", "environment_error", "failed"})
 FINAL = frozenset({"answered", "gave_up", "timed_out", "crashed", "budget", "waiting"})
 """Statuses of tasks that are over; others go on after a resume."""
 OPEN = frozenset({"interrupted", "environment_error"})
@@ -58,11 +59,12 @@ class Batch:
         base: Path | None,
         watch: Watch,
         emit: Callable[[Event], None],
+        trace: str = "",
     ) -> None:
         self._run, self._runner, self._predictions, self._budget = run, runner, predictions, budget
         self._concurrency, self._timeout_s = concurrency, timeout_s
         self._library, self._share_builds, self._base = library, share_builds, base
-        self._watch, self._emit = watch, emit
+        self._watch, self._emit, self._trace = watch, emit, trace
         self._trusted = run.mark() is None  # whoever begins a batch has looked at the run; here no key can be kept
         self.stopped: Stop | None = None
         self.reason = ""
@@ -178,6 +180,7 @@ class Batch:
             builds=str(builds.absolute()) if builds else None,
             timeout_s=self._timeout_s,
             trusted=self._trusted,
+            trace=self._trace,
         )
 
     def _is_over(self, row: Row) -> bool:

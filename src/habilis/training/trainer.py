@@ -38,7 +38,8 @@ from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
 from habilis.runtime.preflight import try_places
-from habilis.training.batch import Batch, Stop, Watch, task_of
+from habilis.telemetry.observing import TrainingObservation
+from habilis.training.batch import BROKEN_OFF, Batch, Stop, Watch, task_of
 from habilis.training.budget import RunBudget, more_of
 from habilis.training.outcome import Training, read_training, usage_on, write_outcome
 from habilis.training.reopening import reopen
@@ -195,35 +196,37 @@ class Evolution:
         """All steps that are left, under the run's lock; whatever happens, where the run stands is on record."""
         training = TrainingDir(run.path)
         sink = JsonlSink(training.events)
-        emit = Events([sink, *self._sinks])
-        budget = self._budget(run, training)
-        self._purse = budget.purse
-        training.set_state("running", **budget.account)
-        stopped: Stop = "interrupted"
-        reason = "stopped at once; continue with --resume"
-        try:
-            async with self._in_time(budget):
-                stopped, reason = await self._steps(run, training, rows, base, budget, emit)
-        except BudgetReached as reached:
-            stopped, reason = "budget", str(reached)
-        except ModelMisconfigured as error:
-            stopped, reason = "misconfigured", str(error)
-        except Interrupted as asked:  # the curator was
-            stopped = "interrupted" if budget.reached() is None else "budget"
-            reason = budget.reached() or str(asked)
-        except ModelUnreachable as error:
-            stopped, reason = "unreachable", str(error)
-        except Exception as error:  # the run's record must say that a step failed, whatever failed in it
-            stopped, reason = _failed(error)
-            log.debug("a step failed", exc_info=error)
-        finally:
-            self._batch, self._purse, self._interrupted = None, None, False
-            write_outcome(training, stopped, reason, budget)
-            sink.close()
-        found = read_training(run.path)  # as it ended, whether or not that could be written
-        told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "cost": budget.spent.cost}
-        told["seconds"] = round(budget.seconds, 3)
-        return found.model_copy(update=told)
+        async with TrainingObservation(self.settings, run.name) as observed:
+            observed.tell_to(emit := Events([sink, *self._sinks, *observed.sinks]))
+            budget = self._budget(run, training)
+            self._purse = budget.purse
+            training.set_state("running", **budget.account)
+            stopped: Stop = "interrupted"
+            reason = "stopped at once; continue with --resume"
+            try:
+                async with self._in_time(budget):
+                    stopped, reason = await self._steps(run, training, rows, base, budget, emit, observed)
+            except BudgetReached as reached:
+                stopped, reason = "budget", str(reached)
+            except ModelMisconfigured as error:
+                stopped, reason = "misconfigured", str(error)
+            except Interrupted as asked:  # the curator was
+                stopped = "interrupted" if budget.reached() is None else "budget"
+                reason = budget.reached() or str(asked)
+            except ModelUnreachable as error:
+                stopped, reason = "unreachable", str(error)
+            except Exception as error:  # the run's record must say that a step failed, whatever failed in it
+                stopped, reason = _failed(error)
+                log.debug("a step failed", exc_info=error)
+            finally:
+                self._batch, self._purse, self._interrupted = None, None, False
+                write_outcome(training, stopped, reason, budget)
+                observed.failed = stopped if stopped in BROKEN_OFF else ""
+                sink.close()
+            found = read_training(run.path)  # as it ended, whether or not that could be written
+            told = {"stopped": stopped, "reason": reason, "tokens": budget.tokens, "cost": budget.spent.cost}
+            told["seconds"] = round(budget.seconds, 3)
+            return found.model_copy(update=told)
 
     async def _steps(
         self,
@@ -233,6 +236,7 @@ class Evolution:
         base: Path | None,
         budget: RunBudget,
         emit: Events,
+        observed: TrainingObservation,
     ) -> tuple[Stop, str]:
         """Step after step until the rows, or a rule, end it: why, and in words."""
         from habilis.models.local.serving import hold
@@ -251,12 +255,13 @@ class Evolution:
             library=training.library,
             share_builds=self.settings.tools.synthesis,
             base=base,
-            watch=self._watch,
+            watch=observed.watching(self._watch),
             emit=emit,
+            trace=observed.trace,
         )
         if self._interrupted:
             self.interrupt()
-        async with self._absorber(training, budget, emit) as absorber:
+        async with self._absorber(training, budget, emit, Events(observed.curator_sinks)) as absorber:
             steps = Steps(training, settings, self._batch, absorber, predictions, budget, self._scorer, emit)
             return await steps.run(rows)
 
@@ -288,11 +293,14 @@ class Evolution:
             ending.cancel()
 
     @contextlib.asynccontextmanager
-    async def _absorber(self, training: TrainingDir, budget: RunBudget, emit: Events) -> AsyncIterator[StepAbsorber]:
+    async def _absorber(
+        self, training: TrainingDir, budget: RunBudget, emit: Events, observed: Events
+    ) -> AsyncIterator[StepAbsorber]:
         """Who takes the steps' tools into the run's library, which is forked first where the run starts from one."""
 
         def heard(event: Event) -> None:
             budget.heed(event)
+            observed(event)
             self._watch(CURATOR, event)
 
         host = ToolHost(self.settings.sandbox, environments=Environments.of(self.settings.tools))

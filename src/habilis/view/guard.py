@@ -25,6 +25,8 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 NAMES = ("127.0.0.1", "localhost")
+METRICS = "/metrics"
+"""The one path for a program, which brings the token in each request (RFC 6750 §2.1)."""
 
 
 @dataclass
@@ -77,6 +79,8 @@ class Guard:
         brought = [value for name, value in query if name == "token"]
         if brought and _same(brought[0], self.token):
             return self._welcome(scope, [pair for pair in query if pair[0] != "token"])
+        if scope["path"] == METRICS and _same(headers.get("authorization", ""), f"Bearer {self.token}"):
+            return None
         if not _same(self._cookie_of(headers), self.session):
             return PlainTextResponse("Open the address that 'habilis view' printed: it has the token.", 403)
         return None

@@ -13,6 +13,8 @@ from urllib.parse import unquote
 
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, TaskDir
+from habilis.telemetry.exposition import MEDIA_TYPE, exposition
+from habilis.telemetry.recorded import Recorded
 from habilis.view import library as libraries
 from habilis.view.compare import compared
 from habilis.view.log import read_event
@@ -48,6 +50,7 @@ class Site:
     library: Path
     static: bool = False
     linked: Callable[[str], None] = field(default=lambda _: None)
+    _recorded: Recorded = field(default_factory=Recorded)
 
     def page(self, path: str, query: Query = NO_QUERY) -> SitePage:
         """The page at `path`, which counts from the root without a slash. Raises `NoSuchPage`, `UserError`, OSError."""
@@ -56,6 +59,10 @@ class Site:
                 return self._runs(path, 1, query)
             case ["page", number, ""]:
                 return self._runs(path, _number(number), query)
+            case ["metrics"] if not self.static:
+                runs = self.runs.all()
+                text = exposition(self._recorded.of(runs), len(runs))
+                return SitePage(text.encode("utf-8", "replace"), MEDIA_TYPE)
             case ["assets", name] if name in ASSETS:
                 return SitePage(asset(name), f"{ASSETS[name]}; charset=utf-8")
             case ["compare", ""]:

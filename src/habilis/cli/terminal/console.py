@@ -235,6 +235,9 @@ class ConsoleSink:
         self.asked = event.question
         self.line("asks", event.question, "bold magenta", "magenta")
 
+    def _on_alert(self, event: ev.Alert) -> None:
+        self.line("alert", event.text, "yellow", "yellow")
+
     def _on_task_ended(self, _event: ev.TaskEnded) -> None:
         self._busy.clear()
         self.pause()

@@ -17,7 +17,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from habilis.config import environment, tell_granted
+from habilis.config import environment, harmless_environment, tell_granted
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER, Masker
 from habilis.core.types import CallOutcome
@@ -26,8 +26,6 @@ from habilis.sources.foreign.presenting import one_line
 
 log = logging.getLogger(__name__)
 
-INHERITED = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "LC_ALL", "TZ", "TMPDIR")
-"""Variables that every program is given; all others must be named."""
 GRACE_S = 2.0
 """Seconds that it has to end by itself once its input is closed, and again after it was told to."""
 _ID = re.compile(rb'"id"\s*:\s*(\d{1,18}|"[^"\\]{1,80}")')
@@ -106,7 +104,7 @@ class Program:
                 stdout=pipe,
                 stderr=pipe,
                 cwd=self.cwd,
-                env={**{name: everything[name] for name in INHERITED if name in everything}, **given},
+                env={**harmless_environment(), **given},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

@@ -29,6 +29,7 @@ class Job(Frozen):
     """A task to run. `run` is the run's folder, `library` the public one, `builds` where builds are shared, if at all.
 
     `timeout_s` is the task's time limit in seconds. `trusted`: the run bears no mark and was looked at already.
+    `trace` is what the task's spans go on from (`traceparent`), empty where nothing is traced.
     """
 
     task: Task
@@ -37,6 +38,7 @@ class Job(Frozen):
     builds: str | None = None
     timeout_s: float
     trusted: bool = False
+    trace: str = ""
 
     @property
     def folder(self) -> TaskDir:
@@ -69,7 +71,16 @@ def team_of(
     """The team that works on `job`; nobody is there to be asked. `purse` is that of the run."""
     shared = BuildFolder(Path(job.builds), job.task.id) if job.builds else None
     library = Path(job.library)
-    return Team(settings, library=library, sinks=sinks, clients=clients, alone=True, shared=shared, purse=purse)
+    return Team(
+        settings,
+        library=library,
+        sinks=sinks,
+        clients=clients,
+        alone=True,
+        shared=shared,
+        purse=purse,
+        part_of=job.trace,
+    )
 
 
 async def carry_out(team: Team, job: Job) -> TaskResult:
