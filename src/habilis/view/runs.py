@@ -20,6 +20,7 @@ SORTS: dict[str, Callable[[RunRow], Any]] = {
     "created": lambda row: row.created,
     "seconds": lambda row: row.seconds if row.seconds is not None else -1.0,
     "tokens": lambda row: row.tokens if row.tokens is not None else -1,
+    "cost": lambda row: row.cost if row.cost is not None else -1.0,
 }
 
 
@@ -94,10 +95,12 @@ def row_of_run(run: RunDir) -> RunRow:
         spent = [number(step.get("tokens")) or 0 for step in steps]
         took = sum(number(step.get("seconds")) or 0 for step in steps)
         told = f"training, {len(tasks)} tasks"
-        return RunRow(run.name, state, told, run.created, len(tasks), True, took, int(sum(spent)))
+        paid = _sum([number(step.get("cost")) for step in steps])
+        return RunRow(run.name, state, told, run.created, len(tasks), True, took, int(sum(spent)), paid)
     question = status = ""
-    seconds = cost = None
+    seconds: float | None = None
     used: list[int] = []
+    costs: list[float | None] = []
     for task in tasks:
         result = record(task.result)
         question = question or short(part(record(task.task), "task").get("question"), 300)
@@ -105,11 +108,17 @@ def row_of_run(run: RunDir) -> RunRow:
         if (spent_here := tokens(part(result, "usage"))) is not None:
             used.append(spent_here)
         seconds = _plus(seconds, number(result.get("seconds")))
-        cost = _plus(cost, number(part(result, "usage").get("cost")))
+        costs += [number(part(result, "usage").get("cost"))] if spent_here else []
     status = status if len(tasks) == 1 and state in ("finished", "failed") and status else state
     return RunRow(
-        run.name, status, question, run.created, len(tasks), False, seconds, sum(used) if used else None, cost
+        run.name, status, question, run.created, len(tasks), False, seconds, sum(used) if used else None, _sum(costs)
     )
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    """What all of them come to; None where there is none, or one that nobody knows."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _plus(one: float | None, other: float | None) -> float | None:
