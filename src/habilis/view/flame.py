@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from habilis.view.log import LoggedEvent
-from habilis.view.records import number
+from habilis.view.records import moment, number
 from habilis.view.visible import short
 
 WIDTH, ROW, GAP = 1000.0, 20, 4
@@ -68,6 +68,8 @@ def spans_of(events: Iterable[LoggedEvent]) -> list[Stretch]:
     spans: list[Stretch] = []
     last = 0.0
     for event in events:
+        if not event.at:
+            continue
         last = max(last, event.at)
         if kind := _BEGINS.get(event.kind):
             begun.setdefault((kind, _key(event)), []).append(event)
@@ -93,8 +95,9 @@ def of_training(rows: Iterable[dict[str, Any]]) -> list[Stretch]:
     spans: list[Stretch] = []
     last = 0.0
     for row in rows:
-        at, took = number(row.get("at")), number(row.get("seconds")) or 0.0
-        if at is None:
+        at = moment(row.get("at"))
+        took = min(max(number(row.get("seconds")) or 0.0, 0.0), at)
+        if not at:
             continue
         if row.get("kind") == "step_task_ended":
             failed = row.get("status") != "answered"

@@ -27,7 +27,7 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Lineage:
+class FamilyTree:
     """The whole picture. `columns` are the places of generations and their names."""
 
     versions: tuple[Version, ...]
@@ -36,7 +36,7 @@ class Lineage:
     height: int
 
 
-def lineage(folder: Path, root: Ancestor) -> Lineage | None:
+def lineage(folder: Path, root: Ancestor) -> FamilyTree | None:
     """The picture of what `root` was made from; None for one that was made from nothing."""
     if not root.parents:
         return None
@@ -51,7 +51,7 @@ def lineage(folder: Path, root: Ancestor) -> Lineage | None:
     columns = {number: place * (BOX + BESIDE) for place, (number, _) in reversed(list(enumerate(places)))}
     told = sorted((x, f"generation {number}" if number else "before") for number, x in columns.items() if born)
     height = TOP + rows * (TALL + BELOW)
-    return Lineage(tuple(every), tuple(told), len(places) * (BOX + BESIDE) - BESIDE, height)
+    return FamilyTree(tuple(every), tuple(told), len(places) * (BOX + BESIDE) - BESIDE, height)
 
 
 def _versions(one: Ancestor, depth: int, made_into: Version | None) -> Iterator[Version]:
