@@ -14,7 +14,7 @@ python := .venv/bin/python
 jobs ?= $(shell expr 1 + `getconf _NPROCESSORS_ONLN`)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run evolve doctor check format test test-promises test-browser test-all docs hooks rooms golden bench mutants lock wheel clean
+.PHONY: help setup run evolve doctor check format test test-promises test-browser test-all docs pictures hooks rooms golden bench mutants lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done
@@ -65,6 +65,10 @@ test-all: check ## check, then all tests
 docs: setup ## write the reference pages from the code and build site/, with every link checked
 	@$(python) docs/generate.py
 	@$(python) -m sphinx --quiet --fresh-env --write-all --nitpicky --fail-on-warning --keep-going -c docs . site
+
+pictures: setup ## take the pictures of the documentation anew: a training with the offline model, seen in Chromium
+	@sh .ci/set-up-browser
+	@$(python) docs/take_pictures.py
 
 hooks: setup ## let git run the quick checks before each commit
 	@.venv/bin/pre-commit install

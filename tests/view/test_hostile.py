@@ -139,8 +139,12 @@ def test_a_broken_result_does_not_take_the_page_away(written, look, held):
     assert "one" in look("")
 
 
-        log.write(b'{"at": 1e999, "kind": "tool_call_started", "call_id": "x"}\n')
-        log.write(b'{"at": 9, "kind": "notice", "text": "last"}\n')
+ODD_ROWS = """{"step": "x", "accuracy": "high", "usage": 1}
+{"step": {}}
+[]
+{"step": 1e999, "accuracy": 1e999, "tokens": -1e999}
+{"step": 1, "task_id": ["a"], "status": {}}
+"""
 
 
 def test_broken_rows_of_a_training_do_not_take_its_pages_away(written, look):
