@@ -46,11 +46,11 @@ def habilis(folder: Path, *words: str) -> None:
 
 def train(folder: Path) -> None:
     """What there is to look at: a training, two questions before it was there and after."""
-    habilis(folder, "run", "-c", "offline", "--run-name", "days", "--", QUESTIONS[0])
+    habilis(folder, "run", "-c", "offline", "--run-dir", "runs/days", "--", QUESTIONS[0])
     dataset = str(ROOT / "examples" / "benchmark" / "tasks.jsonl")
     words = ("--dataset", dataset, "--batch-size", "8", "--merge-policy", "model", "--run-name", "benchmark")
     habilis(folder, "evolve", "-c", "offline", *words)
-    habilis(folder, "run", "-c", "offline", "--run-name", "numeral", "--", QUESTIONS[1])
+    habilis(folder, "run", "-c", "offline", "--run-dir", "runs/numeral", "--", QUESTIONS[1])
 
 
 @contextmanager
