@@ -14,7 +14,7 @@ python := .venv/bin/python
 jobs ?= $(shell expr 1 + `getconf _NPROCESSORS_ONLN`)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run evolve doctor check format test test-promises test-all docs hooks rooms golden bench mutants lock wheel clean
+.PHONY: help setup run evolve doctor check format test test-promises test-browser test-all docs pictures hooks rooms golden bench mutants lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done
@@ -54,12 +54,21 @@ test: check ## check, then all tests but the slow ones, on all cores
 test-promises: setup ## the slow tests that carry promises: crashes, resume, faults, attacks, conformance, conservation
 	@$(python) -m pytest -n $(jobs) -rs -m promise
 
+# Where the browser cannot be had, the lines before the tests and the reasons of the skipped ones say so.
+test-browser: setup ## the pages of 'habilis view' in Chromium, which is installed where that can be done
+	@sh .ci/set-up-browser || echo 'The tests in a browser are skipped.' >&2
+	@$(python) -m pytest -n 0 -rs -m browser tests/view
+
 test-all: check ## check, then all tests
 	@$(python) -m pytest -n $(jobs)
 
 docs: setup ## write the reference pages from the code and build site/, with every link checked
 	@$(python) docs/generate.py
 	@$(python) -m sphinx --quiet --fresh-env --write-all --nitpicky --fail-on-warning --keep-going -c docs . site
+
+pictures: setup ## take the pictures of the documentation anew: a training with the offline model, seen in Chromium
+	@sh .ci/set-up-browser
+	@$(python) docs/take_pictures.py
 
 hooks: setup ## let git run the quick checks before each commit
 	@.venv/bin/pre-commit install
@@ -73,9 +82,11 @@ bench: setup ## measure speed, memory and cost; prints one Markdown table
 mutants: setup ## change the code in six places and see whether tests notice [ARGS="--place gate --sample 40"]
 	@$(python) benchmarks/mutants.py $(ARGS)
 
-lock: setup ## resolve requirements.lock anew from pyproject.toml
+lock: setup ## resolve both lock files anew from pyproject.toml
 	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
 	  --no-annotate --group dev pyproject.toml -o requirements.lock
+	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
+	  --no-annotate --constraint requirements.lock --group browser -o requirements-browser.lock
 
 wheel: setup ## build dist/*.whl
 	@.venv/bin/uv build --wheel --no-build-isolation --quiet

@@ -1,13 +1,18 @@
-"""`habilis view` on a run of 100,000 events and a library of 10,000 tools: `python benchmarks/view.py`.
+"""`habilis view` on a run of 100,000 events and a library of 10,000 tools: `python benchmarks/view.py [REPEATS]`.
 
-Each figure is taken in a process of its own: the time of one core until the first page is there (imports left out), and
-the most memory that the process ever took. The last one is how much slower events are written while somebody watches.
+Each page is asked of a server of its own, as `habilis view` starts it: the time until the whole page is there, that
+part of it in which the server computed, and the memory that the server's process holds afterwards. Then, with one who
+watches that run as a page does: how long after an event its page is there, and how much more a task computes that is
+watched than one that is not, in turns, in the same run. A machine that does other things meanwhile makes it wait as
+well, watched or not; so the time on the clock is told apart, with the load.
 """
 
 from __future__ import annotations
 
+import hashlib
+import http.client
 import json
-import resource
+import os
 import shutil
 import statistics
 import subprocess
@@ -15,9 +20,23 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import urlsplit
 
 EVENTS, TOOLS, RUNS = 100_000, 10_000, 2_000
+PAGES = (
+    "",
+    "?sort=tokens",
+    "runs/long/tasks/task/",
+    "runs/long/tasks/task/from/99501/",
+    "library/",
+    "library/?sort=worth",
+    "library/?q=count+text",
+    "library/tools/count_05000/",
+)
+LIVE_EVENTS, ROUNDS = 20, 20
 SOURCE = '''"""Counts {name}."""
 
 from pydantic import BaseModel
@@ -74,90 +93,194 @@ def write_runs(root: Path) -> None:
 
 
 def write_library(folder: Path) -> None:
-    """A plain folder of `TOOLS` tools."""
+    """A library of `TOOLS` tools in one generation, published as the curator does it."""
     from habilis.contract.contract import read_contract
     from habilis.contract.runnable import Description
-    from habilis.library import Library, Origin
+    from habilis.library import Origin
+    from habilis.library.generations import Generations
     from habilis.library.tool import Manifest
 
-    Library(folder)
-    folder.mkdir(parents=True)
+    generations = Generations(folder)
     schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
-    for number in range(TOOLS):
-        name = f"count_{number:05}"
-        source = SOURCE.format(name=name)
-        described = Description(
-            name=name, description=f"Counts {name}.", input_schema=schema, output_schema={"type": "object"}
-        )
-        manifest = Manifest.of(source, described, read_contract(source), name=name, origin=Origin())
-        (folder / f"{name}.py").write_text(source)
-        (folder / f"{name}.json").write_text(manifest.model_dump_json())
+    with generations.draft() as draft:
+        draft.mkdir(parents=True, exist_ok=True)
+        for number in range(TOOLS):
+            name = f"count_{number:05}"
+            source = SOURCE.format(name=name)
+            described = Description(
+                name=name, description=f"Counts {name}.", input_schema=schema, output_schema={"type": "object"}
+            )
+            manifest = Manifest.of(source, described, read_contract(source), name=name, origin=Origin())
+            (draft / f"{name}.py").write_text(source)
+            (draft / f"{name}.json").write_text(manifest.model_dump_json())
+        generations.publish(draft, {"tools": TOOLS})
 
 
-def first_page(root: Path, path: str) -> None:
-    """Print seconds of a core to the page at `path`, for the first time and again, and the peak of memory in MB."""
-    from habilis.view.runs import Runs
-    from habilis.view.site import Site
+class Server:
+    """A `habilis view` of its own, and one browser that it let in."""
 
-    site = Site(Runs(root), root / "library")
-    times = []
-    for _ in range(2):
-        begin = time.process_time()
-        site.page(path)
-        times.append(time.process_time() - begin)
-    print(json.dumps([*times, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))
+    def __init__(self, root: Path, *words: str) -> None:
+        command = [sys.executable, "-m", "habilis", "view", *words]
+        self._process = subprocess.Popen(command, cwd=root.parent, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        self._address = urlsplit(self._process.stdout.readline().strip())
+        welcome = self.open(f"/?{self._address.query}", {})
+        self._cookie = str(welcome.headers["set-cookie"]).partition(";")[0]
+        welcome.read()
+
+    def open(self, path: str, headers: dict[str, str] | None = None) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection(self._address.hostname or "", self._address.port, timeout=120)
+        connection.request("GET", path, headers={"Cookie": self._cookie} if headers is None else headers)
+        return connection.getresponse()
+
+    def page(self, path: str) -> bytes:
+        reply = self.open(f"/{path}")
+        body = reply.read()
+        assert reply.status == 200, (path, reply.status)
+        return body
+
+    def computed(self) -> float:
+        """Seconds that the server's process computed so far."""
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def memory(self) -> float:
+        """What it holds now, in MB."""
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+    def close(self) -> None:
+        self._process.terminate()
+        self._process.wait()
 
 
-def slowdown(root: Path, repeats: int = 5) -> float:
-    """How much longer it takes to write events while somebody watches them: the ratio of medians, in one run."""
+def first_page(root: Path, path: str) -> tuple[float, float, float, float]:
+    """Milliseconds until a new server gave this page, those in which it computed, those of the second time, and MB."""
+    server = Server(root)
+    try:
+        begin, computed = time.perf_counter(), server.computed()
+        server.page(path)
+        first, computed = time.perf_counter() - begin, server.computed() - computed
+        memory = server.memory()
+        begin = time.perf_counter()
+        server.page(path)
+        return 1000 * first, 1000 * computed, 1000 * (time.perf_counter() - begin), memory
+    finally:
+        server.close()
+
+
+@contextmanager
+def watched(server: Server, path: str, *, seen: list[float]) -> Iterator[None]:
+    """Watch the task as its page does: ask for the page again after each change, one at a time. `seen` are the times
+    at which a new page was there."""
+    stream = server.open(f"/{path}live")
+
+    def follow() -> None:
+        while line := stream.readline():
+            if line.startswith(b"event: changed"):
+                server.page(path)
+                seen.append(time.perf_counter())
+            elif line.startswith(b"event: ended"):
+                return
+
+    thread = threading.Thread(target=follow)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def behind(root: Path) -> list[float]:
+    """Milliseconds from each of some events of the long task to the page that has it."""
     from habilis.core.events import Notice
     from habilis.rundir import JsonlSink, RunDir
-    from habilis.view.app import LOOK_EVERY_S
+
+    task, path, times = RunDir(root / "long").task("task"), "runs/long/tasks/task/", []
+    task.set_state("running")
+    server, sink, seen = Server(root, "long"), JsonlSink(task.events), list[float]()
+    try:
+        with task.lock(), watched(server, path, seen=seen):
+            for number in range(LIVE_EVENTS):
+                while len(seen) <= number:
+                    time.sleep(0.005)
+                time.sleep(0.037 * (number % 7))  # at any point of the server's rhythm
+                begin = time.perf_counter()
+                sink.emit(Notice(text=f"event {number}"))
+                while len(seen) <= number + 1:
+                    time.sleep(0.001)
+                times.append(1000 * (seen[-1] - begin))
+            task.set_state("finished")
+    finally:
+        server.close()
+    return times
+
+
+Stretch = tuple[float, float]
+
+
+def slowdown(root: Path) -> tuple[list[Stretch], list[Stretch]]:
+    """One stretch of a task while its page is watched, and the same while nobody watches, in turns: seconds that it
+    computed, and seconds on the clock."""
+    from habilis.core.events import Notice
+    from habilis.rundir import JsonlSink, RunDir
 
     task = RunDir.create(root, "watched").task("task")
-    sink = JsonlSink(task.events)
+    sink, path, times = (
+        JsonlSink(task.events),
+        "runs/watched/tasks/task/",
+        {True: list[Stretch](), False: list[Stretch]()},
+    )
 
-    def written() -> float:
-        begin = time.perf_counter()
-        for number in range(20_000):
+    def stretch() -> Stretch:
+        """Work with an event every now and then, more often than tasks say anything."""
+        begin, computed = time.perf_counter(), time.thread_time()
+        for number in range(10):
             sink.emit(Notice(text=f"event {number}"))
-        return time.perf_counter() - begin
+            hashlib.pbkdf2_hmac("sha256", b"a", b"b", 60_000)
+        return time.thread_time() - computed, time.perf_counter() - begin
 
-    times: dict[bool, list[float]] = {True: [], False: []}
-    for watched in [True, False] * repeats:
-        ended = threading.Event()
+    stretch()
+    for number in range(2 * ROUNDS):
+        if number % 4 in (0, 3):  # neither comes always first
+            task.set_state("running")
+            server = Server(root, "watched")
+            with task.lock(), watched(server, path, seen=(seen := [])):
+                while not seen:
+                    time.sleep(0.005)
+                times[True].append(stretch())
+                task.set_state("finished")
+            server.close()
+        else:
+            times[False].append(stretch())
+    return times[True], times[False]
 
-        def watch(ended: threading.Event = ended) -> None:
-            while not ended.wait(LOOK_EVERY_S):
-                task.events.stat()
-                task.read_state()
 
-        thread = threading.Thread(target=watch)
-        if watched:
-            thread.start()
-        times[watched].append(written())
-        ended.set()
-        if watched:
-            thread.join()
-    return statistics.median(times[True]) / statistics.median(times[False])
+def spread(values: Sequence[float], form: str = "{:.0f}") -> str:
+    """The median, and the range of all."""
+    middle, least, most = (form.format(value) for value in (statistics.median(values), min(values), max(values)))
+    return f"{middle} ({least}–{most})"
 
 
 def main() -> None:
+    repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder)
+        root = Path(folder) / "runs"
+        root.mkdir()
         write_library(root / "library")
         write_runs(root)
         write_run(root)
-        print("| page | first, ms | again, ms | memory, MB |\n| --- | --- | --- | --- |")
-        for path in ("", "runs/long/tasks/task/", "runs/long/tasks/task/from/99501/", "library/", "assets/view.css"):
-            command = [sys.executable, __file__, folder, path]
-            first, again, peak = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-            print(f"| /{path} | {1000 * first:.0f} | {1000 * again:.0f} | {peak:.0f} |", flush=True)
-        print(f"\nwriting events while somebody watches: {slowdown(root):.3f} times as long")
+        print(f"Medians of {repeats} servers each, their range in brackets; load {os.getloadavg()[0]:.1f}.\n")
+        print("| page | first, ms | computing, ms | again, ms | memory, MB |\n| --- | --- | --- | --- | --- |")
+        for path in PAGES:
+            columns = zip(*(first_page(root, path) for _ in range(repeats)), strict=True)
+            print(f"| /{path} | {' | '.join(spread(column) for column in columns)} |", flush=True)
+        print(f"\nlive, ms behind the event: {spread(behind(root))}, load {os.getloadavg()[0]:.1f}", flush=True)
+        pairs = list(zip(*slowdown(root), strict=True))
+        for place, what in enumerate(("computes", "takes on the clock")):
+            ratios = [one[place] / other[place] for one, other in pairs]
+            print(f"a task that is watched {what} {spread(ratios, '{:.3f}')} times as much, {ROUNDS} pairs")
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        first_page(Path(sys.argv[1]), sys.argv[2])
-    else:
-        main()
+    main()

@@ -99,7 +99,7 @@ def test_continuous_integration_runs_the_tests_the_docs_and_the_promises() -> No
     """In this order, each as a target that exists, and the runner's closing line last."""
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
     said = [line.removeprefix("exec ").split() for line in lines if line.startswith(("make", "exec"))]
-    assert [words[-1] for words in said] == ["test", "docs", "test-promises"]
+    assert [words[-1] for words in said] == ["test", "docs", "test-browser", "test-promises"]
     assert lines[-1].startswith("exec make")
     rules = (ROOT / "Makefile").read_text()
     assert "-m promise" in rules.partition("test-promises:")[2].partition("\n\n")[0]
@@ -116,8 +116,12 @@ def test_the_slow_tests_of_a_promise_are_marked(what: str) -> None:
     assert text.count("mark.slow") == text.count("mark.promise") > 0
 
 
-def test_no_locked_file_names_a_registry_and_each_has_its_hash() -> None:
-    lock = (ROOT / "requirements.lock").read_text()
+LOCKS = ("requirements.lock", "requirements-browser.lock")
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_no_locked_file_names_a_registry_and_each_has_its_hash(name: str) -> None:
+    lock = (ROOT / name).read_text()
     assert "://" not in lock
     assert "--index-url" not in lock
     packages = [line for line in lock.splitlines() if line and not line.startswith((" ", "#"))]
@@ -126,17 +130,19 @@ def test_no_locked_file_names_a_registry_and_each_has_its_hash() -> None:
     assert lock.count("--hash=sha256:") >= len(packages)
 
 
-def test_every_dependency_stands_in_the_lock() -> None:
+def test_every_dependency_stands_in_a_lock() -> None:
     import tomllib
 
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    wanted = project["project"]["dependencies"] + project["dependency-groups"]["dev"]
+    groups = project["dependency-groups"]
+    wanted = project["project"]["dependencies"] + groups["dev"] + groups["browser"]
     lock = dict(
         line.split(" ")[0].split("==")
-        for line in (ROOT / "requirements.lock").read_text().splitlines()
+        for name in LOCKS
+        for line in (ROOT / name).read_text().splitlines()
         if line and not line.startswith((" ", "#"))
     )
     for requirement in map(Requirement, wanted):

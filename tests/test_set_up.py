@@ -72,3 +72,42 @@ def test_what_stands_is_left_as_it_is(house: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     (house / "requirements.lock").write_text("# another lock")
     assert _set_up(house).returncode == 1
+
+
+@pytest.fixture
+def browserless(house: Path) -> Path:
+    """A house whose .venv has Playwright, on a machine without Chromium."""
+    shutil.copy(ROOT / ".ci" / "set-up-browser", house / ".ci")
+    python = house / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text("#!/bin/sh\n")
+    python.chmod(0o755)
+    return house
+
+
+def _set_up_browser(house: Path, **programs: str) -> subprocess.CompletedProcess[str]:
+    for name, text in programs.items():
+        path = house / "bin" / name.replace("_", "-")
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+    env = {"PATH": str(house / "bin"), "HOME": str(house)}
+    return subprocess.run(["sh", ".ci/set-up-browser"], cwd=house, env=env, capture_output=True, text=True, check=False)
+
+
+def test_a_browser_that_cannot_be_had_is_said(browserless: Path) -> None:
+    done = _set_up_browser(browserless, id="echo 1000", apt_get="exit 7")
+    assert done.returncode == 1
+    assert "only root can install it" in done.stderr
+    done = _set_up_browser(browserless, id="echo 0", apt_get="exit 7")
+    assert done.returncode == 1
+    assert "could not install it" in done.stderr
+
+
+def test_a_browser_is_installed_by_root_alone_and_once(browserless: Path) -> None:
+    calls = browserless / "calls"
+    done = _set_up_browser(browserless, id="echo 0", apt_get=f'echo "$@" >>{calls}')
+    assert done.returncode == 0
+    assert [line.split()[1] for line in calls.read_text().splitlines()] == ["update", "install"]
+    assert "chromium" in calls.read_text()
+    done = _set_up_browser(browserless, chromium="", apt_get="exit 7")
+    assert (done.returncode, done.stderr) == (0, "")

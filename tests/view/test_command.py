@@ -6,12 +6,14 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from habilis.cli import main
 
 from .. import nursery
+from .conftest import Written
 from .test_live import Watcher
 
 
@@ -78,6 +80,17 @@ def test_without_its_extra_it_says_what_to_install(here, capsys, monkeypatch):
     told = capsys.readouterr().err
     assert "pip install 'habilis[view]'" in told
     assert told.count("\n") == 1
+
+
+def test_a_conversation_is_named_by_its_folder(here, capsys):
+    Written(here.root / "threads").ended("sales")
+    here.ended("other")
+    assert main(["view", "threads/sales", "--static", "out"]) == 0
+    capsys.readouterr()
+    page = Path("out/index.html").read_text("utf-8")
+    assert "runs/sales/" in page
+    assert "other" not in page
+    assert "What is the mean?" in Path("out/runs/sales/index.html").read_text("utf-8")
 
 
 def test_static_pages_say_where_they_are(here, capsys):

@@ -118,6 +118,17 @@ def test_a_line_that_nobody_of_ours_wrote_does_not_take_the_page_away(written, l
     assert "after it" in look("runs/broken/tasks/task/")
 
 
+def test_a_log_of_such_lines_does_not_take_the_page_away(written, look):
+    """Each of them after all others: a time without end beside one that there is."""
+    task = written.ended("broken")
+    with task.events.open("ab") as log:
+        log.write("".join(f"{line}\n" for line in BROKEN).encode("latin-1"))
+        log.write(
+            b'{"at": 1e999, "kind": "tool_call_started", "call_id": "x"}\n{"at": 9, "kind": "notice", "text": "last"}\n'
+        )
+    assert "last" in look("runs/broken/tasks/task/")
+
+
 @pytest.mark.parametrize(
     "held", ["", "nothing", "[]", '{"status": [], "usage": 5, "usage_by_role": {"a": 1, "b": {}}}']
 )
@@ -128,9 +139,12 @@ def test_a_broken_result_does_not_take_the_page_away(written, look, held):
     assert "one" in look("")
 
 
-ODD_ROWS = (
-    '{"step": "x", "accuracy": "high", "usage": 1}\n{"step": {}}\n[]\n{"step": 1, "task_id": ["a"], "status": {}}\n'
-)
+ODD_ROWS = """{"step": "x", "accuracy": "high", "usage": 1}
+{"step": {}}
+[]
+{"step": 1e999, "accuracy": 1e999, "tokens": -1e999}
+{"step": 1, "task_id": ["a"], "status": {}}
+"""
 
 
 def test_broken_rows_of_a_training_do_not_take_its_pages_away(written, look):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from habilis.core.errors import UserError
+from habilis.curation.manual.browsing import Ancestor
 from habilis.library import Library
 from habilis.library.generations import Generations
+from habilis.view.lineage import lineage
 from habilis.view.site import Site
 
 
@@ -67,3 +69,52 @@ async def test_a_generation_shows_what_it_changed_and_why(tmp_path, look, source
         assert said in page
     assert "differ on 3 calls" in look("library/tools/count_words/")
     assert "the first one" in look("library/generations/1/")
+
+
+async def test_any_two_generations_can_be_held_against_each_other(tmp_path, look, source_of, put_tool):
+    path = tmp_path / "runs" / "library"
+    for number, name in enumerate(("column_mean", "count_words", "rows_matching"), 1):
+        await published(path, source_of, put_tool, [name], {"tools": number, "by": "hand", "asked": "add"})
+    assert 'name="a"' in look("library/generations/")
+    page = look("library/generations/", a="1", b="3")
+    assert page.count('class="badge good">new') == 2
+    back = look("library/generations/3/1/")
+    assert back.count('class="badge bad">gone') == 2
+    with pytest.raises(UserError, match="no generation 9"):
+        look("library/generations/1/9/")
+
+
+def test_tools_are_listed_by_tag_and_by_worth(library, look):
+    assert "column_mean" in look("library/", tag="built", sort="worth")
+    assert "0 tools" in look("library/", tag="merged")
+    assert "Worth" in look("library/")
+
+
+async def test_a_tool_that_changed_is_seen_in_a_list_that_was_looked_at_before(library, look, source_of, put_tool):
+    assert "rows_matching" not in look("library/", sort="worth")
+    await put_tool(library, source_of("rows_matching"), "rows_matching")
+    assert "rows_matching" in look("library/", sort="worth")
+
+
+def test_a_lineage_is_drawn_from_what_came_first_to_what_came_last(tmp_path):
+    old, other = (Ancestor(tool=f"{name}@1", how="built", task="t1") for name in ("old", "other"))
+    merged = Ancestor(tool="new@3", how="merged", place="in use", parents=(old, other))
+    picture = lineage(tmp_path, merged)
+    assert picture is not None
+    last, *before = picture.versions
+    assert [one.about.tool for one in before] == ["old@1", "other@1"]
+    assert all(one.x < last.x and one.made_into is last for one in before)
+    assert before[0].y < before[1].y
+    assert picture.columns == ()
+    assert lineage(tmp_path, old) is None
+
+
+async def test_a_lineage_says_in_which_generation_each_version_came(tmp_path, source_of, put_tool):
+    path = tmp_path / "runs" / "library"
+    fates = [{"tool": "task-1:old@1", "ending": "kept", "into": "old"}]
+    await published(path, source_of, put_tool, ["column_mean"], {"tools": 1, "fates": fates})
+    made = [{"tool": "new@3", "parents": ["old@1"]}]
+    await published(path, source_of, put_tool, ["count_words"], {"tools": 2, "lineage": made})
+    picture = lineage(path, Ancestor(tool="new@3", parents=(Ancestor(tool="old@1"),)))
+    assert picture is not None
+    assert [text for _, text in picture.columns] == ["generation 1", "generation 2"]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from habilis.core import events as ev
+from habilis.core.types import TaskResult, Usage
 from habilis.rundir import RunDir
 from habilis.view.curves import curves
 from habilis.view.log import PAGE_EVENTS, read_page
 from habilis.view.rendering import relative
 from habilis.view.runs import Runs
 from habilis.view.site import NoSuchPage, Site
+
+from .conftest import USED
 
 
 def links(page: str) -> list[str]:
@@ -186,3 +191,82 @@ def test_what_is_not_there_is_no_page(written, look, path):
 )
 def test_links_lead_from_any_page_to_any_other(page, path, way):
     assert relative(page, path, static=False) == way
+
+
+def test_a_mend_says_which_calls_it_was_held_against(written, look):
+    task = written.task("mended")
+    call = {"call_id": "c1", "tool": "mean"}
+    written.happens(
+        task,
+        ev.ToolCallStarted(**call, version="v1", arguments={"values": "1;2"}),
+        ev.ToolCallEnded(**call, seconds=0.1, error="it cannot read this"),
+        ev.Judged(**call, verdict="failure", reason="an error", by="rule"),
+        ev.ToolBuildStarted(tool="mean", build_id="b", purpose="enhance"),
+        ev.ToolEnhanced(tool="mean", build_id="b", version="v2", previous="v1", attempts=1, replayed=3, records=3),
+        ev.ToolCallStarted(call_id="c2", tool="mean", version="v2", arguments={"values": "later"}),
+    )
+    page = look("runs/mended/tasks/task/")
+    mend = page[page.index('aria-label="Build of mean"') :]
+    mend = mend[: mend.index("</article>")]
+    for said in ("passed 3 of 3 recorded calls", 'href="#e1"', "1;2", "from the library"):
+        assert said in mend, said
+    assert "later" not in mend
+
+
+def test_two_tasks_stand_side_by_side_with_what_happened_in_each(written, look):
+    written.ended("before")
+    after = written.task("after")
+    written.happens(after, ev.ToolCallStarted(call_id="c", tool="found", version="v", arguments={"a": "new way"}))
+    after.set_state("stopped")
+    (way,) = [link for link in links(look("compare/before/after/")) if link.endswith("task/task/")]
+    assert way == "task/task/"
+    page = look("compare/before/after/task/task/")
+    for said in (
+        "before › task",
+        "after › task",
+        "plan: build",
+        "1 2 3",
+        "new way",
+        "of builder",
+        "stopped",
+        "after 2",
+    ):
+        assert said in page, said
+    with pytest.raises(NoSuchPage):
+        look("compare/before/after/task/nope/")
+
+
+def test_a_training_shows_where_its_time_went(written, look):
+    run = written.training("evolved")
+    rows = [
+        {"kind": "step_started", "at": 100.0, "step": 1},
+        {"kind": "step_task_ended", "at": 110.0, "step": 1, "task_id": "quick", "status": "answered", "seconds": 10.0},
+        {"kind": "step_task_ended", "at": 120.0, "step": 1, "task_id": "slow", "status": "answered", "seconds": 20.0},
+        {"kind": "step_ended", "at": 150.0, "step": 1},
+        {"kind": "step_task_ended", "at": "soon", "seconds": []},
+    ]
+    (run.path / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    page = look("runs/evolved/")
+    for said in ("Where time went", "tasks 30 s", "work on the library 30 s", "slow, 20 s", "step 1: library, 30 s"):
+        assert said in page, said
+
+
+def test_a_sum_with_an_unknown_cost_is_unknown_and_costs_sort_the_list(written, look):
+    cheap, dear = (Usage(model_calls=1, prompt_tokens=10, cost=Decimal(cost)) for cost in ("0.25", "7.5"))
+    written.ended("a-dear", usage=dear)
+    written.ended("b-cheap", usage=cheap)
+    written.ended("c-mixed", usage=dear)
+    other = written.task("c-mixed", task_id="other")
+    other.save_result(TaskResult(task_id="other", status="answered", question="?", usage=USED))
+    page = look("", sort="cost")
+    assert page.index("runs/a-dear/") < page.index("runs/b-cheap/") < page.index("runs/c-mixed/")
+    assert page[page.index("runs/c-mixed/") :].count("7.5") == 0
+    assert "cost 7.5" in look("runs/a-dear/")
+
+
+def test_a_run_lists_its_tasks_with_their_questions(written, look):
+    written.task("both", "How many?", "one")
+    written.task("both", "How long?", "two")
+    page = look("runs/both/")
+    assert "How many?" in page
+    assert "How long?" in page

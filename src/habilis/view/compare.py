@@ -1,4 +1,4 @@
-"""Two runs side by side: what each came to, and where the same question ended otherwise."""
+"""Two runs side by side, what each came to, and where the same question ended otherwise; two tasks side by side."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from habilis.rundir import RunDir
+from habilis.rundir import RunDir, TaskDir
 from habilis.view.records import number, part, record, rows, tokens
 from habilis.view.runs import RunRow, Runs
+from habilis.view.task import task_page
 
 MAX_TASKS = 500
 
@@ -78,3 +79,11 @@ def _end(row: dict[str, Any], answer: str, name: str) -> TaskEnd:
         tokens(part(row, "usage")),
         number(row.get("seconds")),
     )
+
+
+def tasks_compared(one: TaskDir, other: TaskDir) -> dict[str, Any]:
+    """What the pages of both tasks show, and all roles of either."""
+    sides = [task_page(task, 1) for task in (one, other)]
+    by_role = [{role: used for role, used, _ in side["roles"]} for side in sides]
+    roles = list(dict.fromkeys([*by_role[0], *by_role[1]]))
+    return {"sides": sides, "roles": [(role, [used.get(role, {}) for used in by_role]) for role in roles]}

@@ -1,11 +1,13 @@
-"""A picture of what a task did when: model calls, tool calls and builds as bars, side by side where they were."""
+"""A picture of who worked when: what took time in a task or a training as bars, side by side where they were."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from habilis.view.log import LoggedEvent
+from habilis.view.records import moment, number
 from habilis.view.visible import short
 
 WIDTH, ROW, GAP = 1000.0, 20, 4
@@ -23,7 +25,8 @@ _ENDS = {
 
 @dataclass(frozen=True)
 class Stretch:
-    """Something that took time: `kind` is model, tool, build or wait. Times are seconds since the epoch."""
+    """Something that took time: `kind` is model, tool, build or wait, in a training task, step or wait. Times are
+    seconds since the epoch."""
 
     kind: str
     label: str
@@ -65,6 +68,8 @@ def spans_of(events: Iterable[LoggedEvent]) -> list[Stretch]:
     spans: list[Stretch] = []
     last = 0.0
     for event in events:
+        if not event.at:
+            continue
         last = max(last, event.at)
         if kind := _BEGINS.get(event.kind):
             begun.setdefault((kind, _key(event)), []).append(event)
@@ -85,9 +90,26 @@ def waits(spans: Iterable[Stretch]) -> list[Stretch]:
     return found
 
 
-def flame(events: Iterable[LoggedEvent]) -> Flame | None:
-    """The picture of `events`; None where nothing took time."""
-    spans = spans_of(events)
+def of_training(rows: Iterable[dict[str, Any]]) -> list[Stretch]:
+    """What took time in a training, by its own events: its tasks, and the work on the library after those of a step."""
+    spans: list[Stretch] = []
+    last = 0.0
+    for row in rows:
+        at = moment(row.get("at"))
+        took = min(max(number(row.get("seconds")) or 0.0, 0.0), at)
+        if not at:
+            continue
+        if row.get("kind") == "step_task_ended":
+            failed = row.get("status") != "answered"
+            spans.append(Stretch("task", short(row.get("task_id"), 80), at - took, at, failed))
+        elif row.get("kind") == "step_ended" and last:
+            spans.append(Stretch("step", f"step {row.get('step')}: library", last, at))
+        last = at
+    return sorted(spans, key=lambda span: (span.begin, -span.end))
+
+
+def flame(spans: list[Stretch]) -> Flame | None:
+    """The picture of `spans`, which are in order; None where nothing took time."""
     if not spans:
         return None
     begin, end = spans[0].begin, max(span.end for span in spans)
@@ -107,7 +129,7 @@ def flame(events: Iterable[LoggedEvent]) -> Flame | None:
 
 def _bar(span: Stretch, rows: list[float], begin: float, length: float) -> Bar:
     """The span in the first row that is free at its begin."""
-    row = next((number for number, until in enumerate(rows) if until <= span.begin), len(rows))
+    row = next((place for place, until in enumerate(rows) if until <= span.begin), len(rows))
     rows[row:] = [span.end, *rows[row + 1 :]]
     width = max(1.5, WIDTH * span.seconds / length)
     return Bar(span, round(WIDTH * (span.begin - begin) / length, 2), row * (ROW + GAP), round(width, 2))

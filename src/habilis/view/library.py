@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from habilis.core.errors import UserError
 from habilis.curation.manual.browsing import ToolHit, ToolRow, names, opened, search, shown
 from habilis.curation.manual.history import Difference, difference, history, history_of
 from habilis.library import Library, Tool
-from habilis.library.catalogue import tool_files
+from habilis.library.catalogue import Catalogue, tool_files
 from habilis.rundir import RunDir
 from habilis.view.records import inside
 
 __all__ = ["Difference", "difference", "found", "history", "history_of", "library_of", "listed", "opened", "shown"]
 
 PAGE_TOOLS, MOST_FOUND = 200, 50
+SORTS = ("calls", "success", "worth")
+TAGS = ("built", "adopted", "forked", "enhanced", "merged", "revived", "pure", "reads", "writes", "pinned", "broken")
 _FOLDERS = ("records", "retired", "quarantine", "archive", "generations", "library")
 
 
@@ -27,14 +30,37 @@ def library_of(run: RunDir) -> Path | None:
     return training.library if all(inside(path, run.path) for path in held) else None
 
 
-def listed(path: Path, sort: str, number: int) -> tuple[list[ToolRow], int]:
-    """Page `number` of the tools, and how many there are; by name only those of the page are read."""
+def listed(path: Path, sort: str, number: int, tag: str = "") -> tuple[list[ToolRow], int]:
+    """Page `number` of the tools that have this tag, and how many there are; by name only those of the page are read.
+
+    `sort`: see `browsing.names`.
+    """
     library, begin = opened(path), (number - 1) * PAGE_TOOLS
-    if sort in ("calls", "success"):
-        rows, total = names(library, sort)
-        return rows[begin : begin + PAGE_TOOLS], total
+    if tag or sort in SORTS:
+        rows, _ = names(library, sort, known=_catalogue(library))
+        rows = [row for row in rows if not tag or tag in tags(row)]
+        return rows[begin : begin + PAGE_TOOLS], len(rows)
     files = tool_files(library.path)
     return [_row(library, name) for name in files[begin : begin + PAGE_TOOLS]], len(files)
+
+
+def tags(row: ToolRow) -> tuple[str, ...]:
+    """How it came to be, what it does to files, whether a person pinned it."""
+    if row.problem:
+        return ("broken",)
+    return tuple(filter(None, (row.how, row.effects or "", "pinned" if row.pinned else "")))
+
+
+def _catalogue(library: Library) -> Catalogue:
+    """What is in the library; read once for each state of its folder, which every change of a tool's files renews."""
+    folder = library.path.resolve()
+    state = folder.stat()
+    return _read(folder, (state.st_ino, state.st_mtime_ns))
+
+
+@functools.lru_cache(maxsize=1)
+def _read(folder: Path, _: tuple[int, int]) -> Catalogue:
+    return Catalogue.of(folder)
 
 
 def _row(library: Library, name: str) -> ToolRow:
@@ -52,12 +78,14 @@ def _row(library: Library, name: str) -> ToolRow:
         how=tool.origin.how,
         pinned=tool.manifest.pinned,
         old_names=tuple(tool.manifest.aliases),
+        worth=tool.card.worth,
     )
 
 
 def found(path: Path, query: str) -> list[ToolHit]:
     """What a question finds, each with the reasons. Raises `UserError`."""
     try:
-        return search(opened(path), query, MOST_FOUND, why=True)
+        library = opened(path)
+        return search(library, query, MOST_FOUND, why=True, known=_catalogue(library))
     except ValueError as error:
         raise UserError(str(error)) from None

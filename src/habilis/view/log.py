@@ -10,6 +10,7 @@ from typing import Any
 
 from habilis.rundir.files import row_of
 from habilis.rundir.plain import MAX_LINE_BYTES, reading
+from habilis.view.records import moment
 
 PAGE_EVENTS = 500
 PAGE_BYTES = 24 << 20
@@ -36,8 +37,7 @@ class LoggedEvent:
     @property
     def at(self) -> float:
         """Seconds since the epoch, 0 where the line does not tell."""
-        found = self.row.get("at")
-        return float(found) if isinstance(found, int | float) else 0.0
+        return moment(self.row.get("at"))
 
     def text(self, key: str) -> str:
         """What the line says under `key`, as text; empty where it says nothing."""

@@ -13,6 +13,8 @@ from habilis.rundir.seals import unsealed
 
 MAX_RECORD_BYTES = 64 << 20
 MAX_ROWS = 20_000
+MOST = 1e300
+LAST_MOMENT = 1e11
 
 
 def record(path: Path) -> dict[str, Any]:
@@ -43,8 +45,16 @@ def part(found: Any, *keys: str) -> dict[str, Any]:
 
 
 def number(found: Any) -> float | None:
-    """`found` if it is a number."""
-    return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+    """`found` if it is a number, and not without end."""
+    if not isinstance(found, int | float) or isinstance(found, bool):
+        return None
+    return float(found) if -MOST < found < MOST else None
+
+
+def moment(found: Any) -> float:
+    """`found` if it is a time that a picture can show, in seconds since the epoch, else 0."""
+    at = number(found)
+    return at if at is not None and 0 < at < LAST_MOMENT else 0.0
 
 
 def tokens(usage: dict[str, Any]) -> int | None:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from habilis.core.errors import UserError
-from habilis.rundir import RunDir, list_runs
+from habilis.rundir import RunDir
 from habilis.view.records import number, part, record, rows, tokens
 from habilis.view.visible import short
 
 PAGE_RUNS = 100
+Stamp = tuple[int, ...]
 SORTS: dict[str, Callable[[RunRow], Any]] = {
     "name": lambda row: row.name,
     "status": lambda row: row.status,
@@ -20,6 +22,7 @@ SORTS: dict[str, Callable[[RunRow], Any]] = {
     "created": lambda row: row.created,
     "seconds": lambda row: row.seconds if row.seconds is not None else -1.0,
     "tokens": lambda row: row.tokens if row.tokens is not None else -1,
+    "cost": lambda row: row.cost if row.cost is not None else -1.0,
 }
 
 
@@ -43,13 +46,33 @@ class Runs:
 
     def __init__(self, root: Path, named: tuple[RunDir, ...] = ()) -> None:
         self._root, self._named = root, {run.name: run for run in named}
-        self._rows: dict[str, tuple[tuple[int, ...], RunRow]] = {}
+        self._rows: dict[str, tuple[tuple[str, ...], Stamp, RunRow]] = {}
+        self._created: dict[str, tuple[Stamp, float]] = {}
         if len(self._named) < len(named):
             raise UserError("two of the runs have the same name; name one of them")
 
     def all(self) -> list[RunDir]:
         """All of them, the newest first."""
-        return list(self._named.values()) if self._named else list_runs(self._root)
+        if self._named:
+            return list(self._named.values())
+        try:
+            names = [entry.name for entry in os.scandir(self._root) if not entry.name.startswith(".")]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise UserError(f"cannot read {self._root}: {error.strerror}") from None
+        found = [(created, name) for name in names if (created := self._made(name)) is not None]
+        return [RunDir(self._root / name) for _, name in sorted(found, reverse=True)]
+
+    def _made(self, name: str) -> float | None:
+        """When the run of this name was made, read once; None where there is no run."""
+        path = f"{self._root}/{name}/run.yaml"
+        known, stamp = self._created.get(name), _stamp((path,))
+        if known is None or known[0] != stamp:
+            if not Path(path).is_file():
+                return None
+            known = self._created[name] = (stamp, RunDir(self._root / name).created)
+        return known[1]
 
     def get(self, name: str) -> RunDir | None:
         """The run of this very name."""
@@ -73,11 +96,12 @@ class Runs:
 
     def row(self, run: RunDir) -> RunRow:
         """The run's line; read anew when something in it changed."""
-        stamp = _stamp(run)
         known = self._rows.get(run.name)
-        if known is None or known[0] != stamp or known[1].status == "running":
-            known = self._rows[run.name] = (stamp, row_of_run(run))
-        return known[1]
+        if known is None or known[1] != _stamp(known[0]) or known[2].status == "running":
+            paths = _telling(run)
+            stamp = _stamp(paths)  # before the reading: what changes meanwhile is read again
+            known = self._rows[run.name] = (paths, stamp, row_of_run(run))
+        return known[2]
 
     @staticmethod
     def _fits(row: RunRow, words: list[str], status: str) -> bool:
@@ -94,10 +118,12 @@ def row_of_run(run: RunDir) -> RunRow:
         spent = [number(step.get("tokens")) or 0 for step in steps]
         took = sum(number(step.get("seconds")) or 0 for step in steps)
         told = f"training, {len(tasks)} tasks"
-        return RunRow(run.name, state, told, run.created, len(tasks), True, took, int(sum(spent)))
+        paid = _sum([number(step.get("cost")) for step in steps])
+        return RunRow(run.name, state, told, run.created, len(tasks), True, took, int(sum(spent)), paid)
     question = status = ""
-    seconds = cost = None
+    seconds: float | None = None
     used: list[int] = []
+    costs: list[float | None] = []
     for task in tasks:
         result = record(task.result)
         question = question or short(part(record(task.task), "task").get("question"), 300)
@@ -105,30 +131,37 @@ def row_of_run(run: RunDir) -> RunRow:
         if (spent_here := tokens(part(result, "usage"))) is not None:
             used.append(spent_here)
         seconds = _plus(seconds, number(result.get("seconds")))
-        cost = _plus(cost, number(part(result, "usage").get("cost")))
+        costs += [number(part(result, "usage").get("cost"))] if spent_here else []
     status = status if len(tasks) == 1 and state in ("finished", "failed") and status else state
     return RunRow(
-        run.name, status, question, run.created, len(tasks), False, seconds, sum(used) if used else None, cost
+        run.name, status, question, run.created, len(tasks), False, seconds, sum(used) if used else None, _sum(costs)
     )
+
+
+def _sum(costs: list[float | None]) -> float | None:
+    """What all of them come to; None where there is none, or one that nobody knows."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if known and len(known) == len(costs) else None
 
 
 def _plus(one: float | None, other: float | None) -> float | None:
     return other if one is None else one if other is None else one + other
 
 
-def _stamp(run: RunDir) -> tuple[int, ...]:
-    """What tells whether the run's line may have changed."""
+def _telling(run: RunDir) -> tuple[str, ...]:
+    """The files and folders that tell whether the run's line may have changed."""
+    names = [str(run.path / name) for name in ("run.yaml", "metrics.jsonl", "state.json", "tasks")]
+    return (*names, *(str(task.state) for task in (run.tasks() if run.training is None else ())))
+
+
+def _stamp(paths: Iterable[str]) -> Stamp:
+    """Which files these are now; what is not there is told as well."""
     found: list[int] = []
-    for path in (run.path / "run.yaml", run.path / "metrics.jsonl", run.path / "state.json", run.path / "tasks"):
+    for path in paths:
         try:
-            status = path.lstat()
+            status = os.lstat(path)
         except OSError:
-            continue
-        found += (status.st_ino, status.st_mtime_ns, status.st_size)
-    if run.training is None:
-        for task in run.tasks():
-            try:
-                found.append(task.state.lstat().st_mtime_ns)
-            except OSError:
-                found.append(0)
+            found.append(0)
+        else:
+            found += (status.st_ino, status.st_mtime_ns, status.st_size)
     return tuple(found)

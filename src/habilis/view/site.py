@@ -16,11 +16,12 @@ from habilis.rundir import RunDir, TaskDir
 from habilis.telemetry.exposition import MEDIA_TYPE, exposition
 from habilis.telemetry.recorded import Recorded
 from habilis.view import library as libraries
-from habilis.view.compare import compared
+from habilis.view.compare import compared, tasks_compared
+from habilis.view.lineage import lineage
 from habilis.view.log import read_event
 from habilis.view.rendering import render
 from habilis.view.runs import PAGE_RUNS, SORTS, Runs
-from habilis.view.task import task_page
+from habilis.view.task import task_page, tasks_of
 from habilis.view.training import step_page, training_page
 
 Query = Mapping[str, str]
@@ -69,6 +70,9 @@ class Site:
                 return self._compare(path, query.get("a", ""), query.get("b", ""))
             case ["compare", one, other, ""]:
                 return self._compare(path, one, other)
+            case ["compare", one, other, task, same, ""]:
+                pair = task_of(self.run(one), task), task_of(self.run(other), same)
+                return self._page("beside.html", path, **tasks_compared(*pair))
             case ["library", *rest]:
                 return self._library(path, self.library, "library/", rest, query, None)
             case ["runs", name, *rest]:
@@ -87,7 +91,7 @@ class Site:
             case [""] if run.training is not None:
                 return self._page("training.html", path, **training_page(run))
             case [""]:
-                return self._page("run.html", path, run=run, row=self.runs.row(run), tasks=run.tasks())
+                return self._page("run.html", path, run=run, row=self.runs.row(run), tasks=tasks_of(run))
             case ["steps", number, ""]:
                 return self._page("step.html", path, **step_page(run, _number(number)))
             case ["library", *more] if (found := libraries.library_of(run)) is not None:
@@ -139,7 +143,12 @@ class Site:
             case ["tools", name, ""]:
                 tool = libraries.shown(libraries.opened(folder), name)
                 events = _or_none(lambda: libraries.history_of(folder, tool.name, 50))
-                return self._page("tool.html", path, tool=tool, events=events, **about)
+                picture = lineage(folder, tool.lineage)
+                return self._page("tool.html", path, tool=tool, events=events, picture=picture, **about)
+            case ["generations", ""] if query.get("a") and query.get("b"):
+                return self._between(path, folder, query["a"], query["b"], about)
+            case ["generations", one, other, ""]:
+                return self._between(path, folder, one, other, about)
             case ["generations", ""]:
                 events = _or_none(lambda: libraries.history(folder))
                 return self._page("generations.html", path, events=events, **about)
@@ -152,17 +161,22 @@ class Site:
                 return self._page("generation.html", path, event=event, changed=changed, **about)
         raise NoSuchPage("there is no such page")
 
+    def _between(self, path: str, folder: Path, one: str, other: str, about: dict[str, Any]) -> SitePage:
+        changed = libraries.difference(folder, _number(one), _number(other), code=True)
+        return self._page("between.html", path, one=one, other=other, changed=changed, **about)
+
     def _tools(self, path: str, folder: Path, number: int, query: Query, about: dict[str, Any]) -> SitePage:
-        said, sort = query.get("q", "").strip()[:500], query.get("sort", "name")
+        said, sort, tag = query.get("q", "").strip()[:500], query.get("sort", "name"), query.get("tag", "")[:50]
         if not folder.is_dir():
             return self._page("nolibrary.html", path, **about)
         if said:
             return self._page("found.html", path, said=said, hits=libraries.found(folder, said), **about)
-        rows, total = libraries.listed(folder, sort, number)
+        rows, total = libraries.listed(folder, sort, number, tag)
         if not rows and number > 1:
             raise NoSuchPage("the list of tools is not that long")
         pages = -(-total // libraries.PAGE_TOOLS)
-        return self._page("library.html", path, rows=rows, total=total, number=number, pages=pages, sort=sort, **about)
+        about |= {"number": number, "pages": pages, "sort": sort, "tag": tag, "tags": libraries.TAGS}
+        return self._page("library.html", path, rows=rows, total=total, **about)
 
     def _page(self, template: str, path: str, **values: Any) -> SitePage:
         text = render(template, path, static=self.static, linked=self.linked, **values)

@@ -20,7 +20,8 @@ _OF_TOOLS = ("tool_built", "tool_enhanced", "tool_given_up")
 @dataclass
 class Happening:
     """Something that happened, at line `number` of the log. `rows` are the events that belong to it, by kind; `below`
-    is what happened inside of it; `mends` are changes of code, each with what it changed."""
+    is what happened inside of it; `mends` are changes of code, each with what it changed; `calls` are those of the tool
+    before its mend, which are among the recorded ones that the new version had to pass."""
 
     kind: str
     number: int
@@ -30,6 +31,7 @@ class Happening:
     lines: dict[str, int] = field(default_factory=dict)
     below: list[Happening] = field(default_factory=list)
     mends: list[tuple[str, list[DiffLine]]] = field(default_factory=list)
+    calls: list[Happening] = field(default_factory=list)
 
     @property
     def anchor(self) -> str:
@@ -50,6 +52,11 @@ class Story:
     def builds(self) -> list[Happening]:
         """The builds, in order."""
         return [entry for entry in self.entries if entry.kind == "build"]
+
+    def calls(self, tool: str) -> list[Happening]:
+        """The calls of a tool, in order, but those that were answered from the record."""
+        calls = [entry for entry in self.entries if entry.kind == "call" and entry.row.get("tool") == tool]
+        return [one for one in calls if not part(one.rows, "tool_call_ended").get("reused")]
 
     def _take(self, event: LoggedEvent) -> None:
         kind = event.kind
@@ -101,6 +108,7 @@ def add_mends(story: Story, task: TaskDir) -> None:
     for build in story.builds():
         _add_attempts(build, replies)
         better = part(build.rows, "tool_enhanced")
+        build.calls = [one for one in story.calls(str(better.get("tool"))) if better and one.number < build.number]
         old = source_of(task, str(better.get("tool")), str(better.get("previous")))
         new = source_of(task, str(better.get("tool")), str(better.get("version")))
         if old and new:

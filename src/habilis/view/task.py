@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from habilis.rundir import TaskDir
-from habilis.view.flame import flame
+from habilis.rundir import RunDir, TaskDir
+from habilis.view.flame import flame, spans_of
 from habilis.view.log import LogPage, read_page
 from habilis.view.records import part, record, tokens
 from habilis.view.story import Story, add_mends
 
 LIVE = ("running", "created")
+MAX_TASKS = 1_000
+
+
+def tasks_of(run: RunDir) -> list[tuple[TaskDir, str]]:
+    """The tasks of a run with their questions."""
+    return [(task, str(part(record(task.task), "task").get("question") or "")) for task in run.tasks()[:MAX_TASKS]]
 
 
 def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
@@ -37,6 +43,6 @@ def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
         "roles": [(role, part(usage), tokens(part(usage))) for role, usage in part(result, "usage_by_role").items()],
         "log": page,
         "entries": story.entries,
-        "flame": flame(page.events),
+        "flame": flame(spans_of(page.events)),
         "begun": page.events[0].at if page.events else 0.0,
     }

@@ -6,6 +6,7 @@ from typing import Any
 
 from habilis.rundir import RunDir
 from habilis.view.curves import curves
+from habilis.view.flame import flame, of_training
 from habilis.view.library import library_of
 from habilis.view.records import number, part, rows, tokens
 
@@ -27,6 +28,7 @@ def training_page(run: RunDir) -> dict[str, Any]:
         "under_way": under_way,
         "ended": len(ends),
         "curves": curves(steps[-MAX_CURVE_STEPS:]),
+        "flame": flame(of_training(rows(run.path / "events.jsonl"))),
         "has_library": library_of(run) is not None,
         "tokens": int(sum(number(step.get("tokens")) or 0 for step in steps)),
         "seconds": sum(number(step.get("seconds")) or 0 for step in steps),

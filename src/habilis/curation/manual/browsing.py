@@ -36,6 +36,7 @@ class ToolRow(Frozen):
     how: str = ""
     pinned: bool = False
     old_names: tuple[str, ...] = ()
+    worth: float = 0.0
     problem: str = ""
 
 
@@ -115,17 +116,22 @@ def opened(path: Path) -> Library:
     return library
 
 
-def names(library: Library, sort: str = "name", limit: int | None = None) -> tuple[list[ToolRow], int]:
+def names(
+    library: Library, sort: str = "name", limit: int | None = None, known: Catalogue | None = None
+) -> tuple[list[ToolRow], int]:
     """The first `limit` tools, and how many there are.
 
-    `sort`: `name`, `calls` (the most called first) or `success` (the worst first).
+    `sort`: `name`, `calls` (the most called first), `success` (the worst first) or `worth` (the most first). `known` is
+    the library's catalogue, if somebody has it.
     """
-    listed = Catalogue.of(library.path).tools
+    listed = (known or Catalogue.of(library.path)).tools
     rows = [_row(one) for one in listed.values()]
     if sort == "calls":
         rows.sort(key=lambda row: (-row.calls, row.name))
     elif sort == "success":
         rows.sort(key=lambda row: (row.success / row.calls if row.calls else 2.0, -row.calls, row.name))
+    elif sort == "worth":
+        rows.sort(key=lambda row: (-row.worth, row.name))
     return rows[:limit], len(rows)
 
 
@@ -144,6 +150,7 @@ def _row(one: Listed) -> ToolRow:
         how=one.how,
         pinned=one.pinned,
         old_names=one.aliases,
+        worth=one.card.worth,
     )
 
 
@@ -253,11 +260,18 @@ def _old_names(library: Library, tool: Tool) -> tuple[OldName, ...]:
 
 
 def search(
-    library: Library, query: str, k: int, *, why: bool = False, unused: bool = False, vectors: str = ""
+    library: Library,
+    query: str,
+    k: int,
+    *,
+    why: bool = False,
+    unused: bool = False,
+    vectors: str = "",
+    known: Catalogue | None = None,
 ) -> list[ToolHit]:
     """The at most `k` tools nearest to `query`, best first; `unused`: those out of use among them. `vectors`: see the
-    setting `retrieval.vectors`."""
-    catalogue = Catalogue.of(library.path)
+    setting `retrieval.vectors`; `known`: the library's catalogue, if somebody has it and `unused` is not asked for."""
+    catalogue = known or Catalogue.of(library.path)
     index = catalogue.index()
     index.use(vectors_of(vectors), library.path / INDEX)
     places: dict[str, SetAside] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,24 @@ def difference(path: Path, before: int | None, after: int | None, *, code: bool 
     return [row for row in rows if row.text]
 
 
+def births(path: Path, labels: Collection[str]) -> dict[str, int]:
+    """In which generation each of `labels` (`name@identity`) is told of first; those that none tells of are left out.
+
+    A library without generations tells of none.
+    """
+    generations = Generations(path)
+    names, found = {label.rpartition("@")[0] for label in labels}, dict[str, int]()
+    for number in generations.numbers():
+        if len(found) == len(labels):
+            break
+        report = _told_of(generations, number, *names) or {}
+        told = [*report.get("lineage", ()), *report.get("fates", ())]
+        for label in {str(line.get("tool", "")).rpartition(":")[2] for line in told if isinstance(line, dict)}:
+            if label in labels:
+                found.setdefault(label, number)
+    return found
+
+
 def _generations(path: Path) -> Generations:
     generations = Generations(path)
     if not generations.library.is_dir():
@@ -154,13 +172,13 @@ def _asked(report: dict[str, Any]) -> str:
     return "unknown"
 
 
-def _told_of(generations: Generations, number: int, name: str) -> dict[str, Any] | None:
-    """The report of a generation if it may tell of `name`; most do not, and are not read as JSON."""
+def _told_of(generations: Generations, number: int, *names: str) -> dict[str, Any] | None:
+    """The report of a generation if it may tell of one of `names`; most do not, and are not read as JSON."""
     try:
         raw = read_plain(generations.path(number) / REPORT)
     except OSError:
         return None
-    return generations.report(number) if name.encode() in raw else None
+    return generations.report(number) if any(name.encode() in raw for name in names) else None
 
 
 def _lines_of(report: dict[str, Any], name: str) -> Iterator[str]:
