@@ -162,7 +162,7 @@ def test_a_command_ends_whoever_listens_or_does_not(
     collector.gate.clear()
     address = nobody if where == "nobody" else collector.address
     done = subprocess.run(
-        [sys.executable, "-m", "habilis", "run", "--output", str(tmp_path), QUESTION],
+        [sys.executable, "-m", "habilis", "run", "--no-absorb", "--output", str(tmp_path), QUESTION],
         capture_output=True,
         text=True,
         timeout=300,
