@@ -20,19 +20,19 @@ _N = rf"(?P<sign>[€$£] ?)?(?P<n>{NUMBER}|no|zero|one|two|three|four|five|six|
 _TIME = r"(?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon|midnight)"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}"
 _WHEN = rf"(?:{DATE}|{_TIME}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})(?![\w:]|[-/.]\d)"
-_STOPS = (
-    "and or but with where whose that which who in at on from by to for of per over under above below less more least most "
-    "than between before after since until during not no is are was were has have had each every all the a an how many "
-    "what when why without except any about around highest lowest average mean total sum only also their its"
-).split()
-_WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
-_VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
-_IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
 _FILL = (
     "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|only|for|"
     "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|based|took place|"
     "happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|belong to|we|#R#|still|currently|all"
 )
+_STOPS = (
+    "and or but with where whose that which who in at on from by to for of per over under above below less more least most "
+    "than between before after since until during not no is are was were has have had each every all the a an how many "
+    "what when why without except any about around highest lowest average mean total sum only also their its"
+).split() + [word for word in _FILL.split("|") if word.isalpha()]
+_WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
+_VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
+_IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
 _LEAD = rf"(?P<lead>(?:(?:{_FILL}) )*)(?P<not>not (?:(?:{_FILL}) )*)?"
 _MORE = {
     "at_least": "at least|no less than|not less than|>=|≥|a minimum of",
@@ -109,6 +109,8 @@ class Clauses:
         said = match.groupdict()
         unit = (said.get("sign") or said.get("unit") or "").strip()
         column = int(said["c"]) if said.get("c") else self._header.of_unit(unit) if unit else None
+        if column is None and unit in ("€", "$", "£"):
+            column = self._header.with_word("price", "amount", "cost", "fee", "fare", "salary", "revenue")
         value = number(match["n"])
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None

@@ -51,12 +51,13 @@ _GROUP = (
     rf"(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
 )
 _WHICH = rf"(?:(?:on|in|at|from|for) )?(?:which|what) (?:{_NUMBERED} )?(?:#(?P<g>\d+)#|{_PART}|#R#)|who|whose name"
-_HAS = re.compile(r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|got|pays|is|are|was|were|do|does|did)\b ?(?:the )?")
+_HAS = re.compile(r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|got|pays|is|are|was|were|do|does|did)\b ?(?:the\b ?)?")
 _VERBS = (
     ("earn|earns|earned|earning", "salary income wage"),
     ("cost|costs|costing|priced at", "price cost fare fee"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
+_YEARLY = "published|released|built|founded|printed|produced|written|came out"
 _PADDING = (
     r"(?:,? (?:in total|in all|altogether|overall|in the (?:whole )?(?:table|data|list|file)|(?:are|were|is) there|do we have"
     r"|does it have|exist|appear|occur|are listed))"
@@ -103,6 +104,7 @@ class _Reading:
     def call(self, phrase: str) -> DemoCall | None:
         """Raises `CannotAnswerError` with the words that are not understood, where the rest is."""
         text = self._verbs(self._header.marked(phrase))
+        text = re.sub(r"^(?:who|what|which) (?:is|are|was|were) the ", "", text, flags=re.I)
         text = _STARTS.sub(r"\1", _ENDS.sub("", counted(text)))
         for way in (self._share, self._spread, self._of_groups, self._numbered, self._ranked, self._listed):
             if call := way(text):
@@ -117,6 +119,11 @@ class _Reading:
             column = self._header.with_word(*names.split())
             if column is not None:
                 text = re.sub(rf"\b(?:{verbs})\b", f"#{column}#", text)
+        years = self._header.with_word("year")
+        if years is not None:
+            text = re.sub(rf"\b(?:{_YEARLY})(?= (?:after|before|in|since|until|between|from)\b)", f"#{years}#", text)
+        if self._header.rows_are in ("order", "sale", "purchase", "transaction"):
+            text = re.sub(r" (?:were |was )?(?:ordered|bought|purchased|placed)(?= (?:in|on|at|by|per|from)\b|$)", "", text)
         return text
 
     def _plain(self, text: str) -> str:

@@ -134,7 +134,7 @@ class Header:
     def _column_at(self, tokens: list[str], start: int) -> tuple[int, str | None]:
         if start % 2 == 0:
             return 1, None
-        for end in range(min(start + 10, len(tokens)), start, -2):
+        for end in range(min(start + 9, len(tokens) - 1), start, -2):
             between = "".join(tokens[start + 1 : end : 2])
             way = tuple(stems(" ".join(tokens[start:end:2])))
             if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in _NEVER):
@@ -169,7 +169,8 @@ def header_of(file: SeenFile) -> Header | None:
 
 
 def _in_full(name: str) -> list[tuple[str, ...]]:
-    return [tuple(stems(name))]
+    own = tuple(stems(name))
+    return [own, (*own[:-1], f"{own[-1]}ly")] if own else []
 
 
 def _in_short(name: str) -> list[tuple[str, ...]]:
