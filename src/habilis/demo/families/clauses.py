@@ -21,14 +21,16 @@ _TIME = r"(?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon|
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}"
 _WHEN = rf"(?:{DATE}|{_TIME}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})(?![\w:]|[-/.]\d)"
 _FILL = (
-    "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|only|for|"
+    "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
     "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|based|took place|"
-    "happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|belong to|we|#R#|still|currently|all"
+    "happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|belong to|we|#R#|still|currently"
 )
 _STOPS = (
     "and or but with where whose that which who in at on from by to for of per over under above below less more least most "
     "than between before after since until during not no is are was were has have had each every all the a an how many "
-    "what when why without except any about around highest lowest average mean total sum only also their its"
+    "what when why without except any about around it this these those them they you we my our your last next previous first recent "
+    "past same other another if then because would could should today yesterday tomorrow starting starts start begins ends ending "
+    "word words name names column row rows line lines file table page letter letters number half twice double highest lowest average mean total sum only also their its"
 ).split() + [word for word in _FILL.split("|") if word.isalpha()]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
@@ -50,7 +52,8 @@ ADJECTIVES = {
 }  # fmt: skip
 """Words for more or less of something, with how columns of it are called."""
 _COMES = {"from": "from origin source departure start", "to": "to destination arrival target end"}
-_EITHER = ("equals", "yes")
+_NEGATED = re.compile(r" (?:not_equals|no) \"")
+_LEADS_ON = rf"(?:{_FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
 
 
 class Clauses:
@@ -76,17 +79,22 @@ class Clauses:
             further = self._all(f"{joined[2]} ") if joined[2] else None
             if further is None:
                 continue
-            if joined[1] == "or" or (joined[1] == "and" and self._is_choice(atoms, further, joined[2])):
-                if len(atoms) > 1:
+            negated = _NEGATED.search(atoms[-1]) is not None
+            if negated and joined[1] and (joined[1] == "or" or not re.match(_LEADS_ON, joined[2], re.IGNORECASE)):
+                continue  # "not in Oslo or Bergen" is one negation of two values
+            if joined[1] == "or" or (joined[1] == "and" and self._is_choice(atoms, further, lead, joined[2])):
+                if len(atoms) > 1 or _NEGATED.search(further[0]):
                     continue
                 return [f"{atoms[0]} or {further[0]}", *further[1:]]
             return [*atoms, *further]
         return None
 
-    def _is_choice(self, atoms: list[str], further: list[str], text: str) -> bool:
+    def _is_choice(self, atoms: list[str], further: list[str], lead: str, text: str) -> bool:
         """Whether "and" stands between two values of one column: "in May and June" is in one or the other."""
         one, other = (found[0].split(' equals "')[0] for found in (atoms, further))
-        return one == other != further[0] and (one != "*" or not re.match(rf"(?:{_FILL}|not) ", text))
+        placed = " of " in one or re.search(r"\b(?:in|from|for|by|at|of|on|during) (?:the )?$", lead)
+        bare = one != "*" or not re.match(_LEADS_ON, text, re.IGNORECASE)
+        return one == other != further[0] and placed is not None and bare
 
     def _first(self, text: str) -> Iterator[tuple[list[str], str, int]]:
         for pattern, read in _ATOMS:

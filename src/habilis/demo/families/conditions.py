@@ -65,10 +65,20 @@ def known_column(text: str, file: SeenFile) -> str | None:
             return found
         if not quoted and (_WORDY.search(name) or len(name.split()) > 4):
             return None
+        if file.nameless:
+            raise nameless(file)
         raise CannotAnswerError(f'{file.named} has no column "{name}"; its columns are {", ".join(known)}.')
     if not name or (not quoted and (_WORDY.search(name) or len(name.split()) > 3 or not re.search(r"[^\W\d_]", name))):
         return None
     return name if re.fullmatch(r"[\w %$€£/().&-]+", name) and MARK not in name else None
+
+
+def nameless(file: SeenFile) -> CannotAnswerError:
+    """What is said of a table whose first line looks like data."""
+    return CannotAnswerError(
+        f"{file.named} seems to have no line with the names of its columns, for its first line looks like data; "
+        "put a line with names above it"
+    )
 
 
 def condition(text: str, file: SeenFile) -> dict[str, Any] | None:

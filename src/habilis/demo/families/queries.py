@@ -12,6 +12,7 @@ from typing import Any
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.asked import counted
 from habilis.demo.families.clauses import ADJECTIVES, Clauses
+from habilis.demo.families.conditions import nameless
 from habilis.demo.questions.declared import operations_of, read_family
 from habilis.demo.questions.header import Header, header_of
 from habilis.demo.questions.language import number, words
@@ -38,6 +39,7 @@ _PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 
 _PLACE = rf"(?P<place>{'|'.join(_PLACES)})"
 _HIGH = "highest|largest|biggest|greatest|maximum|longest|most|latest|newest|most recent|most recently|top"
 _LOW = "lowest|smallest|minimum|least|fewest|shortest|earliest|bottom"
+_MUCH = "highest|largest|biggest|greatest|maximum|most|lowest|smallest|minimum|least|fewest"
 _COMPARED = {
     "oldest": ("old", 1), "youngest": ("old", -1), "cheapest": ("cheap", 1), "least expensive": ("cheap", 1),
     "most expensive": ("expensive", 1), "heaviest": ("heavy", 1), "lightest": ("light", 1), "tallest": ("tall", 1),
@@ -54,7 +56,7 @@ _WHICH = rf"(?:(?:on|in|at|from|for) )?(?:which|what) (?:{_NUMBERED} )?(?:#(?P<g
 _HAS = re.compile(r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|got|pays|is|are|was|were|do|does|did)\b ?(?:the\b ?)?")
 _VERBS = (
     ("earn|earns|earned|earning", "salary income wage"),
-    ("cost|costs|costing|priced at", "price cost fare fee"),
+    ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
 _YEARLY = "published|released|built|founded|printed|produced|written|came out"
@@ -62,8 +64,12 @@ _PADDING = (
     r"(?:,? (?:in total|in all|altogether|overall|in the (?:whole )?(?:table|data|list|file)|(?:are|were|is) there|do we have"
     r"|does it have|exist|appear|occur|are listed))"
 )
+_OPENS = re.compile(rf" ?(?:how|what|which|who|why|when|the|if|{'|'.join(_MEASURES.values())})\b|.{{0,3}}$", re.I)
 _ENDS = re.compile(rf"{_PADDING}+$", re.I)
 _STARTS = re.compile(rf"(how many (?:[^#]+ )?#\w+#){_PADDING}", re.I)
+
+
+_NO_COUNT = set("year month week day age price cost fee fare salary score grade rating rank temp temperature rate".split())
 
 
 class Queries:
@@ -86,10 +92,7 @@ class Queries:
         if header is None:
             return None
         if file.nameless:
-            raise CannotAnswerError(
-                f"{file.named} seems to have no line with the names of its columns: its first line looks like data. "
-                "Put a line with names above it"
-            )
+            raise nameless(file)
         return _Reading(self, file, header).call(without_file(phrase))
 
 
@@ -110,7 +113,7 @@ class _Reading:
             if call := way(text):
                 return call
         if self._left and "#" in text:
-            left = min(self._left, key=len)
+            left = min((text for text in self._left if not _OPENS.match(text)), key=len, default="all words")
             raise CannotAnswerError(f'it does not understand "{self._plain(left)}" in a question about {self._file.named}')
         return None
 
@@ -135,7 +138,7 @@ class _Reading:
     def _where(self, *texts: str | None) -> list[str] | None:
         found: list[str] = []
         for text in texts:
-            text = re.sub(r"(?<=[^\W\d#]) #R#", "", text or "")
+            text = re.sub(r"(?<=[^\W\d#]) #R#|(?<=\d#) #R#", "", text or "")
             read = self._clauses.read(re.sub(r"^#R# ", "", text.strip(" ,")))
             if read is None:
                 self._left.append(text)
@@ -162,7 +165,9 @@ class _Reading:
             return f"distinct of {self._header.names[int(distinct['column'])]}", where
         match = re.fullmatch(rf"how (?:many|much) (?:of )?(?:the )?(?P<kind>[^#]*?){_COLUMN}(?P<rest>.*)", text, re.I)
         if match and (where := self._where(match["kind"], match["rest"])) is not None:
-            return self._how_many(int(match["column"]), text[:8].lower() == "how many"), where
+            found = self._how_many(int(match["column"]), text[:8].lower() == "how many")
+            own = any(one.startswith(f"{self._header.names[int(match['column'])]} ") for one in where)
+            return None if own and found.startswith("sum") else (found, where)
         match = re.fullmatch(
             rf"(?:overall )?(?:{_SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)? (?P<kind>(?:[^#]*? |#\d+# (?=#))??)"
             rf"{_VALUES}(?P<rest>.*)",
@@ -180,7 +185,7 @@ class _Reading:
 
     def _how_many(self, column: int, counted: bool) -> str:
         name = self._header.names[column]
-        if self._header.kind(column) == "number":
+        if self._header.kind(column) == "number" and not (counted and set(words(name)) & _NO_COUNT):
             return f"sum of {name}"
         if not counted:
             raise CannotAnswerError(f"column {name} of {self._file.named} holds no numbers")
@@ -289,8 +294,10 @@ class _Reading:
             return self._made("top_groups", measure="count", group=name, conditions=where, rank=f"{how} {number(having['n'])}")
         group, mid = self._group(match), _HAS.sub("", match["mid"].strip())
         tail = match["tail"].strip()
-        measure = f"how many {tail}" if re.match(r"#R#", tail) else re.sub(r"^(?:total )?number of (?=.*#R#)", "how many ", tail)
-        if group is None or not re.match(rf"(?:how many|{'|'.join(_MEASURES.values())})\b", measure, re.I):
+        extreme, named = match["extreme"].lower(), re.match(r"(?:total )?number of (?=.*#R#)", tail, re.I)
+        measure = f"how many {tail[named.end() :] if named else tail}" if named or tail.startswith("#R#") else tail
+        fitting = "most|fewest|least" if tail.startswith("#R#") else f"{_MUCH}{'' if named else '|longest|shortest'}"
+        if group is None or not re.fullmatch(fitting, extreme) or not re.match(rf"(?:how many|{'|'.join(_MEASURES.values())})\b", measure, re.I):
             return None
         found, more = self._measure(measure), self._where(mid)
         if not found or more is None:
@@ -311,7 +318,7 @@ class _Reading:
     def _ranked(self, text: str) -> DemoCall | None:
         """The names of the rows where a column is highest or lowest, or what another column holds there."""
         forms = (
-            rf"(?:{_WHICH})(?P<mid>.*?) (?:the )?{_EXTREME}(?: #(?P<by>\d+)#)?(?P<rest>.*)",
+            rf"(?:{_WHICH})(?P<mid>.*?) (?:the )?(?:{_PLACE} )?{_EXTREME}(?: #(?P<by>\d+)#)?(?P<rest>.*)",
             rf"(?:(?:{_NUMBERED}|{_PLACE}) )?{_EXTREME}(?: (?P<m>[0-9]+|two|three|four|five|ten))? (?P<mid>[^#]*?)(?:#R#|#(?P<g>\d+)#)"
             r"(?P<rest>.*?)(?: by (?:the )?#(?P<by>\d+)#)?",
             rf"(?:(?P<n>[0-9]+|two|three|four|five|ten) )?(?:#R#|#(?P<g>\d+)#)(?P<mid>.*?) with (?:the )?{_EXTREME}(?: #(?P<by>\d+)#)(?P<rest>.*)",
@@ -332,6 +339,8 @@ class _Reading:
         if not by and ending:  # "on which day was the wind highest"
             by, mid = ending[1], mid[: ending.start()]
         first = match[0].lower().startswith("when")
+        if not by and said.get("g") and self._header.kind(int(said["g"])) == "number":  # "the second highest price"
+            by = said["g"]
         ordered = self._order(extreme, int(by) if by else None, dated=first)
         column = names[int(said["g"])] if said.get("g") else self._label()
         column = names[ordered[0]] if first and ordered else column
@@ -352,7 +361,7 @@ class _Reading:
             by = by if by is not None else moments[0] if len(moments) == 1 else None
             in_time = by is not None and (by in moments or "year" in words(header.names[by]))
             return (by, "highest" if late else "lowest") if by is not None and in_time else None
-        if by is not None and header.kind(by) not in ("number", "") and extreme in _COMPARED:
+        if by is not None and header.kind(by) not in ("number", ""):
             return None
         if by is not None and (extreme not in _COMPARED or extreme in ("longest", "shortest")):
             return by, self._way(extreme)
