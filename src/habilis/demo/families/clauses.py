@@ -23,14 +23,15 @@ _WHEN = rf"(?:{DATE}|{_TIME}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})
 _FILL = (
     "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
     "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|based|took place|"
-    "happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|belong to|we|#R#|still|currently"
+    "happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|including"
 )
 _STOPS = (
     "and or but with where whose that which who in at on from by to for of per over under above below less more least most "
     "than between before after since until during not no is are was were has have had each every all the a an how many "
     "what when why without except any about around it this these those them they you we my our your last next previous first recent "
     "past same other another if then because would could should today yesterday tomorrow starting starts start begins ends ending "
-    "word words name names column row rows line lines file table page letter letters number half twice double highest lowest average mean total sum only also their its"
+    "word words name names column row rows line lines file table page letter letters number half twice double oldest youngest cheapest latest earliest newest largest "
+    "smallest longest shortest best worst biggest highest lowest average mean total sum only also their its"
 ).split() + [word for word in _FILL.split("|") if word.isalpha()]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
@@ -101,7 +102,8 @@ class Clauses:
             for ending in (r"(?= (?:combined |together |overall )*(?:and|or|but) | $|,)", r"(?=[ ,])"):
                 match = re.match(_LEAD + pattern + ending, text, re.IGNORECASE)
                 if match and (atoms := read(self, match)) is not None:
-                    yield atoms, match["lead"], match.end()
+                    way = match.groupdict().get("way")
+                    yield atoms, f"{match['lead']}from " if way else match["lead"], match.end()
                     break
 
     # one kind of condition each; None where it is not of that kind after all
@@ -185,6 +187,11 @@ class Clauses:
         value = _bare(match["v"])
         return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
 
+    def _either(self, match: re.Match[str]) -> list[str] | None:
+        """Two values before their column."""
+        values = [_bare(match[name]) for name in ("one", "v")]
+        return None if match["not"] or None in values else [" or ".join(self._says(int(match["c"]), "equals", f"{one}") for one in values)]
+
     def _anywhere(self, match: re.Match[str]) -> list[str] | None:
         """A value whose column the question does not name."""
         value = _bare(match["v"])
@@ -267,6 +274,7 @@ _ATOMS = (
     (rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
     (rf"{_C} (?:{_IS} )?(?P<negated>not |other than |!= ?)?{_VALUE}", Clauses._value),
     (rf"{_VALUE} {_C}", Clauses._value),
+    (rf"(?P<one>{_WORD}) (?:and|or) {_VALUE} {_C}", Clauses._either),
     (_C, Clauses._flag),
     (rf"(?:(?P<way>from|to) )?(?P<other>except |other than |excluding )?(?:the )?{_VALUE}", Clauses._anywhere),
 )

@@ -7,6 +7,7 @@ any such form, so that a later question with other conditions finds the tool of 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from habilis.demo.families.arithmetic import EXPRESSION
@@ -46,7 +47,8 @@ _COMPARED = {
     "fastest": ("fast", 1), "warmest": ("warm", 1), "hottest": ("hot", 1), "coldest": ("cold", 1),
     "longest": ("long", 1), "shortest": ("short", 1),
 }  # fmt: skip
-_EXTREME = rf"(?P<extreme>{'|'.join(sorted([*_COMPARED, *_HIGH.split('|'), *_LOW.split('|')], key=len, reverse=True))})"
+_ENDS_OF = "|".join(sorted([*_COMPARED, *_HIGH.split("|"), *_LOW.split("|")], key=len, reverse=True))
+_EXTREME, _IN_TIME = rf"(?P<extreme>{_ENDS_OF})", rf"(?P<extreme>{_ENDS_OF}|first|last)"
 _PART = r"(?P<part>month|year|weekday|day of the week|day|hour|quarter)"
 _GROUP = (
     r"(?:per|by|for each|for every|in each|in every|at each|of each|from each|grouped by|broken down by|across) (?:the )?"
@@ -57,6 +59,7 @@ _HAS = re.compile(r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|go
 _VERBS = (
     ("earn|earns|earned|earning", "salary income wage"),
     ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee"),
+    ("aged", "age"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
 _YEARLY = "published|released|built|founded|printed|produced|written|came out"
@@ -107,6 +110,7 @@ class _Reading:
     def call(self, phrase: str) -> DemoCall | None:
         """Raises `CannotAnswerError` with the words that are not understood, where the rest is."""
         text = self._verbs(self._header.marked(phrase))
+        text = re.sub(r"\b(?:did|does|do) ([^#]+) (?:place|make|write|have|work in|work|live in|live|take)$", r"by \1", text, flags=re.I)
         text = re.sub(r"^(?:who|what|which) (?:is|are|was|were) the ", "", text, flags=re.I)
         text = _STARTS.sub(r"\1", _ENDS.sub("", counted(text)))
         for way in (self._share, self._spread, self._of_groups, self._numbered, self._ranked, self._listed):
@@ -139,7 +143,7 @@ class _Reading:
         found: list[str] = []
         for text in texts:
             text = re.sub(r"(?<=[^\W\d#]) #R#|(?<=\d#) #R#", "", text or "")
-            read = self._clauses.read(re.sub(r"^#R# ", "", text.strip(" ,")))
+            read = self._clauses.read(re.sub(r"^#R#(?: |$)", "", text.strip(" ,")))
             if read is None:
                 self._left.append(text)
                 return None
@@ -247,12 +251,13 @@ class _Reading:
             what = "days"
             match = re.fullmatch(
                 r"how many days (?:are |lie |were |passed )?(?:there )?between (?:the )?(?:first|earliest) and (?:the )?"
-                rf"(?:last|latest) {_COLUMN}(?P<rest>.*)",
+                rf"(?:last|latest) (?:#R#|{_COLUMN})(?P<rest>.*)",
                 text,
                 re.I,
             )
         if match and (where := self._where(match["rest"])) is not None:
-            return self._number(f"{what} of {self._header.names[int(match['column'])]}", where)
+            column = int(match["column"]) if match["column"] else self._header.only_moment()
+            return None if column is None else self._number(f"{what} of {self._header.names[column]}", where)
         match = re.fullmatch(r"correlation (?:coefficient )?(?:between|of) (?:the )?#(\d+)# (?:and|with) (?:the )?#(\d+)#(.*)", text, re.I)
         if match and (where := self._where(match[3])) is not None:
             one, other = (self._header.names[int(match[i])] for i in (1, 2))
@@ -285,13 +290,15 @@ class _Reading:
     def _which_group(self, text: str) -> DemoCall | None:
         match = re.fullmatch(rf"(?:{_WHICH})(?P<mid>.*?) (?:the )?{_EXTREME}(?P<tail> .+)", text, re.I)
         if match is None:
-            having = re.fullmatch(rf"which #(?P<g>\d+)# (?:has|have|had) (?P<how>more than|at least|fewer than|less than) {_NUMBERED} #R#(?P<rest>.*)", text, re.I)
+            having = re.fullmatch(rf"(?P<which>which|how many) #(?P<g>\d+)# (?:has|have|had) (?P<how>more than|at least|fewer than|less than) {_NUMBERED} #R#(?P<rest>.*)", text, re.I)
             where = self._where(having["rest"]) if having else None
             if having is None or where is None:
                 return None
             how = {"more than": "greater", "at least": "at_least"}.get(having["how"].lower(), "less")
             name = self._header.names[int(having["g"])]
-            return self._made("top_groups", measure="count", group=name, conditions=where, rank=f"{how} {number(having['n'])}")
+            rank = f"{how} {number(having['n'])}"
+            found = self._made("top_groups", measure="count", group=name, conditions=where, rank=rank)
+            return found if having["which"].lower() == "which" else replace(found, view="length")
         group, mid = self._group(match), _HAS.sub("", match["mid"].strip())
         tail = match["tail"].strip()
         extreme, named = match["extreme"].lower(), re.match(r"(?:total )?number of (?=.*#R#)", tail, re.I)
@@ -318,11 +325,11 @@ class _Reading:
     def _ranked(self, text: str) -> DemoCall | None:
         """The names of the rows where a column is highest or lowest, or what another column holds there."""
         forms = (
-            rf"(?:{_WHICH})(?P<mid>.*?) (?:the )?(?:{_PLACE} )?{_EXTREME}(?: #(?P<by>\d+)#)?(?P<rest>.*)",
+            rf"(?:{_WHICH})(?P<mid>.*?) (?:the )?(?:{_PLACE} )?{_IN_TIME}(?: #(?P<by>\d+)#)?(?P<rest>.*)",
             rf"(?:(?:{_NUMBERED}|{_PLACE}) )?{_EXTREME}(?: (?P<m>[0-9]+|two|three|four|five|ten))? (?P<mid>[^#]*?)(?:#R#|#(?P<g>\d+)#)"
             r"(?P<rest>.*?)(?: by (?:the )?#(?P<by>\d+)#)?",
             rf"(?:(?P<n>[0-9]+|two|three|four|five|ten) )?(?:#R#|#(?P<g>\d+)#)(?P<mid>.*?) with (?:the )?{_EXTREME}(?: #(?P<by>\d+)#)(?P<rest>.*)",
-            rf"#(?P<g>\d+)# of (?:the )?(?:{_PLACE} )?{_EXTREME} #R#(?P<mid>)(?P<rest>.*)",
+            rf"#(?P<shown>\d+)# of (?:the )?(?:{_PLACE} )?{_IN_TIME} #R#(?P<mid>)(?P<rest>.*)",
             rf"when (?:is|was|were) (?:the )?(?P<extreme>first|last|latest|earliest|most recent) (?P<mid>.*?)#R#(?P<rest>.*)",
         )
         for form in forms:
@@ -339,27 +346,31 @@ class _Reading:
         if not by and ending:  # "on which day was the wind highest"
             by, mid = ending[1], mid[: ending.start()]
         first = match[0].lower().startswith("when")
+        if extreme in ("first", "last") and not first and (by or said.get("shown")) is None:
+            return None
+        if said.get("shown") and extreme in ("first", "last"):
+            by = said["shown"]
         if not by and said.get("g") and self._header.kind(int(said["g"])) == "number":  # "the second highest price"
             by = said["g"]
         ordered = self._order(extreme, int(by) if by else None, dated=first)
         column = names[int(said["g"])] if said.get("g") else self._label()
-        column = names[ordered[0]] if first and ordered else column
+        column = names[int(said["shown"])] if said.get("shown") else names[ordered[0]] if first and ordered else column
         where = self._where(_HAS.sub("", mid), match["rest"])
         if ordered is None or column is None or where is None or said.get("part"):
             return None
         place = _PLACES.get((said.get("place") or "").lower(), 0)
         count = number(said.get("n") or said.get("m") or "1")
         rank = f"{ordered[1]} {place}{'st nd rd th th'.split()[place - 1]}" if place > 1 else f"{ordered[1]} {count}"
-        return self._made("cells", column=column, conditions=where, order=f"{rank} by {names[ordered[0]]}")
+        single = " row" if extreme in _COMPARED else ""
+        return self._made("cells", column=column, conditions=where, order=f"{rank}{single} by {names[ordered[0]]}")
 
     def _order(self, extreme: str, by: int | None, *, dated: bool = False) -> tuple[int, str] | None:
         """The column that a rank goes by, and which end of it comes first."""
         header = self._header
-        moments = [i for i in range(len(header.names)) if header.kind(i) == "moment"]
         late = re.fullmatch("latest|newest|most recent|most recently|last", extreme)
         if dated or late or extreme in ("earliest", "first"):
-            by = by if by is not None else moments[0] if len(moments) == 1 else None
-            in_time = by is not None and (by in moments or "year" in words(header.names[by]))
+            by = by if by is not None else header.only_moment()
+            in_time = by is not None and (header.kind(by) == "moment" or "year" in words(header.names[by]))
             return (by, "highest" if late else "lowest") if by is not None and in_time else None
         if by is not None and header.kind(by) not in ("number", ""):
             return None
@@ -374,7 +385,13 @@ class _Reading:
 
     def _listed(self, text: str) -> DemoCall | None:
         """The names of the rows that meet conditions, or what one column holds where another has a value."""
-        match = re.fullmatch(r"(?:which |what |who )?(?P<kind>(?:[^#]* )??)(?:#R#|#(?P<g>\d+)#)(?P<rest> .+)", text, re.I)
+        one = re.fullmatch(r"#(?P<g>\d+)# of (?:the )?#R# (?:number |no\.? )?(?P<id>\w*\d\w*)", text, re.I)
+        numbering = self._header.with_word("id", "no", "nr")
+        if one and numbering is not None:
+            names = self._header.names
+            where = [f'{names[numbering]} equals "{one["id"]}"']
+            return self._made("cells", column=names[int(one["g"])], conditions=where, order="")
+        match = re.fullmatch(r"(?:(?:in |at |on |for )?which |what |who )?(?P<kind>(?:[^#]* )??)(?:#R#|#(?P<g>\d+)#)(?P<rest> .+)", text, re.I)
         lone = re.fullmatch(r"who (?P<rest>.+)|when (?:was|were|did) (?P<v>[^#]+) #(?P<g>\d+)#", text, re.I)
         if lone:
             kind, rest, shown = "", lone["rest"] or lone["v"], lone["g"]

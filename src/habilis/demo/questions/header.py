@@ -79,6 +79,10 @@ class Header:
         """The one column whose name has one of these words."""
         return _only([i for i, name in enumerate(self.names) if set(wanted) & set(stems(name))])
 
+    def only_moment(self) -> int | None:
+        """The one column whose shown cells are dates or times."""
+        return _only([i for i in range(len(self.names)) if self.kind(i) == "moment"])
+
     def label(self) -> int | None:
         """The one column that names the rows."""
         own = [i for i in range(len(self.names)) if self.is_rows(i)]
