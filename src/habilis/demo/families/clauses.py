@@ -30,7 +30,7 @@ _STOPS = (
     "than between before after since until during not no is are was were has have had each every all the a an how many "
     "what when why without except any about around it this these those them they you we my our your last next previous first recent "
     "past same other another if then because would could should today yesterday tomorrow starting starts start begins ends ending "
-    "word words name names column row rows line lines file table page letter letters number half twice double oldest youngest cheapest latest earliest newest largest "
+    "word words name names column row rows line lines file table page letter letters number half twice double maximum minimum median typical max min oldest youngest cheapest latest earliest newest largest "
     "smallest longest shortest best worst biggest highest lowest average mean total sum only also their its"
 ).split() + [word for word in _FILL.split("|") if word.isalpha()]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
@@ -185,6 +185,8 @@ class Clauses:
         said = match.groupdict()
         negated = bool(said["not"]) is not bool(said.get("negated"))
         value = _bare(match["v"])
+        if value and number(value) is None and self._header.kind(int(match["c"])) == "number":
+            return None
         return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
 
     def _either(self, match: re.Match[str]) -> list[str] | None:
@@ -229,7 +231,7 @@ def _said(name: str, how: str, value: str) -> str:
 
 def _bare(text: str) -> str | None:
     text = text[1:-1] if re.fullmatch(QUOTED, text) else text.strip(" .'")
-    return text or None
+    return None if text.lower().startswith("non-") else text or None
 
 
 def _part(text: str) -> tuple[str, str] | None:

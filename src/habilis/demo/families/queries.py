@@ -67,6 +67,7 @@ _PADDING = (
     r"(?:,? (?:in total|in all|altogether|overall|in the (?:whole )?(?:table|data|list|file)|(?:are|were|is) there|do we have"
     r"|does it have|exist|appear|occur|are listed))"
 )
+_PLACED = " (?:of|for|in|at|on|from|by|with|where|whose|that|which|who|when|having)\\b"
 _OPENS = re.compile(rf" ?(?:how|what|which|who|why|when|the|if|{'|'.join(_MEASURES.values())})\b|.{{0,3}}$", re.I)
 _ENDS = re.compile(rf"{_PADDING}+$", re.I)
 _STARTS = re.compile(rf"(how many (?:[^#]+ )?#\w+#){_PADDING}", re.I)
@@ -288,7 +289,7 @@ class _Reading:
         return None
 
     def _which_group(self, text: str) -> DemoCall | None:
-        match = re.fullmatch(rf"(?:{_WHICH})(?P<mid>.*?) (?:the )?{_EXTREME}(?P<tail> .+)", text, re.I)
+        match = re.fullmatch(rf"(?:{_WHICH})(?P<mid> .+?) (?:the )?{_EXTREME}(?P<tail> .+)", text, re.I)
         if match is None:
             having = re.fullmatch(rf"(?P<which>which|how many) #(?P<g>\d+)# (?:has|have|had) (?P<how>more than|at least|fewer than|less than) {_NUMBERED} #R#(?P<rest>.*)", text, re.I)
             where = self._where(having["rest"]) if having else None
@@ -325,7 +326,7 @@ class _Reading:
     def _ranked(self, text: str) -> DemoCall | None:
         """The names of the rows where a column is highest or lowest, or what another column holds there."""
         forms = (
-            rf"(?:{_WHICH})(?P<mid>.*?) (?:the )?(?:{_PLACE} )?{_IN_TIME}(?: #(?P<by>\d+)#)?(?P<rest>.*)",
+            rf"(?:{_WHICH})(?P<mid> .+?) (?:the )?(?:{_PLACE} )?{_IN_TIME}(?: #(?P<by>\d+)#)?(?P<rest>.*)",
             rf"(?:(?:{_NUMBERED}|{_PLACE}) )?{_EXTREME}(?: (?P<m>[0-9]+|two|three|four|five|ten))? (?P<mid>[^#]*?)(?:#R#|#(?P<g>\d+)#)"
             r"(?P<rest>.*?)(?: by (?:the )?#(?P<by>\d+)#)?",
             rf"(?:(?P<n>[0-9]+|two|three|four|five|ten) )?(?:#R#|#(?P<g>\d+)#)(?P<mid>.*?) with (?:the )?{_EXTREME}(?: #(?P<by>\d+)#)(?P<rest>.*)",
@@ -391,11 +392,11 @@ class _Reading:
             names = self._header.names
             where = [f'{names[numbering]} equals "{one["id"]}"']
             return self._made("cells", column=names[int(one["g"])], conditions=where, order="")
-        match = re.fullmatch(r"(?:(?:in |at |on |for )?which |what |who )?(?P<kind>(?:[^#]* )??)(?:#R#|#(?P<g>\d+)#)(?P<rest> .+)", text, re.I)
+        match = re.fullmatch(r"(?P<asks>(?:in |at |on |for )?which |what |who )?(?P<kind>(?:[^#]* )??)(?:#R#|#(?P<g>\d+)#)(?P<rest> .+)", text, re.I)
         lone = re.fullmatch(r"who (?P<rest>.+)|when (?:was|were|did) (?P<v>[^#]+) #(?P<g>\d+)#", text, re.I)
         if lone:
             kind, rest, shown = "", lone["rest"] or lone["v"], lone["g"]
-        elif match:
+        elif match and (match["asks"] or not match["g"] or re.match(_PLACED, match["rest"], re.I)):
             kind, rest, shown = match["kind"], match["rest"], match["g"]
         else:
             return None
