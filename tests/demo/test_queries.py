@@ -27,7 +27,11 @@ def tool(key: str) -> tuple[Loaded, Any, Any]:
     request = request_for(operation, "")
     fields = fields_of(operation, [one["name"] for one in request["parameters"]], [request["returns"][0]["name"]])
     assert fields is not None
-    return Loaded(source_for(operation, request["name"], request["description"], fields, robust=True)), operation, fields
+    return (
+        Loaded(source_for(operation, request["name"], request["description"], fields, robust=True)),
+        operation,
+        fields,
+    )
 
 
 def seen(name: str) -> SeenFile:

@@ -65,7 +65,7 @@ def test_a_question_that_is_not_understood_gets_no_tool_and_a_plain_word(player,
     assert played.status == "gave_up"
     assert played.calls == []
     assert MODEL_NAME in played.text
-    if not any(said in played.text for said in ("has no column", "No file", "does not understand \"")):
+    if not any(said in played.text for said in ("has no column", "No file", 'does not understand "')):
         assert all(word in played.text for word in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"))
 
 

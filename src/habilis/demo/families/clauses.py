@@ -44,7 +44,12 @@ _MORE = {
     "less": "under|below|(?:less|smaller|lower|fewer|shorter) than|<",
 }
 _COMPARED = "|".join(f"(?P<{how}>{said})" for how, said in _MORE.items())
-_THEN = {"before|prior to|earlier than": "less", "after|later than": "greater", "since": "at_least", "until|till": "at_most"}
+_THEN = {
+    "before|prior to|earlier than": "less",
+    "after|later than": "greater",
+    "since": "at_least",
+    "until|till": "at_most",
+}
 ADJECTIVES = {
     "old": ("age", 1), "young": ("age", -1), "expensive": ("price cost fare fee", 1), "cheap": ("price cost fare fee", -1),
     "heavy": ("weight", 1), "light": ("weight", -1), "tall": ("height", 1), "fast": ("speed", 1), "hot": ("temperature temp", 1),
@@ -178,7 +183,9 @@ class Clauses:
 
     def _flag(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"])
-        return [self._says(column, "no" if match["not"] else "yes", "")] if self._header.kind(column) == "flag" else None
+        return (
+            [self._says(column, "no" if match["not"] else "yes", "")] if self._header.kind(column) == "flag" else None
+        )
 
     def _value(self, match: re.Match[str]) -> list[str] | None:
         """A value beside its column."""
@@ -189,10 +196,18 @@ class Clauses:
             return None
         return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
 
+    def _contains(self, match: re.Match[str]) -> list[str] | None:
+        value = _bare(match["v"])
+        return [self._says(int(match["c"]), "contains", value)] if value and not match["not"] else None
+
     def _either(self, match: re.Match[str]) -> list[str] | None:
         """Two values before their column."""
         values = [_bare(match[name]) for name in ("one", "v")]
-        return None if match["not"] or None in values else [" or ".join(self._says(int(match["c"]), "equals", f"{one}") for one in values)]
+        return (
+            None
+            if match["not"] or None in values
+            else [" or ".join(self._says(int(match["c"]), "equals", f"{one}") for one in values)]
+        )
 
     def _anywhere(self, match: re.Match[str]) -> list[str] | None:
         """A value whose column the question does not name."""
@@ -244,7 +259,9 @@ def _part(text: str) -> tuple[str, str] | None:
         return "month", f"{found[2]}-{month:02}" if found[2] else found[1].title()
     if found := re.fullmatch(r"q([1-4]) (\d+)", text):
         return "quarter", f"{found[2]}-Q{found[1]}"
-    if found := re.fullmatch(r"(\d{1,2})(?::(\d\d))? ?([ap])?(?:\.?m\.?)?", text.replace("noon", "12:00").replace("midnight", "0:00")):
+    if found := re.fullmatch(
+        r"(\d{1,2})(?::(\d\d))? ?([ap])?(?:\.?m\.?)?", text.replace("noon", "12:00").replace("midnight", "0:00")
+    ):
         hour = int(found[1]) % 12 + 12 * (found[3] == "p") if found[3] else int(found[1])
         return ("time", f"{hour:02}:{found[2] or '00'}:00") if hour < 24 else None
     day = date(text)
@@ -256,7 +273,10 @@ _ATOMS = (
     (rf"(?:{_COMPARED}) {_N}(?: (?:of )?{_C})?", Clauses._compared),
     (rf"{_C} (?:{_IS} )?{_N} or (?:(?P<more>more|higher|above|over)|less|fewer|lower)", Clauses._or_more),
     (rf"{_N} or (?:(?P<more>more|higher)|less|fewer|lower) {_C}", Clauses._or_more),
-    (r"(?P<adjective>(?:more )?(?:ADJ)(?:er|r|ier)?) than ".replace("ADJ", "|".join([*ADJECTIVES, "heavi"])) + _N, Clauses._adjective),
+    (
+        r"(?P<adjective>(?:more )?(?:ADJ)(?:er|r|ier)?) than ".replace("ADJ", "|".join([*ADJECTIVES, "heavi"])) + _N,
+        Clauses._adjective,
+    ),
     (
         rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{NUMBER}) (?:and|to) (?P<high>{NUMBER})(?: (?P<unit>{_UNIT}))?(?: #(?P<after>\d+)#)?",
         Clauses._between,
@@ -274,6 +294,7 @@ _ATOMS = (
     (rf"(?:no|without|without any|missing) {_C}", Clauses._lacks),
     (rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
     (rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
+    (rf"{_C} (?:contains?|containing|includes?|including) {_VALUE}", Clauses._contains),
     (rf"{_C} (?:{_IS} )?(?P<negated>not |other than |!= ?)?{_VALUE}", Clauses._value),
     (rf"{_VALUE} {_C}", Clauses._value),
     (rf"(?P<one>{_WORD}) (?:and|or) {_VALUE} {_C}", Clauses._either),

@@ -55,7 +55,9 @@ _GROUP = (
     rf"(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
 )
 _WHICH = rf"(?:(?:on|in|at|from|for) )?(?:which|what) (?:{_NUMBERED} )?(?:#(?P<g>\d+)#|{_PART}|#R#)|who|whose name"
-_HAS = re.compile(r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|got|pays|is|are|was|were|do|does|did)\b ?(?:the\b ?)?")
+_HAS = re.compile(
+    r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|got|pays|is|are|was|were|do|does|did)\b ?(?:the\b ?)?"
+)
 _VERBS = (
     ("earn|earns|earned|earning", "salary income wage"),
     ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee"),
@@ -69,11 +71,13 @@ _PADDING = (
 )
 _PLACED = " (?:of|for|in|at|on|from|by|with|where|whose|that|which|who|when|having)\\b"
 _OPENS = re.compile(rf" ?(?:how|what|which|who|why|when|the|if|{'|'.join(_MEASURES.values())})\b|.{{0,3}}$", re.I)
-_ENDS = re.compile(rf"{_PADDING}+$", re.I)
+_ENDS = re.compile(rf"(?:{_PADDING}+| (?:are|is|were|was))$", re.I)
 _STARTS = re.compile(rf"(how many (?:[^#]+ )?#\w+#){_PADDING}", re.I)
 
 
-_NO_COUNT = set("year month week day age price cost fee fare salary score grade rating rank temp temperature rate".split())
+_NO_COUNT = set(
+    "year month week day age price cost fee fare salary score grade rating rank temp temperature rate".split()
+)
 
 
 class Queries:
@@ -111,7 +115,12 @@ class _Reading:
     def call(self, phrase: str) -> DemoCall | None:
         """Raises `CannotAnswerError` with the words that are not understood, where the rest is."""
         text = self._verbs(self._header.marked(phrase))
-        text = re.sub(r"\b(?:did|does|do) ([^#]+) (?:place|make|write|have|work in|work|live in|live|take)$", r"by \1", text, flags=re.I)
+        text = re.sub(
+            r"\b(?:did|does|do) ([^#]+) (?:place|make|write|have|work in|work|live in|live|take)$",
+            r"by \1",
+            text,
+            flags=re.I,
+        )
         text = re.sub(r"^(?:who|what|which) (?:is|are|was|were) the ", "", text, flags=re.I)
         text = _STARTS.sub(r"\1", _ENDS.sub("", counted(text)))
         for way in (self._share, self._spread, self._of_groups, self._numbered, self._ranked, self._listed):
@@ -119,7 +128,9 @@ class _Reading:
                 return call
         if self._left and "#" in text:
             left = min((text for text in self._left if not _OPENS.match(text)), key=len, default="all words")
-            raise CannotAnswerError(f'it does not understand "{self._plain(left)}" in a question about {self._file.named}')
+            raise CannotAnswerError(
+                f'it does not understand "{self._plain(left)}" in a question about {self._file.named}'
+            )
         return None
 
     def _verbs(self, text: str) -> str:
@@ -127,11 +138,16 @@ class _Reading:
             column = self._header.with_word(*names.split())
             if column is not None:
                 text = re.sub(rf"\b(?:{verbs})\b", f"#{column}#", text)
+        amount = self._header.with_word("quantity", "qty", "unit")
+        if amount is not None:
+            text = re.sub(rf"#{amount}# (?:sold|ordered|bought)\b", f"#{amount}#", text)
         years = self._header.with_word("year")
         if years is not None:
             text = re.sub(rf"\b(?:{_YEARLY})(?= (?:after|before|in|since|until|between|from)\b)", f"#{years}#", text)
         if self._header.rows_are in ("order", "sale", "purchase", "transaction"):
-            text = re.sub(r" (?:were |was )?(?:ordered|bought|purchased|placed)(?= (?:in|on|at|by|per|from)\b|$)", "", text)
+            text = re.sub(
+                r" (?:were |was )?(?:ordered|bought|purchased|placed)(?= (?:in|on|at|by|per|from)\b|$)", "", text
+            )
         return text
 
     def _plain(self, text: str) -> str:
@@ -230,12 +246,18 @@ class _Reading:
         verbs = [*re.finditer(r" (?=(?:is|are|was|were|has|have|had|do|does|did|comes?|came|belongs?|#\d+#) )", what)]
         cuts = [(what[: verb.start()], what[verb.end() :]) for verb in verbs]
         alone = re.fullmatch(r"(?P<kind>.*?)(?P<noun>#\w+#)(?P<rest>.*)", what)
-        for base, narrow in [*cuts, *([(alone["noun"], f"{alone['kind']} {alone['rest']}")] if alone and not cuts else [])]:
+        for base, narrow in [
+            *cuts,
+            *([(alone["noun"], f"{alone['kind']} {alone['rest']}")] if alone and not cuts else []),
+        ]:
             whole = self._measure(f"how many {base}")
             more = self._where(narrow)
             if whole and more:
                 part = self._number(whole[0], [*whole[1], *more])
-                return DemoCall(EXPRESSION, {"expression": FilledOperation(f"{{0}} * {factor} / {{1}}", (part, self._number(*whole)))})
+                return DemoCall(
+                    EXPRESSION,
+                    {"expression": FilledOperation(f"{{0}} * {factor} / {{1}}", (part, self._number(*whole)))},
+                )
         return None
 
     def _spread(self, text: str) -> DemoCall | None:
@@ -259,7 +281,11 @@ class _Reading:
         if match and (where := self._where(match["rest"])) is not None:
             column = int(match["column"]) if match["column"] else self._header.only_moment()
             return None if column is None else self._number(f"{what} of {self._header.names[column]}", where)
-        match = re.fullmatch(r"correlation (?:coefficient )?(?:between|of) (?:the )?#(\d+)# (?:and|with) (?:the )?#(\d+)#(.*)", text, re.I)
+        match = re.fullmatch(
+            r"correlation (?:coefficient )?(?:between|of) (?:the )?#(\d+)# (?:and|with) (?:the )?#(\d+)#(.*)",
+            text,
+            re.I,
+        )
         if match and (where := self._where(match[3])) is not None:
             one, other = (self._header.names[int(match[i])] for i in (1, 2))
             return self._number(f"correlation of {one} with {other}", where)
@@ -268,7 +294,9 @@ class _Reading:
     def _of_groups(self, text: str) -> DemoCall | None:
         """A measure for each group, or the groups where it is highest or lowest."""
         match = re.fullmatch(
-            rf"(?:top|bottom|(?P<best>{_HIGH}|{_LOW})) (?:{_NUMBERED} )?#(?P<g>\d+)# by (?:the )?(?P<measure>.+)", text, re.I
+            rf"(?:top|bottom|(?P<best>{_HIGH}|{_LOW})) (?:{_NUMBERED} )?#(?P<g>\d+)# by (?:the )?(?P<measure>.+)",
+            text,
+            re.I,
         )
         if match and (found := self._measure(match["measure"])):
             low = re.match(rf"bottom|{_LOW}", text, re.I)
@@ -291,7 +319,11 @@ class _Reading:
     def _which_group(self, text: str) -> DemoCall | None:
         match = re.fullmatch(rf"(?:{_WHICH})(?P<mid> .+?) (?:the )?{_EXTREME}(?P<tail> .+)", text, re.I)
         if match is None:
-            having = re.fullmatch(rf"(?P<which>which|how many) #(?P<g>\d+)# (?:has|have|had) (?P<how>more than|at least|fewer than|less than) {_NUMBERED} #R#(?P<rest>.*)", text, re.I)
+            having = re.fullmatch(
+                rf"(?P<which>which|how many) #(?P<g>\d+)# (?:has|have|had) (?P<how>more than|at least|fewer than|less than) {_NUMBERED} #R#(?P<rest>.*)",
+                text,
+                re.I,
+            )
             where = self._where(having["rest"]) if having else None
             if having is None or where is None:
                 return None
@@ -305,7 +337,11 @@ class _Reading:
         extreme, named = match["extreme"].lower(), re.match(r"(?:total )?number of (?=.*#R#)", tail, re.I)
         measure = f"how many {tail[named.end() :] if named else tail}" if named or tail.startswith("#R#") else tail
         fitting = "most|fewest|least" if tail.startswith("#R#") else f"{_MUCH}{'' if named else '|longest|shortest'}"
-        if group is None or not re.fullmatch(fitting, extreme) or not re.match(rf"(?:how many|{'|'.join(_MEASURES.values())})\b", measure, re.I):
+        if (
+            group is None
+            or not re.fullmatch(fitting, extreme)
+            or not re.match(rf"(?:how many|{'|'.join(_MEASURES.values())})\b", measure, re.I)
+        ):
             return None
         found, more = self._measure(measure), self._where(mid)
         if not found or more is None:
@@ -392,7 +428,11 @@ class _Reading:
             names = self._header.names
             where = [f'{names[numbering]} equals "{one["id"]}"']
             return self._made("cells", column=names[int(one["g"])], conditions=where, order="")
-        match = re.fullmatch(r"(?P<asks>(?:in |at |on |for )?which |what |who )?(?P<kind>(?:[^#]* )??)(?:#R#|#(?P<g>\d+)#)(?P<rest> .+)", text, re.I)
+        match = re.fullmatch(
+            r"(?P<asks>(?:in |at |on |for )?which |what |who )?(?P<kind>(?:[^#]* )??)(?:#R#|#(?P<g>\d+)#)(?P<rest> .+)",
+            text,
+            re.I,
+        )
         lone = re.fullmatch(r"who (?P<rest>.+)|when (?:was|were|did) (?P<v>[^#]+) #(?P<g>\d+)#", text, re.I)
         if lone:
             kind, rest, shown = "", lone["rest"] or lone["v"], lone["g"]

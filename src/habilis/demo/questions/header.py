@@ -118,7 +118,9 @@ class Header:
         said: list[str] = []
         for part in re.split(rf"({QUOTED})", phrase):
             said.append(self._quoted(part) if re.fullmatch(QUOTED, part) else self._marked(part))
-        return re.sub(rf"(?:the )?(?:columns?|fields?) ({COLUMN})|({COLUMN}) (?:columns?|fields?)", r"\1\2", "".join(said))
+        return re.sub(
+            rf"(?:the )?(?:columns?|fields?) ({COLUMN})|({COLUMN}) (?:columns?|fields?)", r"\1\2", "".join(said)
+        )
 
     def _quoted(self, part: str) -> str:
         return f"#{self.names.index(part[1:-1])}#" if part[1:-1] in self.names else part
