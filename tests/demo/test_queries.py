@@ -71,7 +71,7 @@ def is_right(answer: str, truth: Any) -> bool:
     if isinstance(truth, dict):
         found = dict(part.rsplit(": ", 1) for part in answer.split(", ") if ": " in part)
         return found.keys() == truth.keys() and all(is_right(found[key], truth[key]) for key in truth)
-    if isinstance(truth, list) and len(truth) > 1 or isinstance(truth, list) and isinstance(truth[0], str):
+    if (isinstance(truth, list) and len(truth) > 1) or (isinstance(truth, list) and isinstance(truth[0], str)):
         return answer == ", ".join(truth)
     number = truth[0] if isinstance(truth, list) else truth
     return abs(float(answer) - number) <= 1e-5 * max(1, abs(number))

@@ -25,14 +25,7 @@ _FILL = (
     "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|based|took place|"
     "happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|including"
 )
-_STOPS = (
-    "and or but with where whose that which who in at on from by to for of per over under above below less more least most "
-    "than between before after since until during not no is are was were has have had each every all the a an how many "
-    "what when why without except any about around it this these those them they you we my our your last next previous first recent "
-    "past same other another if then because would could should today yesterday tomorrow starting starts start begins ends ending "
-    "word words name names column row rows line lines file table page letter letters number half twice double maximum minimum median typical max min oldest youngest cheapest latest earliest newest largest "
-    "smallest longest shortest best worst biggest highest lowest average mean total sum only also their its"
-).split() + [word for word in _FILL.split("|") if word.isalpha()]
+_STOPS = ["and", "or", "but", "with", "where", "whose", "that", "which", "who", "in", "at", "on", "from", "by", "to", "for", "of", "per", "over", "under", "above", "below", "less", "more", "least", "most", "than", "between", "before", "after", "since", "until", "during", "not", "no", "is", "are", "was", "were", "has", "have", "had", "each", "every", "all", "the", "a", "an", "how", "many", "what", "when", "why", "without", "except", "any", "about", "around", "it", "this", "these", "those", "them", "they", "you", "we", "my", "our", "your", "last", "next", "previous", "first", "recent", "past", "same", "other", "another", "if", "then", "because", "would", "could", "should", "today", "yesterday", "tomorrow", "starting", "starts", "start", "begins", "ends", "ending", "word", "words", "name", "names", "column", "row", "rows", "line", "lines", "file", "table", "page", "letter", "letters", "number", "half", "twice", "double", "maximum", "minimum", "median", "typical", "max", "min", "oldest", "youngest", "cheapest", "latest", "earliest", "newest", "largest", "smallest", "longest", "shortest", "best", "worst", "biggest", "highest", "lowest", "average", "mean", "total", "sum", "only", "also", "their", "its"] + [word for word in _FILL.split("|") if word.isalpha()]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
@@ -127,6 +120,13 @@ class Clauses:
         if column is None and unit in ("€", "$", "£"):
             column = self._header.with_word("price", "amount", "cost", "fee", "fare", "salary", "revenue")
         value = number(match["n"])
+        if (
+            column is None
+            and not unit
+            and self._header.is_people
+            and re.search(r"\b(?:over|under|above|below) \S+$", match[0])
+        ):
+            column = self._header.with_word("age")  # "employees under 35"
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
         return None if unit and not self._header.takes_unit(column, unit) else [self._says(column, how, f"{value}")]

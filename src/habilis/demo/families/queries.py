@@ -8,33 +8,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.asked import counted
-from habilis.demo.families.clauses import ADJECTIVES, Clauses
+from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
+from habilis.demo.families.measures import COLUMN, MEASURES, Measures
 from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.header import Header, header_of
+from habilis.demo.questions.header import header_of
 from habilis.demo.questions.language import number, words
-from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
-_MEASURES = {
-    "mean": "average|mean|arithmetic mean|avg",
-    "sum": "total|sum|combined|overall|sum total|grand total|total sum",
-    "median": "median",
-    "minimum": "minimum|min|lowest|smallest|least|shortest|cheapest",
-    "maximum": "maximum|max|highest|largest|biggest|greatest|longest",
-    "deviation": "standard deviation|sample standard deviation|std|stdev",
-}
-_SAY = "|".join(f"(?P<{measure}>{said})" for measure, said in _MEASURES.items())
-_COLUMN = r"#(?P<column>\d+)#"
-_TWO = r"#(?P<one>\d+)# (?P<sign>times|multiplied by|[*×/+-]|minus|plus|divided by) #(?P<other>\d+)#"
-_PAIR = r"(?P<pair>product of|difference between) (?:the )?#(?P<first>\d+)# and (?:the )?#(?P<second>\d+)#"
-_VALUES = rf"(?:{_TWO}|{_PAIR}|{_COLUMN})"
-_SIGNS = {"times": "*", "multiplied by": "*", "×": "*", "minus": "-", "plus": "+", "divided by": "/",
-          "product of": "*", "difference between": "-"}  # fmt: skip
 _NUMBERED = r"(?P<n>[0-9]{1,3}|one|two|three|four|five|six|seven|eight|nine|ten)"
 _PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "2nd": 2, "3rd": 3, "4th": 4, "5th": 5}
 _PLACE = rf"(?P<place>{'|'.join(_PLACES)})"
@@ -47,7 +31,7 @@ _COMPARED = {
     "fastest": ("fast", 1), "warmest": ("warm", 1), "hottest": ("hot", 1), "coldest": ("cold", 1),
     "longest": ("long", 1), "shortest": ("short", 1),
 }  # fmt: skip
-_ENDS_OF = "|".join(sorted([*_COMPARED, *_HIGH.split("|"), *_LOW.split("|")], key=len, reverse=True))
+_ENDS_OF = "|".join(sorted(["best", *_COMPARED, *_HIGH.split("|"), *_LOW.split("|")], key=len, reverse=True))
 _EXTREME, _IN_TIME = rf"(?P<extreme>{_ENDS_OF})", rf"(?P<extreme>{_ENDS_OF}|first|last)"
 _PART = r"(?P<part>month|year|weekday|day of the week|day|hour|quarter)"
 _GROUP = (
@@ -58,26 +42,14 @@ _WHICH = rf"(?:(?:on|in|at|from|for) )?(?:which|what) (?:{_NUMBERED} )?(?:#(?P<g
 _HAS = re.compile(
     r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|got|pays|is|are|was|were|do|does|did)\b ?(?:the\b ?)?"
 )
-_VERBS = (
-    ("earn|earns|earned|earning", "salary income wage"),
-    ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee"),
-    ("aged", "age"),
-    ("weigh|weighs|weighing|weighed", "weight"),
-)
-_YEARLY = "published|released|built|founded|printed|produced|written|came out"
 _PADDING = (
-    r"(?:,? (?:in total|in all|altogether|overall|in the (?:whole )?(?:table|data|list|file)|(?:are|were|is) there|do we have"
+    r"(?:,? (?:in total|combined|together|in all|altogether|overall|in the (?:whole )?(?:table|data|list|file)|(?:are|were|is) there|do we have"
     r"|does it have|exist|appear|occur|are listed))"
 )
 _PLACED = " (?:of|for|in|at|on|from|by|with|where|whose|that|which|who|when|having)\\b"
-_OPENS = re.compile(rf" ?(?:how|what|which|who|why|when|the|if|{'|'.join(_MEASURES.values())})\b|.{{0,3}}$", re.I)
+_OPENS = re.compile(rf" ?(?:how|what|which|who|why|when|the|if|{'|'.join(MEASURES.values())})\b|.{{0,3}}$", re.I)
 _ENDS = re.compile(rf"(?:{_PADDING}+| (?:are|is|were|was))$", re.I)
 _STARTS = re.compile(rf"(how many (?:[^#]+ )?#\w+#){_PADDING}", re.I)
-
-
-_NO_COUNT = set(
-    "year month week day age price cost fee fare salary score grade rating rank temp temperature rate".split()
-)
 
 
 class Queries:
@@ -101,20 +73,19 @@ class Queries:
             return None
         if file.nameless:
             raise nameless(file)
-        return _Reading(self, file, header).call(without_file(phrase))
+        return _Reading(self.operations, file, header).call(without_file(phrase))
 
 
-class _Reading:
+class _Reading(Measures):
     """One question about one table."""
-
-    def __init__(self, family: Queries, file: SeenFile, header: Header) -> None:
-        self._file, self._header, self._clauses = file, header, Clauses(header)
-        self._tools = {operation.key.removeprefix("query_"): operation for operation in family.operations}
-        self._left: list[str] = []
 
     def call(self, phrase: str) -> DemoCall | None:
         """Raises `CannotAnswerError` with the words that are not understood, where the rest is."""
-        text = self._verbs(self._header.marked(phrase))
+        self._generic = re.search(r"\b(?:rows?|records?|entry|entries|observations?)\b", phrase, re.I) is not None
+        text = self._verbs(
+            re.sub(r"^(?:sum|add)(?: up)? (?:the )?", "sum of ", self._header.marked(phrase), flags=re.I)
+        )
+        text = re.sub(r"^sum of of ", "sum of ", re.sub(r"\bnon-(?=#)", "not ", text))
         text = re.sub(
             r"\b(?:did|does|do) ([^#]+) (?:place|make|write|have|work in|work|live in|live|take)$",
             r"by \1",
@@ -132,102 +103,6 @@ class _Reading:
                 f'it does not understand "{self._plain(left)}" in a question about {self._file.named}'
             )
         return None
-
-    def _verbs(self, text: str) -> str:
-        for verbs, names in _VERBS:
-            column = self._header.with_word(*names.split())
-            if column is not None:
-                text = re.sub(rf"\b(?:{verbs})\b", f"#{column}#", text)
-        amount = self._header.with_word("quantity", "qty", "unit")
-        if amount is not None:
-            text = re.sub(rf"#{amount}# (?:sold|ordered|bought)\b", f"#{amount}#", text)
-        years = self._header.with_word("year")
-        if years is not None:
-            text = re.sub(rf"\b(?:{_YEARLY})(?= (?:after|before|in|since|until|between|from)\b)", f"#{years}#", text)
-        if self._header.rows_are in ("order", "sale", "purchase", "transaction"):
-            text = re.sub(
-                r" (?:were |was )?(?:ordered|bought|purchased|placed)(?= (?:in|on|at|by|per|from)\b|$)", "", text
-            )
-        return text
-
-    def _plain(self, text: str) -> str:
-        text = re.sub(r"#(\d+)#", lambda match: self._header.names[int(match[1])], text)
-        return text.replace("#R#", "rows").strip(" ,")
-
-    # parts of a form
-
-    def _where(self, *texts: str | None) -> list[str] | None:
-        found: list[str] = []
-        for text in texts:
-            text = re.sub(r"(?<=[^\W\d#]) #R#|(?<=\d#) #R#", "", text or "")
-            read = self._clauses.read(re.sub(r"^#R#(?: |$)", "", text.strip(" ,")))
-            if read is None:
-                self._left.append(text)
-                return None
-            found += read
-        return found
-
-    def _values(self, match: re.Match[str]) -> str:
-        names = self._header.names
-        if match["one"]:
-            sign = _SIGNS.get(match["sign"].lower(), match["sign"])
-            return f"{names[int(match['one'])]} {sign} {names[int(match['other'])]}"
-        if match["pair"]:
-            return f"{names[int(match['first'])]} {_SIGNS[match['pair'].lower()]} {names[int(match['second'])]}"
-        return names[int(match["column"])]
-
-    def _measure(self, text: str) -> tuple[str, list[str]] | None:
-        """The measure that a phrase begins with, and the conditions in what follows."""
-        if match := re.fullmatch(r"(?:how many|number of) (?:of )?(?:the )?(?P<kind>.*?)#R#(?P<rest>.*)", text, re.I):
-            where = self._where(match["kind"], match["rest"])
-            return None if where is None else ("count", where)
-        distinct = re.fullmatch(rf"how many (?:distinct|different|unique) {_COLUMN}(?P<rest>.*)", text, re.I)
-        if distinct and (where := self._where(distinct["rest"])) is not None:
-            return f"distinct of {self._header.names[int(distinct['column'])]}", where
-        match = re.fullmatch(rf"how (?:many|much) (?:of )?(?:the )?(?P<kind>[^#]*?){_COLUMN}(?P<rest>.*)", text, re.I)
-        if match and (where := self._where(match["kind"], match["rest"])) is not None:
-            found = self._how_many(int(match["column"]), text[:8].lower() == "how many")
-            own = any(one.startswith(f"{self._header.names[int(match['column'])]} ") for one in where)
-            return None if own and found.startswith("sum") else (found, where)
-        match = re.fullmatch(
-            rf"(?:overall )?(?:{_SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)? (?P<kind>(?:[^#]*? |#\d+# (?=#))??)"
-            rf"{_VALUES}(?P<rest>.*)",
-            text,
-            re.I,
-        )
-        where = self._where(match["kind"], match["rest"]) if match else None
-        if match is None or where is None:
-            return None
-        measure = next(name for name in _MEASURES if match[name])
-        values = self._values(match)
-        if measure == "sum" and {"unit", "per", "avg", "average", "rate"} & set(words(values)) and not match["one"]:
-            raise CannotAnswerError(f"the sum of {values} may not be what is meant, for it is said per unit")
-        return f"{measure} of {values}", where
-
-    def _how_many(self, column: int, counted: bool) -> str:
-        name = self._header.names[column]
-        if self._header.kind(column) == "number" and not (counted and set(words(name)) & _NO_COUNT):
-            return f"sum of {name}"
-        if not counted:
-            raise CannotAnswerError(f"column {name} of {self._file.named} holds no numbers")
-        return "count" if self._header.is_rows(column) else f"distinct of {name}"
-
-    def _number(self, measure: str, where: list[str]) -> DemoCall:
-        return self._made("number", measure=measure, conditions=where)
-
-    def _made(self, tool: str, **values: Any) -> DemoCall:
-        return DemoCall(self._tools[tool], {"path": self._file.named, **values})
-
-    def _group(self, match: re.Match[str]) -> str | None:
-        if match["g"]:
-            return self._header.names[int(match["g"])]
-        if not match["part"]:
-            return None
-        return f"{'weekday' if 'week' in match['part'].lower() else match['part'].lower()} of *"
-
-    def _label(self) -> str | None:
-        label = self._header.label()
-        return None if label is None else self._header.names[label]
 
     # kinds of questions
 
@@ -262,10 +137,10 @@ class _Reading:
 
     def _spread(self, text: str) -> DemoCall | None:
         """What two columns, or two ends of one, have between them."""
-        high, low = _MEASURES["maximum"], _MEASURES["minimum"]
+        high, low = MEASURES["maximum"], MEASURES["minimum"]
         match = re.fullmatch(
             rf"(?:difference|gap|spread) between (?:the )?(?:(?:{high}) and (?:the )?(?:{low})|(?:{low}) and (?:the )?(?:{high}))"
-            rf" {_COLUMN}(?P<rest>.*)",
+            rf" {COLUMN}(?P<rest>.*)",
             text,
             re.I,
         )
@@ -274,7 +149,7 @@ class _Reading:
             what = "days"
             match = re.fullmatch(
                 r"how many days (?:are |lie |were |passed )?(?:there )?between (?:the )?(?:first|earliest) and (?:the )?"
-                rf"(?:last|latest) (?:#R#|{_COLUMN})(?P<rest>.*)",
+                rf"(?:last|latest) (?:#R#|{COLUMN})(?P<rest>.*)",
                 text,
                 re.I,
             )
@@ -311,6 +186,7 @@ class _Reading:
             return None
         group = self._group(groups[0])
         rest = f"{text[: groups[0].start()].rstrip(' ,')} {text[groups[0].end() :].strip(' ,')}".strip()
+        rest = _ENDS.sub("", rest)
         rest = re.sub(r"^(?:what is|what's|what was|the) ", "", re.sub(r"^(?:what is|what's|what was) ", "", rest))
         if group and (found := self._measure(rest)):
             return self._made("groups", measure=found[0], group=group, conditions=found[1])
@@ -330,7 +206,7 @@ class _Reading:
             how = {"more than": "greater", "at least": "at_least"}.get(having["how"].lower(), "less")
             name = self._header.names[int(having["g"])]
             rank = f"{how} {number(having['n'])}"
-            found = self._made("top_groups", measure="count", group=name, conditions=where, rank=rank)
+            found = self._made("top_groups", measure=self._count(), group=name, conditions=where, rank=rank)
             return found if having["which"].lower() == "which" else replace(found, view="length")
         group, mid = self._group(match), _HAS.sub("", match["mid"].strip())
         tail = match["tail"].strip()
@@ -340,7 +216,7 @@ class _Reading:
         if (
             group is None
             or not re.fullmatch(fitting, extreme)
-            or not re.match(rf"(?:how many|{'|'.join(_MEASURES.values())})\b", measure, re.I)
+            or not re.match(rf"(?:how many|{'|'.join(MEASURES.values())})\b", measure, re.I)
         ):
             return None
         found, more = self._measure(measure), self._where(mid)
@@ -367,7 +243,7 @@ class _Reading:
             r"(?P<rest>.*?)(?: by (?:the )?#(?P<by>\d+)#)?",
             rf"(?:(?P<n>[0-9]+|two|three|four|five|ten) )?(?:#R#|#(?P<g>\d+)#)(?P<mid>.*?) with (?:the )?{_EXTREME}(?: #(?P<by>\d+)#)(?P<rest>.*)",
             rf"#(?P<shown>\d+)# of (?:the )?(?:{_PLACE} )?{_IN_TIME} #R#(?P<mid>)(?P<rest>.*)",
-            rf"when (?:is|was|were) (?:the )?(?P<extreme>first|last|latest|earliest|most recent) (?P<mid>.*?)#R#(?P<rest>.*)",
+            r"when (?:is|was|were) (?:the )?(?P<extreme>first|last|latest|earliest|most recent) (?P<mid>.*?)#R#(?P<rest>.*)",
         )
         for form in forms:
             match = re.fullmatch(form, text, re.I)
@@ -397,7 +273,7 @@ class _Reading:
             return None
         place = _PLACES.get((said.get("place") or "").lower(), 0)
         count = number(said.get("n") or said.get("m") or "1")
-        rank = f"{ordered[1]} {place}{'st nd rd th th'.split()[place - 1]}" if place > 1 else f"{ordered[1]} {count}"
+        rank = f"{ordered[1]} {place}{['st', 'nd', 'rd', 'th', 'th'][place - 1]}" if place > 1 else f"{ordered[1]} {count}"
         single = " row" if extreme in _COMPARED else ""
         return self._made("cells", column=column, conditions=where, order=f"{rank}{single} by {names[ordered[0]]}")
 
@@ -411,6 +287,12 @@ class _Reading:
             return (by, "highest" if late else "lowest") if by is not None and in_time else None
         if by is not None and header.kind(by) not in ("number", ""):
             return None
+        if extreme == "best":
+            return (
+                (by, "highest")
+                if by is not None and {"score", "rating", "points"} & set(words(header.names[by]))
+                else None
+            )
         if by is not None and (extreme not in _COMPARED or extreme in ("longest", "shortest")):
             return by, self._way(extreme)
         if extreme not in _COMPARED:

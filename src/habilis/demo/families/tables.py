@@ -8,7 +8,6 @@ from typing import ClassVar
 from habilis.demo.families.asked import AskedPatterns, Match, Values
 from habilis.demo.families.conditions import ROWS, THINGS, known_column
 from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
 _STATISTIC = (

@@ -28,7 +28,15 @@ UNITS = {
 }  # fmt: skip
 """Units as questions write them, by the word that stands for them here."""
 _ADDS_NOTHING = {"at", "on", "date", "time", "name"}
-_SAME = {"temp": "temperature", "qty": "quantity", "dept": "department", "amt": "amount", "dist": "distance"}
+_SAME = {
+    "temp": "temperature",
+    "qty": "quantity",
+    "dept": "department",
+    "amt": "amount",
+    "dist": "distance",
+    "rain": "rainfall",
+    "minute": "duration",
+}
 _NEVER = set(
     """a all an and any are as at average by count distinct each every for has have highest how in is least list lowest
     many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
@@ -75,6 +83,17 @@ class Header:
         """Whether a column says in each row what that row is: `product` in products.csv."""
         return stems(self.names[column]) == [self.rows_are]
 
+    @cached_property
+    def _alike(self) -> set[str]:
+        """Words for the rows, as stems."""
+        return {self.rows_are, *(one for kind in _KINDS if self.rows_are in kind.split() for one in kind.split())} - {
+            ""
+        }
+
+    @property
+    def is_people(self) -> bool:
+        return any("person" in kind.split() and self.rows_are in kind.split() for kind in _KINDS)
+
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
         return _only([i for i, name in enumerate(self.names) if set(wanted) & set(stems(name))])
@@ -85,8 +104,15 @@ class Header:
 
     def label(self) -> int | None:
         """The one column that names the rows."""
-        own = [i for i in range(len(self.names)) if self.is_rows(i)]
-        return _only(own) if own else self.with_word("name", "title", "label")
+        return self._own({"name", "title", "label", "full"})
+
+    def key(self) -> int | None:
+        """The one column that tells the rows apart: their name, else their number."""
+        label = self.label()
+        return self._own({"id", "no", "nr", "number"}) if label is None else label
+
+    def _own(self, more: set[str]) -> int | None:
+        return _only([i for i, name in enumerate(self.names) if set(stems(name)) <= more | self._alike])
 
     def takes_unit(self, column: int, unit: str) -> bool:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
@@ -157,8 +183,7 @@ class Header:
         if position % 2 == 0 or word.lower() in _NEVER:
             return False
         stem = next(iter(stems(word)), "")
-        alike = {self.rows_are, *(one for kind in _KINDS if self.rows_are in kind.split() for one in kind.split())}
-        return stem in alike or re.fullmatch(_GENERIC, word, re.I) is not None
+        return stem in self._alike or re.fullmatch(_GENERIC, word, re.I) is not None
 
 
 def header_of(file: SeenFile) -> Header | None:
