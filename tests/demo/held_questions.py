@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """More plain questions about the same tables in other words; they were put aside while the model learned the others."""
 
 from __future__ import annotations

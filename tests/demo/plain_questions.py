@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Plain questions about small tables, each with its right answer worked out from the rows by itself.
 
 `rows` are the rows as `csv.DictReader` gives them: every cell as it is written. An answer is a number, a text, a list or

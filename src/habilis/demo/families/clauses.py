@@ -16,16 +16,33 @@ from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _C = r"#(?P<c>\d+)#"
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
-_N = rf"(?P<sign>[€$£] ?)?(?P<n>{NUMBER}|no|zero|one|two|three|four|five|six|seven|eight|nine|ten)(?: ?(?P<unit>{_UNIT})(?![^\W_]))?(?![\w.:/-]*\d)"
+_N = (
+    rf"(?P<sign>[€$£] ?)?(?P<n>{NUMBER}|no|zero|one|two|three|four|five|six|seven|eight|nine|ten)"
+    rf"(?: ?(?P<unit>{_UNIT})(?![^\W_]))?(?![\w.:/-]*\d)"
+)
 _TIME = r"(?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon|midnight)"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}"
 _WHEN = rf"(?:{DATE}|{_TIME}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})(?![\w:]|[-/.]\d)"
 _FILL = (
     "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
-    "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|based|took place|"
-    "happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|including"
+    "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|"
+    "based|took place|happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|"
+    "belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|"
+    "including"
 )
-_STOPS = ["and", "or", "but", "with", "where", "whose", "that", "which", "who", "in", "at", "on", "from", "by", "to", "for", "of", "per", "over", "under", "above", "below", "less", "more", "least", "most", "than", "between", "before", "after", "since", "until", "during", "not", "no", "is", "are", "was", "were", "has", "have", "had", "each", "every", "all", "the", "a", "an", "how", "many", "what", "when", "why", "without", "except", "any", "about", "around", "it", "this", "these", "those", "them", "they", "you", "we", "my", "our", "your", "last", "next", "previous", "first", "recent", "past", "same", "other", "another", "if", "then", "because", "would", "could", "should", "today", "yesterday", "tomorrow", "starting", "starts", "start", "begins", "ends", "ending", "word", "words", "name", "names", "column", "row", "rows", "line", "lines", "file", "table", "page", "letter", "letters", "number", "half", "twice", "double", "maximum", "minimum", "median", "typical", "max", "min", "oldest", "youngest", "cheapest", "latest", "earliest", "newest", "largest", "smallest", "longest", "shortest", "best", "worst", "biggest", "highest", "lowest", "average", "mean", "total", "sum", "only", "also", "their", "its"] + [word for word in _FILL.split("|") if word.isalpha()]
+_STOPS = (
+    """
+    and or but with where whose that which who in at on from by to for of per over under above below less more
+    least most than between before after since until during not no is are was were has have had each every all
+    the a an how many what when why without except any about around it this these those them they you we my our
+    your last next previous first recent past same other another if then because would could should today
+    yesterday tomorrow starting starts start begins ends ending word words name names column row rows line lines
+    file table page letter letters number half twice double maximum minimum median typical max min oldest
+    youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
+    average mean total sum only also their its
+""".split()
+    + [word for word in _FILL.split("|") if word.isalpha()]
+)  # noqa: SIM905
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
@@ -44,9 +61,9 @@ _THEN = {
     "until|till": "at_most",
 }
 ADJECTIVES = {
-    "old": ("age", 1), "young": ("age", -1), "expensive": ("price cost fare fee", 1), "cheap": ("price cost fare fee", -1),
-    "heavy": ("weight", 1), "light": ("weight", -1), "tall": ("height", 1), "fast": ("speed", 1), "hot": ("temperature temp", 1),
-    "warm": ("temperature temp", 1), "cold": ("temperature temp", -1), "long": ("length duration", 1),
+    "old": ("age", 1), "young": ("age", -1), "expensive": ("price cost fare fee", 1),
+    "cheap": ("price cost fare fee", -1), "heavy": ("weight", 1), "light": ("weight", -1), "tall": ("height", 1),
+    "fast": ("speed", 1), "hot": ("temperature temp", 1), "warm": ("temperature temp", 1), "cold": ("temperature temp", -1), "long": ("length duration", 1),
     "short": ("length duration", -1),
 }  # fmt: skip
 """Words for more or less of something, with how columns of it are called."""
@@ -278,12 +295,14 @@ _ATOMS = (
         Clauses._adjective,
     ),
     (
-        rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{NUMBER}) (?:and|to) (?P<high>{NUMBER})(?: (?P<unit>{_UNIT}))?(?: #(?P<after>\d+)#)?",
+        rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{NUMBER}) (?:and|to) (?P<high>{NUMBER})"
+        rf"(?: (?P<unit>{_UNIT}))?(?: #(?P<after>\d+)#)?",
         Clauses._between,
     ),
     (rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{_WHEN}) (?:and|to|until) (?P<high>{_WHEN})", Clauses._from_to),
     (
-        rf"(?:{_C} )?(?:{_IS} )?(?P<then>{'|'.join(_THEN)}|in|on|at|during|of|for) (?:the (?:year|month of) )?(?P<when>{_WHEN})",
+        rf"(?:{_C} )?(?:{_IS} )?(?P<then>{'|'.join(_THEN)}|in|on|at|during|of|for) "
+        rf"(?:the (?:year|month of) )?(?P<when>{_WHEN})",
         Clauses._when,
     ),
     (rf"(?P<c>(?!))?(?P<then>)(?P<when>{_WHEN})", Clauses._when),

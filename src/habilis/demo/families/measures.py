@@ -36,7 +36,8 @@ _VERBS = (
 )
 _YEARLY = "published|released|built|founded|printed|produced|written|came out"
 _NO_COUNT = set(
-    ["year", "month", "week", "day", "age", "price", "cost", "fee", "fare", "salary", "score", "grade", "rating", "rank", "temp", "temperature", "rate"]
+    """year month week day age price cost fee fare salary score grade rating rank temp temperature
+    rate""".split()  # noqa: SIM905
 )
 
 
@@ -57,7 +58,8 @@ class Measures:
         money = self._header.with_word("amount", "cost")
         if money is not None:
             text = re.sub(
-                r"^how much (?:money )?(?:(?:was|were) (?:spent|paid)|(?:did|does|has|have) ([^#]+) (?:pay|paid|spend|spent))\b",
+                r"^how much (?:money )?(?:(?:was|were) (?:spent|paid)"
+                r"|(?:did|does|has|have) ([^#]+) (?:pay|paid|spend|spent))\b",
                 lambda match: f"total #{money}#" + (f" by {match[1]}" if match[1] else ""),
                 text,
                 flags=re.I,
@@ -118,8 +120,8 @@ class Measures:
             own = any(one.startswith(f"{self._header.names[int(match['column'])]} ") for one in where)
             return None if own and found.startswith("sum") else (found, where)
         for kind in (r"[^#]*?", r"#\d+# "):  # "average price", "average approved amount"
-            said = rf"(?:overall )?(?:{SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)? (?P<kind>{kind})"
-            match = re.fullmatch(rf"{said}{_VALUES}(?P<rest>.*)", text, re.I)
+            said = rf"(?:overall )?(?:{SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)?"
+            match = re.fullmatch(rf"{said} (?P<kind>{kind}){_VALUES}(?P<rest>.*)", text, re.I)
             where = self._where(match["kind"], match["rest"]) if match else None
             if match and where is not None:
                 return self._statistic(match), where

@@ -35,16 +35,16 @@ _ENDS_OF = "|".join(sorted(["best", *_COMPARED, *_HIGH.split("|"), *_LOW.split("
 _EXTREME, _IN_TIME = rf"(?P<extreme>{_ENDS_OF})", rf"(?P<extreme>{_ENDS_OF}|first|last)"
 _PART = r"(?P<part>month|year|weekday|day of the week|day|hour|quarter)"
 _GROUP = (
-    r"(?:per|by|for each|for every|in each|in every|at each|of each|from each|grouped by|broken down by|across) (?:the )?"
-    rf"(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
+    r"(?:per|by|for each|for every|in each|in every|at each|of each|from each|grouped by|broken down by|across) "
+    rf"(?:the )?(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
 )
 _WHICH = rf"(?:(?:on|in|at|from|for) )?(?:which|what) (?:{_NUMBERED} )?(?:#(?P<g>\d+)#|{_PART}|#R#)|who|whose name"
 _HAS = re.compile(
     r"^(?:has|had|have|with|shows?|showed|saw|wrote|placed|made|got|pays|is|are|was|were|do|does|did)\b ?(?:the\b ?)?"
 )
 _PADDING = (
-    r"(?:,? (?:in total|combined|together|in all|altogether|overall|in the (?:whole )?(?:table|data|list|file)|(?:are|were|is) there|do we have"
-    r"|does it have|exist|appear|occur|are listed))"
+    r"(?:,? (?:in total|combined|together|in all|altogether|overall|in the (?:whole )?(?:table|data|list|file)"
+    r"|(?:are|were|is) there|do we have|does it have|exist|appear|occur|are listed))"
 )
 _PLACED = " (?:of|for|in|at|on|from|by|with|where|whose|that|which|who|when|having)\\b"
 _OPENS = re.compile(rf" ?(?:how|what|which|who|why|when|the|if|{'|'.join(MEASURES.values())})\b|.{{0,3}}$", re.I)
@@ -107,9 +107,10 @@ class _Reading(Measures):
     # kinds of questions
 
     def _share(self, text: str) -> DemoCall | None:
-        """ "what percentage of orders in Oslo were returned": the measure with all conditions in 100 of that without."""
+        """ "what percentage of orders in Oslo were returned": the measure with all conditions in 100 without."""
         match = re.fullmatch(
-            r"(?:what )?(?P<word>percentage|percent|share|proportion|fraction)(?: of)?(?: all)?(?: of)?(?: the)? (?P<what>.+?)"
+            r"(?:what )?(?P<word>percentage|percent|share|proportion|fraction)(?: of)?(?: all)?(?: of)?(?: the)? "
+            r"(?P<what>.+?)"
             r"(?P<hundred>,? (?:in|as a) (?:percent|percentage|%))?",
             text,
             re.I,
@@ -139,7 +140,8 @@ class _Reading(Measures):
         """What two columns, or two ends of one, have between them."""
         high, low = MEASURES["maximum"], MEASURES["minimum"]
         match = re.fullmatch(
-            rf"(?:difference|gap|spread) between (?:the )?(?:(?:{high}) and (?:the )?(?:{low})|(?:{low}) and (?:the )?(?:{high}))"
+            rf"(?:difference|gap|spread) between (?:the )?"
+            rf"(?:(?:{high}) and (?:the )?(?:{low})|(?:{low}) and (?:the )?(?:{high}))"
             rf" {COLUMN}(?P<rest>.*)",
             text,
             re.I,
@@ -148,8 +150,8 @@ class _Reading(Measures):
         if match is None:
             what = "days"
             match = re.fullmatch(
-                r"how many days (?:are |lie |were |passed )?(?:there )?between (?:the )?(?:first|earliest) and (?:the )?"
-                rf"(?:last|latest) (?:#R#|{COLUMN})(?P<rest>.*)",
+                r"how many days (?:are |lie |were |passed )?(?:there )?between (?:the )?(?:first|earliest) and "
+                rf"(?:the )?(?:last|latest) (?:#R#|{COLUMN})(?P<rest>.*)",
                 text,
                 re.I,
             )
@@ -176,8 +178,8 @@ class _Reading(Measures):
         if match and (found := self._measure(match["measure"])):
             low = re.match(rf"bottom|{_LOW}", text, re.I)
             return self._top(self._header.names[int(match["g"])], found, "lowest" if low else "highest", match["n"])
-        if found := self._which_group(text):
-            return found
+        if which := self._which_group(text):
+            return which
         groups = [*re.finditer(_GROUP, text, re.I)]
         each = re.sub(r"\b(?:do|does|did) each #(\d+)# have$", r"per #\1#", text)
         groups = groups or [*re.finditer(_GROUP, each, re.I)]
@@ -196,7 +198,8 @@ class _Reading(Measures):
         match = re.fullmatch(rf"(?:{_WHICH})(?P<mid> .+?) (?:the )?{_EXTREME}(?P<tail> .+)", text, re.I)
         if match is None:
             having = re.fullmatch(
-                rf"(?P<which>which|how many) #(?P<g>\d+)# (?:has|have|had) (?P<how>more than|at least|fewer than|less than) {_NUMBERED} #R#(?P<rest>.*)",
+                rf"(?P<which>which|how many) #(?P<g>\d+)# (?:has|have|had) "
+                rf"(?P<how>more than|at least|fewer than|less than) {_NUMBERED} #R#(?P<rest>.*)",
                 text,
                 re.I,
             )
@@ -206,8 +209,8 @@ class _Reading(Measures):
             how = {"more than": "greater", "at least": "at_least"}.get(having["how"].lower(), "less")
             name = self._header.names[int(having["g"])]
             rank = f"{how} {number(having['n'])}"
-            found = self._made("top_groups", measure=self._count(), group=name, conditions=where, rank=rank)
-            return found if having["which"].lower() == "which" else replace(found, view="length")
+            groups = self._made("top_groups", measure=self._count(), group=name, conditions=where, rank=rank)
+            return groups if having["which"].lower() == "which" else replace(groups, view="length")
         group, mid = self._group(match), _HAS.sub("", match["mid"].strip())
         tail = match["tail"].strip()
         extreme, named = match["extreme"].lower(), re.match(r"(?:total )?number of (?=.*#R#)", tail, re.I)
@@ -239,11 +242,13 @@ class _Reading(Measures):
         """The names of the rows where a column is highest or lowest, or what another column holds there."""
         forms = (
             rf"(?:{_WHICH})(?P<mid> .+?) (?:the )?(?:{_PLACE} )?{_IN_TIME}(?: #(?P<by>\d+)#)?(?P<rest>.*)",
-            rf"(?:(?:{_NUMBERED}|{_PLACE}) )?{_EXTREME}(?: (?P<m>[0-9]+|two|three|four|five|ten))? (?P<mid>[^#]*?)(?:#R#|#(?P<g>\d+)#)"
-            r"(?P<rest>.*?)(?: by (?:the )?#(?P<by>\d+)#)?",
-            rf"(?:(?P<n>[0-9]+|two|three|four|five|ten) )?(?:#R#|#(?P<g>\d+)#)(?P<mid>.*?) with (?:the )?{_EXTREME}(?: #(?P<by>\d+)#)(?P<rest>.*)",
+            rf"(?:(?:{_NUMBERED}|{_PLACE}) )?{_EXTREME}(?: (?P<m>[0-9]+|two|three|four|five|ten))? (?P<mid>[^#]*?)"
+            r"(?:#R#|#(?P<g>\d+)#)(?P<rest>.*?)(?: by (?:the )?#(?P<by>\d+)#)?",
+            rf"(?:(?P<n>[0-9]+|two|three|four|five|ten) )?(?:#R#|#(?P<g>\d+)#)(?P<mid>.*?) with (?:the )?"
+            rf"{_EXTREME}(?: #(?P<by>\d+)#)(?P<rest>.*)",
             rf"#(?P<shown>\d+)# of (?:the )?(?:{_PLACE} )?{_IN_TIME} #R#(?P<mid>)(?P<rest>.*)",
-            r"when (?:is|was|were) (?:the )?(?P<extreme>first|last|latest|earliest|most recent) (?P<mid>.*?)#R#(?P<rest>.*)",
+            r"when (?:is|was|were) (?:the )?(?P<extreme>first|last|latest|earliest|most recent) "
+            r"(?P<mid>.*?)#R#(?P<rest>.*)",
         )
         for form in forms:
             match = re.fullmatch(form, text, re.I)
@@ -273,7 +278,8 @@ class _Reading(Measures):
             return None
         place = _PLACES.get((said.get("place") or "").lower(), 0)
         count = number(said.get("n") or said.get("m") or "1")
-        rank = f"{ordered[1]} {place}{['st', 'nd', 'rd', 'th', 'th'][place - 1]}" if place > 1 else f"{ordered[1]} {count}"
+        which = f"{place}{['st', 'nd', 'rd', 'th', 'th'][place - 1]}" if place > 1 else f"{count}"
+        rank = f"{ordered[1]} {which}"
         single = " row" if extreme in _COMPARED else ""
         return self._made("cells", column=column, conditions=where, order=f"{rank}{single} by {names[ordered[0]]}")
 
@@ -305,11 +311,11 @@ class _Reading(Measures):
     def _listed(self, text: str) -> DemoCall | None:
         """The names of the rows that meet conditions, or what one column holds where another has a value."""
         one = re.fullmatch(r"#(?P<g>\d+)# of (?:the )?#R# (?:number |no\.? )?(?P<id>\w*\d\w*)", text, re.I)
-        numbering = self._header.with_word("id", "no", "nr")
+        numbering = self._header.numbering()
         if one and numbering is not None:
             names = self._header.names
-            where = [f'{names[numbering]} equals "{one["id"]}"']
-            return self._made("cells", column=names[int(one["g"])], conditions=where, order="")
+            number_is = f'{names[numbering]} equals "{one["id"]}"'
+            return self._made("cells", column=names[int(one["g"])], conditions=[number_is], order="")
         match = re.fullmatch(
             r"(?P<asks>(?:in |at |on |for )?which |what |who )?(?P<kind>(?:[^#]* )??)(?:#R#|#(?P<g>\d+)#)(?P<rest> .+)",
             text,

@@ -19,11 +19,13 @@ from habilis.demo.questions.world import CannotAnswerError, divider_of
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
 UNITS = {
-    "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds", "kg": "kg kilogram kilograms kilos",
+    "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds",
+    "kg": "kg kilogram kilograms kilos",
     "g": "g gram grams", "km": "km kilometre kilometres kilometer kilometers", "m": "m metre metres meter meters",
     "cm": "cm centimetre centimetres centimeter centimeters", "mm": "mm millimetre millimetres millimeters",
     "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
-    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²", "l": "l litre litres liter liters",
+    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²",
+    "l": "l litre litres liter liters",
     "kmh": "kmh km/h", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
 }  # fmt: skip
 """Units as questions write them, by the word that stands for them here."""
@@ -109,7 +111,11 @@ class Header:
     def key(self) -> int | None:
         """The one column that tells the rows apart: their name, else their number."""
         label = self.label()
-        return self._own({"id", "no", "nr", "number"}) if label is None else label
+        return self.numbering() if label is None else label
+
+    def numbering(self) -> int | None:
+        """The one column that numbers the rows."""
+        return self._own({"id", "no", "nr", "number"})
 
     def _own(self, more: set[str]) -> int | None:
         return _only([i for i, name in enumerate(self.names) if set(stems(name)) <= more | self._alike])
