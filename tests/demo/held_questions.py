@@ -5,24 +5,24 @@ from __future__ import annotations
 
 from statistics import mean, median
 
-from .plain_questions import Asked, B, C, E, O, S, T, W, X, by, count, num, nums, share, top
+from .plain_questions import ORDERS, Asked, B, C, E, S, T, W, X, by, count, num, nums, share, top
 
 HELD: tuple[Asked, ...] = (
-    ("In orders.csv, how many returned orders are there?", O, lambda r: count(r, lambda x: x["status"] == "returned")),
-    ("Count the orders from Bergen.", O, lambda r: count(r, lambda x: x["city"] == "Bergen")),
-    ("How many orders did Nordlys place?", O, lambda r: count(r, lambda x: x["customer"] == "Nordlys")),
-    ("How many items were ordered in total in Oslo?", O, lambda r: sum(nums(r, "quantity", lambda x: x["city"] == "Oslo"))),
-    ("Give me the average quantity per product.", O, lambda r: by(r, lambda x: x["product"], lambda y: mean(nums(y, "quantity")))),
-    ("Which product has the largest total quantity?", O, lambda r: ["lamp"]),
-    ("How many orders are still pending?", O, lambda r: count(r, lambda x: x["status"] == "pending")),
-    ("What fraction of orders is pending, in percent?", O, lambda r: share(r, lambda x: x["status"] == "pending")),
-    ("What was the highest unit price of a desk?", O, lambda r: max(nums(r, "unit_price", lambda x: x["product"] == "desk"))),
-    ("How many orders were there in February and March combined?", O, lambda r: count(r, lambda x: x["date"][5:7] in ("02", "03"))),
-    ("When was the first order from Tromso?", O, lambda r: ["2024-02-14"]),
-    ("Sum up quantity * unit_price for the shipped orders.", O, lambda r: sum(num(x, "quantity") * num(x, "unit_price") for x in r if x["status"] == "shipped")),
-    ("How many cities appear in the table?", O, lambda r: len({x["city"] for x in r})),
-    ("Which customers have pending orders?", O, lambda r: ["Lind AS", "Havn & Co"]),
-    ("How much profit did we make?", O, lambda r: None),
+    ("In orders.csv, how many returned orders are there?", ORDERS, lambda r: count(r, lambda x: x["status"] == "returned")),
+    ("Count the orders from Bergen.", ORDERS, lambda r: count(r, lambda x: x["city"] == "Bergen")),
+    ("How many orders did Nordlys place?", ORDERS, lambda r: count(r, lambda x: x["customer"] == "Nordlys")),
+    ("How many items were ordered in total in Oslo?", ORDERS, lambda r: sum(nums(r, "quantity", lambda x: x["city"] == "Oslo"))),
+    ("Give me the average quantity per product.", ORDERS, lambda r: by(r, lambda x: x["product"], lambda y: mean(nums(y, "quantity")))),
+    ("Which product has the largest total quantity?", ORDERS, lambda r: ["lamp"]),
+    ("How many orders are still pending?", ORDERS, lambda r: count(r, lambda x: x["status"] == "pending")),
+    ("What fraction of orders is pending, in percent?", ORDERS, lambda r: share(r, lambda x: x["status"] == "pending")),
+    ("What was the highest unit price of a desk?", ORDERS, lambda r: max(nums(r, "unit_price", lambda x: x["product"] == "desk"))),
+    ("How many orders were there in February and March combined?", ORDERS, lambda r: count(r, lambda x: x["date"][5:7] in ("02", "03"))),
+    ("When was the first order from Tromso?", ORDERS, lambda r: ["2024-02-14"]),
+    ("Sum up quantity * unit_price for the shipped orders.", ORDERS, lambda r: sum(num(x, "quantity") * num(x, "unit_price") for x in r if x["status"] == "shipped")),
+    ("How many cities appear in the table?", ORDERS, lambda r: len({x["city"] for x in r})),
+    ("Which customers have pending orders?", ORDERS, lambda r: ["Lind AS", "Havn & Co"]),
+    ("How much profit did we make?", ORDERS, lambda r: None),
     ("Mean salary of the Engineering staff?", E, lambda r: mean(nums(r, "salary_eur", lambda x: x["department"] == "Engineering"))),
     ("Which department pays the highest average salary?", E, lambda r: ["Engineering"]),
     ("How many people are in each department?", E, lambda r: by(r, lambda x: x["department"], len)),

@@ -50,27 +50,27 @@ def top(rows: list[Row], name: str, shown: str, n: int = 1, *, lowest: bool = Fa
     return [row[shown] for row in there[:n]]
 
 
-O, E, T, W, B, X, S, C = (
+ORDERS, E, T, W, B, X, S, C = (
     "orders.csv", "employees.csv", "bike_trips.csv", "weather.csv", "books.csv", "expenses.csv", "students.csv",
     "countries.tsv",
 )  # fmt: skip
 
 TUNED: tuple[Asked, ...] = (
-    ("How many orders were shipped in orders.csv?", O, lambda r: count(r, lambda x: x["status"] == "shipped")),
-    ("How many orders came from Oslo?", O, lambda r: count(r, lambda x: x["city"] == "Oslo")),
-    ("How many orders in Oslo were not shipped?", O, lambda r: count(r, lambda x: x["city"] == "Oslo" and x["status"] != "shipped")),
-    ("What is the total quantity of lamps in orders.csv?", O, lambda r: sum(nums(r, "quantity", lambda x: x["product"] == "lamp"))),
-    ("What is the total quantity where product is lamp and city is Oslo?", O, lambda r: sum(nums(r, "quantity", lambda x: x["product"] == "lamp" and x["city"] == "Oslo"))),
-    ("What is the average unit price in March?", O, lambda r: mean(nums(r, "unit_price", lambda x: x["date"][5:7] == "03"))),
-    ("How many orders were placed per month?", O, lambda r: by(r, lambda x: x["date"][:7], len)),
-    ("Which city has the highest average unit price?", O, lambda r: (lambda g: [max(g, key=g.get)])(by(r, lambda x: x["city"], lambda y: mean(nums(y, "unit_price"))))),
-    ("What percentage of orders were returned?", O, lambda r: share(r, lambda x: x["status"] == "returned")),
-    ("What is the sum of quantity times unit price?", O, lambda r: sum(num(x, "quantity") * num(x, "unit_price") for x in r)),
-    ("What is the total revenue?", O, lambda r: None),
-    ("Top 2 cities by total quantity", O, lambda r: (lambda g: sorted(g, key=g.get, reverse=True)[:2])(by(r, lambda x: x["city"], lambda y: sum(nums(y, "quantity"))))),
-    ("How many orders have a unit price over 100 and a quantity of at least 2?", O, lambda r: count(r, lambda x: num(x, "unit_price") > 100 and num(x, "quantity") >= 2)),
-    ("How many different customers ordered in Oslo?", O, lambda r: len({x["customer"] for x in r if x["city"] == "Oslo"})),
-    ("How many orders were placed between 2024-02-01 and 2024-03-15?", O, lambda r: count(r, lambda x: "2024-02-01" <= x["date"] <= "2024-03-15")),
+    ("How many orders were shipped in orders.csv?", ORDERS, lambda r: count(r, lambda x: x["status"] == "shipped")),
+    ("How many orders came from Oslo?", ORDERS, lambda r: count(r, lambda x: x["city"] == "Oslo")),
+    ("How many orders in Oslo were not shipped?", ORDERS, lambda r: count(r, lambda x: x["city"] == "Oslo" and x["status"] != "shipped")),
+    ("What is the total quantity of lamps in orders.csv?", ORDERS, lambda r: sum(nums(r, "quantity", lambda x: x["product"] == "lamp"))),
+    ("What is the total quantity where product is lamp and city is Oslo?", ORDERS, lambda r: sum(nums(r, "quantity", lambda x: x["product"] == "lamp" and x["city"] == "Oslo"))),
+    ("What is the average unit price in March?", ORDERS, lambda r: mean(nums(r, "unit_price", lambda x: x["date"][5:7] == "03"))),
+    ("How many orders were placed per month?", ORDERS, lambda r: by(r, lambda x: x["date"][:7], len)),
+    ("Which city has the highest average unit price?", ORDERS, lambda r: (lambda g: [max(g, key=g.get)])(by(r, lambda x: x["city"], lambda y: mean(nums(y, "unit_price"))))),
+    ("What percentage of orders were returned?", ORDERS, lambda r: share(r, lambda x: x["status"] == "returned")),
+    ("What is the sum of quantity times unit price?", ORDERS, lambda r: sum(num(x, "quantity") * num(x, "unit_price") for x in r)),
+    ("What is the total revenue?", ORDERS, lambda r: None),
+    ("Top 2 cities by total quantity", ORDERS, lambda r: (lambda g: sorted(g, key=g.get, reverse=True)[:2])(by(r, lambda x: x["city"], lambda y: sum(nums(y, "quantity"))))),
+    ("How many orders have a unit price over 100 and a quantity of at least 2?", ORDERS, lambda r: count(r, lambda x: num(x, "unit_price") > 100 and num(x, "quantity") >= 2)),
+    ("How many different customers ordered in Oslo?", ORDERS, lambda r: len({x["customer"] for x in r if x["city"] == "Oslo"})),
+    ("How many orders were placed between 2024-02-01 and 2024-03-15?", ORDERS, lambda r: count(r, lambda x: "2024-02-01" <= x["date"] <= "2024-03-15")),
     ("How many employees work in Engineering?", E, lambda r: count(r, lambda x: x["department"] == "Engineering")),
     ("What is the average salary in the Sales department?", E, lambda r: mean(nums(r, "salary_eur", lambda x: x["department"] == "Sales"))),
     ("Who has the highest salary?", E, lambda r: top(r, "salary_eur", "name")),

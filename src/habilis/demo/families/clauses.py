@@ -30,8 +30,7 @@ _FILL = (
     "belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|"
     "including"
 )
-_STOPS = (
-    """
+_FUNCTION_WORDS = """
     and or but with where whose that which who in at on from by to for of per over under above below less more
     least most than between before after since until during not no is are was were has have had each every all
     the a an how many what when why without except any about around it this these those them they you we my our
@@ -40,9 +39,8 @@ _STOPS = (
     file table page letter letters number half twice double maximum minimum median typical max min oldest
     youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
     average mean total sum only also their its
-""".split()
-    + [word for word in _FILL.split("|") if word.isalpha()]
-)  # noqa: SIM905
+"""
+_STOPS = [*_FUNCTION_WORDS.split(), *(word for word in _FILL.split("|") if word.isalpha())]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
@@ -63,7 +61,8 @@ _THEN = {
 ADJECTIVES = {
     "old": ("age", 1), "young": ("age", -1), "expensive": ("price cost fare fee", 1),
     "cheap": ("price cost fare fee", -1), "heavy": ("weight", 1), "light": ("weight", -1), "tall": ("height", 1),
-    "fast": ("speed", 1), "hot": ("temperature temp", 1), "warm": ("temperature temp", 1), "cold": ("temperature temp", -1), "long": ("length duration", 1),
+    "fast": ("speed", 1), "hot": ("temperature temp", 1), "warm": ("temperature temp", 1),
+    "cold": ("temperature temp", -1), "long": ("length duration", 1),
     "short": ("length duration", -1),
 }  # fmt: skip
 """Words for more or less of something, with how columns of it are called."""
@@ -90,6 +89,8 @@ class Clauses:
             rest = text[end:].strip(" ,")
             if not rest:
                 return atoms
+            if rest.startswith("by ") and re.search(r"^\* | (?:yes|no) ", atoms[-1]):
+                continue  # "approved by Kim": who did it may be another than whom the table names
             joined = re.match(r"(?:(and|or|but|as well as|combined) )?(.*)", rest)
             assert joined
             further = self._all(f"{joined[2]} ") if joined[2] else None
