@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from habilis.demo.questions.world import FilledOperation, Ref, viewed
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import Unclear, Understood, all_operations, understand
 
-from .conftest import Loaded
+from .conftest import Loaded, Player
 from .held_questions import HELD
 from .plain_questions import TABLES, TUNED, Asked, rows_of
 
@@ -88,3 +89,55 @@ def test_most_questions_are_answered(asked: tuple[Asked, ...], share: float) -> 
     clear = [(question, name) for question, name, worked_out in asked if worked_out(rows_of(name)) is not None]
     given_up = [question for question, name in clear if answered(question, name) is None]
     assert len(given_up) <= (1 - share) * len(clear), given_up
+
+
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("How many orders were not from Oslo or Bergen?", "orders.csv"),
+        ("How many customers only ordered lamps?", "orders.csv"),
+        ("How many customers have all orders shipped?", "orders.csv"),
+        ("What percentage of orders in Oslo were shipped and returned?", "orders.csv"),
+        ("What is the total price of orders in Oslo?", "orders.csv"),
+        ("What are the two cheapest products?", "orders.csv"),
+        ("How many expenses were approved by Kim?", "expenses.csv"),
+        ("How many employees were hired before March?", "employees.csv"),
+        ("How many years are in the data?", "books.csv"),
+        ("What is the average score?", "students.csv"),
+        ("How many trips to Museum started in Harbour?", "bike_trips.csv"),
+    ],
+)
+def test_what_may_mean_several_things_gets_no_answer(question: str, name: str) -> None:
+    assert answered(question, name) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "name", "said"),
+    [
+        ("How many students have a score over 80?", "students.csv", '"score" may be mathScore, physicsScore'),
+        ("How many orders in Oslo have a quantity less than the average?", "orders.csv", "less than the average"),
+        ("What is the average of the second column?", "readings.csv", "no line with the names of its columns"),
+    ],
+)
+def test_it_says_what_it_does_not_understand(question: str, name: str, said: str) -> None:
+    found = understood(question, name)
+    assert isinstance(found, Unclear)
+    assert said in found.reason
+
+
+def test_order_lines_are_not_counted_as_orders(tmp_path: Path) -> None:
+    loaded, _, fields = tool("query_number")
+    (tmp_path / "orders.csv").write_text("order_id,item\n1,lamp\n1,desk\n2,lamp\n")
+    found = understand("How many orders are there?", [SeenFile("orders.csv", "order_id,item\n1,lamp\n1,desk")])
+    assert isinstance(found, Understood)
+    values = {fields.inputs[role]: value for role, value in found.steps[0].values.items()}
+    assert "repeats" in loaded.call(values, tmp_path)["error"]
+
+
+def test_a_later_question_with_another_condition_uses_the_same_tool(player: Player) -> None:
+    for name in ("orders.csv", "weather.csv"):
+        (player.folder / name).write_bytes((TABLES / name).read_bytes())
+    first = player.play("How many orders in Oslo were shipped?", ["orders.csv"])
+    assert (first.final, len(first.tools)) == ("3", 1)
+    later = player.play("What is the average temperature at Lake?", ["weather.csv"], library=[*first.tools.values()])
+    assert (later.final, later.plan["tool_requests"]) == ("4.02", [])

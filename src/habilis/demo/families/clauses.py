@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from habilis.demo.questions.header import UNITS, Header
+from habilis.demo.questions.header import UNITS, TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number
 
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
@@ -74,7 +74,7 @@ _LEADS_ON = rf"(?:{_FILL}|from|to|not|over|under|above|below|more|less|at|before
 class Clauses:
     """Reads the conditions of a phrase whose columns are marked."""
 
-    def __init__(self, header: Header) -> None:
+    def __init__(self, header: TableHeader) -> None:
         self._header = header
 
     def read(self, text: str) -> list[str] | None:

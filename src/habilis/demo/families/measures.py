@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from habilis.demo.families.clauses import Clauses
-from habilis.demo.questions.header import Header
+from habilis.demo.questions.header import TableHeader
 from habilis.demo.questions.language import words
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
@@ -44,7 +44,7 @@ _NO_COUNT = set(
 class Measures:
     """What a question about one table measures, and of which rows."""
 
-    def __init__(self, operations: Sequence[DemoOperation], file: SeenFile, header: Header) -> None:
+    def __init__(self, operations: Sequence[DemoOperation], file: SeenFile, header: TableHeader) -> None:
         self._file, self._header, self._clauses = file, header, Clauses(header)
         self._tools = {operation.key.removeprefix("query_"): operation for operation in operations}
         self._left: list[str] = []

@@ -60,7 +60,7 @@ _DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}
 
 
 @dataclass(frozen=True)
-class Header:
+class TableHeader:
     """The columns of one table, with the cells below them that the prompt shows."""
 
     names: tuple[str, ...]
@@ -192,7 +192,7 @@ class Header:
         return stem in self._alike or re.fullmatch(_GENERIC, word, re.I) is not None
 
 
-def header_of(file: SeenFile) -> Header | None:
+def header_of(file: SeenFile) -> TableHeader | None:
     """The header of a table; None where the prompt shows none, or only its beginning."""
     lines = [line for line in file.begins.splitlines() if line.strip()]
     if not lines or lines[0].endswith("…"):
@@ -202,7 +202,7 @@ def header_of(file: SeenFile) -> Header | None:
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         return None
     kept = [word for word in words(PurePosixPath(file.named).stem) if word.isalpha() and word not in _NO_NOUN]
-    return Header(tuple(names), tuple(map(tuple, rows)), next(iter(stems(kept[-1])), "") if kept else "")
+    return TableHeader(tuple(names), tuple(map(tuple, rows)), next(iter(stems(kept[-1])), "") if kept else "")
 
 
 def _in_full(name: str) -> list[tuple[str, ...]]:
