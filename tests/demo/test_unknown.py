@@ -32,22 +32,16 @@ NOT_UNDERSTOOD = [
     "Is the sky prime?",
     "What is the average price in sales.csv for products whose name starts with k?",
     "What is the average price in sales.csv per region and month?",
-    "What is the average price in sales.csv where region is north and quantity is over 3?",
     "What is the average price in sales.csv for the last quarter?",
-    "What is the average price in sales.csv excluding teapots?",
     "What is the weather in Ostwick?",
-    "What is the sum of price times quantity in sales.csv?",
     "Delete sales.csv",
     "What is 6 divided by 2(1+2)?",
     "What is the largest prime factor of 360?",
     "What is the total cost of 3 apples?",
     "How many items are in sales.csv?",
     "What is the average of price and quantity in sales.csv?",
-    "How many rows in sales.csv do not have region north?",
-    "What is the total quantity of lanterns in sales.csv?",
     "population standard deviation of price in sales.csv",
     "What is the lowest price in sales.csv and its product?",
-    "What is the second highest price in sales.csv?",
     "What is the average non-zero price in sales.csv?",
     "What was the average price in sales.csv last year?",
     "Why is the average price in sales.csv 22.5?",
@@ -71,7 +65,7 @@ def test_a_question_that_is_not_understood_gets_no_tool_and_a_plain_word(player,
     assert played.status == "gave_up"
     assert played.calls == []
     assert MODEL_NAME in played.text
-    if "has no column" not in played.text and "No file" not in played.text:
+    if not any(said in played.text for said in ("has no column", "No file", 'does not understand "')):
         assert all(word in played.text for word in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"))
 
 

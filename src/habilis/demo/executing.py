@@ -17,7 +17,6 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from langchain_core.messages.tool import tool_call
 
 from habilis.demo import MODEL_NAME, citing, following
-from habilis.demo.families.conditions import said
 from habilis.demo.form import Form, written
 from habilis.demo.questions.language import number
 from habilis.demo.questions.operations import DemoOperation, assign, recognise, result_of
@@ -284,7 +283,7 @@ def _together(values: Sequence[Any], form: Form) -> str:
 
 def _finding(operation: DemoOperation, values: Mapping[str, Any], value: str) -> str:
     shown = {role: written(one) for role, one in values.items()}
-    return operation.finding.format(**shown, value=value, condition=said(values))
+    return operation.finding.format(**shown, value=value)
 
 
 def _description(operation: DemoOperation) -> str:

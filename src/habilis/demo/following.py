@@ -71,7 +71,7 @@ def _standing(
         meanings: dict[str, str] = {}
         for text in texts:
             found = understand(text, files, missing)
-            if isinstance(found, Understood):
+            if isinstance(found, Understood) and not found.is_guess:
                 meanings.setdefault(repr((found.steps, found.asked)), text)
         if meanings:
             return next(iter(meanings.values())) if len(meanings) == 1 else question

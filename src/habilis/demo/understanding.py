@@ -54,6 +54,15 @@ class Understood:
     asked: tuple[int, ...]
     form: Form
 
+    @property
+    def is_guess(self) -> bool:
+        """Whether a tool has still to see if a word of the question stands in a table at all."""
+        return any(
+            isinstance(one, str) and one.startswith("* ")
+            for step in self.steps
+            for one in step.values.get("conditions", ())
+        )
+
 
 @dataclass(frozen=True)
 class Unclear:

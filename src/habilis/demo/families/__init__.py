@@ -11,6 +11,7 @@ from habilis.demo.families.lists import Lists
 from habilis.demo.families.logs import Logs
 from habilis.demo.families.numerals import Numerals
 from habilis.demo.families.patterns import Patterns
+from habilis.demo.families.queries import Queries
 from habilis.demo.families.rates import Rates
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
@@ -33,4 +34,5 @@ ALL: tuple[Family, ...] = (
     Texts("texts"),
     Documents("documents"),
     Tables("tables"),
+    Queries(),
 )

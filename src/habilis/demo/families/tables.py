@@ -6,9 +6,8 @@ import re
 from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
-from habilis.demo.families.conditions import ROWS, THINGS, condition, known_column
+from habilis.demo.families.conditions import ROWS, THINGS, known_column
 from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
 _STATISTIC = (
@@ -42,28 +41,7 @@ class Tables(AskedPatterns):
 
     def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         said, file = match.groupdict(), world.files[0]
-        if said.get("rest"):
-            return _of_some_rows(operation, said["rest"], file)
         found: Values = {role: known_column(said[role], file) for role in ("column", "group") if role in said}
         if "highest" in said:
             found["extreme"] = "highest" if said["highest"] else "lowest"
         return None if None in found.values() else found
-
-
-def _of_some_rows(operation: DemoOperation, rest: str, file: SeenFile) -> Values | None:
-    """`rest` as a condition, and as a column before it where the operation takes one: divided at one of its spaces."""
-    if operation.key == "count_rows_where":
-        return condition(re.sub(r"^(?:have|has|had|are|is)\b(?: an?| the)?", "where", rest, flags=re.I), file)
-    problem: CannotAnswerError | None = None
-    for space in re.finditer(" ", rest):
-        try:
-            found = condition(rest[space.end() :], file)
-            column = known_column(rest[: space.start()], file) if found else None
-        except CannotAnswerError as error:
-            problem = problem or error
-            continue
-        if found and column:
-            return {"column": column, **found}
-    if problem:
-        raise problem
-    return None

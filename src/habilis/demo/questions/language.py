@@ -103,10 +103,11 @@ def words(text: str) -> list[str]:
 
 def same_name(a: str, b: str) -> bool:
     """Whether two names mean the same column or field: case, underscores and a plural s do not matter."""
-    return _stems(a) == _stems(b) != []
+    return stems(a) == stems(b) != []
 
 
-def _stems(text: str) -> list[str]:
+def stems(text: str) -> list[str]:
+    """The words of a name without a plural s."""
     return [_stem(word) for word in words(text)]
 
 

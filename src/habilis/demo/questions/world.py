@@ -137,7 +137,12 @@ def is_table(file: SeenFile) -> bool:
 
 def _head(file: SeenFile) -> tuple[str, str]:
     head = next((line for line in file.begins.splitlines() if line.strip()), "")
-    return head, max(",;\t|", key=head.count)
+    return head, divider_of(head)
+
+
+def divider_of(head: str) -> str:
+    """What divides the cells of a table with this first line; what is quoted does not count."""
+    return max(",;\t|", key=re.sub(r'"[^"]*"', "", head).count)
 
 
 def named_like(name: str, known: Sequence[str]) -> str | None:

@@ -1,0 +1,165 @@
+"""What a question about a table measures, of which rows, by which groups: the parts that its forms share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from habilis.demo.families.clauses import Clauses
+from habilis.demo.questions.header import TableHeader
+from habilis.demo.questions.language import words
+from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.prompts import SeenFile
+from habilis.demo.questions.world import CannotAnswerError, DemoCall
+
+MEASURES = {
+    "mean": "average|mean|arithmetic mean|avg",
+    "sum": "total|sum|combined|overall|sum total|grand total|total sum",
+    "median": "median",
+    "minimum": "minimum|min|lowest|smallest|least|shortest|cheapest",
+    "maximum": "maximum|max|highest|largest|biggest|greatest|longest",
+    "deviation": "standard deviation|sample standard deviation|std|stdev",
+}
+SAY = "|".join(f"(?P<{measure}>{said})" for measure, said in MEASURES.items())
+COLUMN = r"#(?P<column>\d+)#"
+_TWO = r"#(?P<one>\d+)# (?P<sign>times|multiplied by|[*×/+-]|minus|plus|divided by) #(?P<other>\d+)#"
+_PAIR = r"(?P<pair>product of|difference between) (?:the )?#(?P<first>\d+)# and (?:the )?#(?P<second>\d+)#"
+_VALUES = rf"(?:{_TWO}|{_PAIR}|{COLUMN})"
+_SIGNS = {"times": "*", "multiplied by": "*", "×": "*", "minus": "-", "plus": "+", "divided by": "/",
+          "product of": "*", "difference between": "-"}  # fmt: skip
+_VERBS = (
+    ("earn|earns|earned|earning", "salary income wage"),
+    ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee"),
+    ("aged", "age"),
+    ("weigh|weighs|weighing|weighed", "weight"),
+)
+_YEARLY = "published|released|built|founded|printed|produced|written|came out"
+_NO_COUNT = set(
+    """year month week day age price cost fee fare salary score grade rating rank temp temperature
+    rate""".split()  # noqa: SIM905
+)
+
+
+class Measures:
+    """What a question about one table measures, and of which rows."""
+
+    def __init__(self, operations: Sequence[DemoOperation], file: SeenFile, header: TableHeader) -> None:
+        self._file, self._header, self._clauses = file, header, Clauses(header)
+        self._tools = {operation.key.removeprefix("query_"): operation for operation in operations}
+        self._left: list[str] = []
+        self._generic = False
+
+    def _verbs(self, text: str) -> str:
+        for verbs, names in _VERBS:
+            column = self._header.with_word(*names.split())
+            if column is not None:
+                text = re.sub(rf"\b(?:{verbs})\b", f"#{column}#", text)
+        money = self._header.with_word("amount", "cost")
+        if money is not None:
+            text = re.sub(
+                r"^how much (?:money )?(?:(?:was|were) (?:spent|paid)"
+                r"|(?:did|does|has|have) ([^#]+) (?:pay|paid|spend|spent))\b",
+                lambda match: f"total #{money}#" + (f" by {match[1]}" if match[1] else ""),
+                text,
+                flags=re.I,
+            )
+        amount = self._header.with_word("quantity", "qty", "unit")
+        if amount is not None:
+            text = re.sub(rf"#{amount}# (?:sold|ordered|bought)\b", f"#{amount}#", text)
+        years = self._header.with_word("year")
+        if years is not None:
+            text = re.sub(rf"\b(?:{_YEARLY})(?= (?:after|before|in|since|until|between|from)\b)", f"#{years}#", text)
+        if self._header.rows_are in ("order", "sale", "purchase", "transaction"):
+            text = re.sub(
+                r" (?:were |was )?(?:ordered|bought|purchased|placed)(?= (?:in|on|at|by|per|from)\b|$)", "", text
+            )
+        return text
+
+    def _plain(self, text: str) -> str:
+        text = re.sub(r"#(\d+)#", lambda match: self._header.names[int(match[1])], text)
+        return text.replace("#R#", "rows").strip(" ,")
+
+    # parts of a form
+
+    def _where(self, *texts: str | None) -> list[str] | None:
+        found: list[str] = []
+        for text in texts:
+            for column in filter(self._header.is_rows, range(len(self._header.names))):
+                text = re.sub(
+                    rf"#{column}#(?= (?:in|with|where|whose|that|which|from|at|on|by)\b|$)", "#R#", text or ""
+                )
+            text = re.sub(r"(?<=[^\W\d#]) #R#|(?<=\d#) #R#", "", text or "")
+            read = self._clauses.read(re.sub(r"^#R#(?: |$)", "", text.strip(" ,")))
+            if read is None:
+                self._left.append(text)
+                return None
+            found += read
+        return found
+
+    def _values(self, match: re.Match[str]) -> str:
+        names = self._header.names
+        if match["one"]:
+            sign = _SIGNS.get(match["sign"].lower(), match["sign"])
+            return f"{names[int(match['one'])]} {sign} {names[int(match['other'])]}"
+        if match["pair"]:
+            return f"{names[int(match['first'])]} {_SIGNS[match['pair'].lower()]} {names[int(match['second'])]}"
+        return names[int(match["column"])]
+
+    def _measure(self, text: str) -> tuple[str, list[str]] | None:
+        """The measure that a phrase begins with, and the conditions in what follows."""
+        if match := re.fullmatch(r"(?:how many|number of) (?:of )?(?:the )?(?P<kind>.*?)#R#(?P<rest>.*)", text, re.I):
+            where = self._where(match["kind"], match["rest"])
+            return None if where is None else (self._count(), where)
+        distinct = re.fullmatch(rf"how many (?:distinct|different|unique) {COLUMN}(?P<rest>.*)", text, re.I)
+        if distinct and (where := self._where(distinct["rest"])) is not None:
+            return f"distinct of {self._header.names[int(distinct['column'])]}", where
+        match = re.fullmatch(rf"how (?:many|much) (?:of )?(?:the )?(?P<kind>[^#]*?){COLUMN}(?P<rest>.*)", text, re.I)
+        if match and (where := self._where(match["kind"], match["rest"])) is not None:
+            found = self._how_many(int(match["column"]), text[:8].lower() == "how many")
+            own = any(one.startswith(f"{self._header.names[int(match['column'])]} ") for one in where)
+            return None if own and found.startswith("sum") else (found, where)
+        for kind in (r"[^#]*?", r"#\d+# "):  # "average price", "average approved amount"
+            said = rf"(?:overall )?(?:{SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)?"
+            match = re.fullmatch(rf"{said} (?P<kind>{kind}){_VALUES}(?P<rest>.*)", text, re.I)
+            where = self._where(match["kind"], match["rest"]) if match else None
+            if match and where is not None:
+                return self._statistic(match), where
+        return None
+
+    def _statistic(self, match: re.Match[str]) -> str:
+        measure = next(name for name in MEASURES if match[name])
+        values = self._values(match)
+        if measure == "sum" and {"unit", "per", "avg", "average", "rate"} & set(words(values)) and not match["one"]:
+            raise CannotAnswerError(f"the sum of {values} may not be what is meant, for it is said per unit")
+        return f"{measure} of {values}"
+
+    def _how_many(self, column: int, counted: bool) -> str:
+        name = self._header.names[column]
+        if self._header.kind(column) == "number" and not (counted and set(words(name)) & _NO_COUNT):
+            return f"sum of {name}"
+        if not counted:
+            raise CannotAnswerError(f"column {name} of {self._file.named} holds no numbers")
+        return f"count of {name}" if self._header.is_rows(column) else f"distinct of {name}"
+
+    def _count(self) -> str:
+        """Rows, and where they are asked for as what they are, such that none of these stands twice."""
+        key = None if self._generic else self._header.key()
+        return "count" if key is None else f"count of {self._header.names[key]}"
+
+    def _number(self, measure: str, where: list[str]) -> DemoCall:
+        return self._made("number", measure=measure, conditions=where)
+
+    def _made(self, tool: str, **values: Any) -> DemoCall:
+        return DemoCall(self._tools[tool], {"path": self._file.named, **values})
+
+    def _group(self, match: re.Match[str]) -> str | None:
+        if match["g"]:
+            return self._header.names[int(match["g"])]
+        if not match["part"]:
+            return None
+        return f"{'weekday' if 'week' in match['part'].lower() else match['part'].lower()} of *"
+
+    def _label(self) -> str | None:
+        label = self._header.label()
+        return None if label is None else self._header.names[label]

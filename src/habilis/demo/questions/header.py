@@ -1,0 +1,229 @@
+"""The columns of a table in a question: a phrase with `#2#` where it says the third column, `#R#` where it says rows.
+
+A column is known by its words (`unit_price`, `unitPrice`, "unit prices"), without the unit or the last word that adds
+nothing (`salary_eur`, `started_at`), or by a word of it that no other column has. What may be two columns is neither.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from habilis.demo.questions.language import QUOTED, number, stems, words
+from habilis.demo.questions.prompts import SeenFile
+from habilis.demo.questions.world import CannotAnswerError, divider_of
+
+COLUMN = r"#(?:\d+)#"
+ROWS = "#R#"
+UNITS = {
+    "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds",
+    "kg": "kg kilogram kilograms kilos",
+    "g": "g gram grams", "km": "km kilometre kilometres kilometer kilometers", "m": "m metre metres meter meters",
+    "cm": "cm centimetre centimetres centimeter centimeters", "mm": "mm millimetre millimetres millimeters",
+    "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
+    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²",
+    "l": "l litre litres liter liters",
+    "kmh": "kmh km/h", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
+}  # fmt: skip
+"""Units as questions write them, by the word that stands for them here."""
+_ADDS_NOTHING = {"at", "on", "date", "time", "name"}
+_SAME = {
+    "temp": "temperature",
+    "qty": "quantity",
+    "dept": "department",
+    "amt": "amount",
+    "dist": "distance",
+    "rain": "rainfall",
+    "minute": "duration",
+}
+_NEVER = set(
+    """a all an and any are as at average by count distinct each every for has have highest how in is least list lowest
+    many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
+    what when where which who with""".split()  # noqa: SIM905
+)
+_GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
+_KINDS = (
+    "order sale transaction purchase payment invoice expense",
+    "trip ride journey rental",
+    "employee staff people person worker colleague",
+    "member people person",
+    "customer client people person",
+    "patient people person",
+    "student pupil people person",
+)
+"""Words for the same rows: a question may say any of those among which is the last word of the file's name."""
+_NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy"}
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d")
+
+
+@dataclass(frozen=True)
+class TableHeader:
+    """The columns of one table, with the cells below them that the prompt shows."""
+
+    names: tuple[str, ...]
+    samples: tuple[tuple[str, ...], ...]
+    rows_are: str
+    """The last word of the file's name, as a stem."""
+
+    def kind(self, column: int) -> str:
+        """number, flag, moment or text, as far as the shown cells say; '' where none is shown."""
+        cells = [row[column].strip() for row in self.samples if column < len(row) and row[column].strip()]
+        if not cells:
+            return ""
+        if all(cell.lower() in ("yes", "no", "true", "false", "y", "n") for cell in cells):
+            return "flag"
+        if all(_DATE.match(cell) for cell in cells):
+            return "moment"
+        bare = [re.sub(r"[€$£%\s]", "", cell) for cell in cells]
+        numeric = all(number(cell) is not None or re.fullmatch(r"[-+]?[\d.]*\d,\d+", cell) for cell in bare)
+        return "number" if numeric and not {"id", "no", "nr", "code"} & set(words(self.names[column])) else "text"
+
+    def is_rows(self, column: int) -> bool:
+        """Whether a column says in each row what that row is: `product` in products.csv."""
+        return stems(self.names[column]) == [self.rows_are]
+
+    @cached_property
+    def _alike(self) -> set[str]:
+        """Words for the rows, as stems."""
+        return {self.rows_are, *(one for kind in _KINDS if self.rows_are in kind.split() for one in kind.split())} - {
+            ""
+        }
+
+    @property
+    def is_people(self) -> bool:
+        return any("person" in kind.split() and self.rows_are in kind.split() for kind in _KINDS)
+
+    def with_word(self, *wanted: str) -> int | None:
+        """The one column whose name has one of these words."""
+        return _only([i for i, name in enumerate(self.names) if set(wanted) & set(stems(name))])
+
+    def only_moment(self) -> int | None:
+        """The one column whose shown cells are dates or times."""
+        return _only([i for i in range(len(self.names)) if self.kind(i) == "moment"])
+
+    def label(self) -> int | None:
+        """The one column that names the rows."""
+        return self._own({"name", "title", "label", "full"})
+
+    def key(self) -> int | None:
+        """The one column that tells the rows apart: their name, else their number."""
+        label = self.label()
+        return self.numbering() if label is None else label
+
+    def numbering(self) -> int | None:
+        """The one column that numbers the rows."""
+        return self._own({"id", "no", "nr", "number"})
+
+    def _own(self, more: set[str]) -> int | None:
+        return _only([i for i, name in enumerate(self.names) if set(stems(name)) <= more | self._alike])
+
+    def takes_unit(self, column: int, unit: str) -> bool:
+        """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
+        meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
+        own = words(self.names[column])
+        if any(set(said.split()) & set(own) for said in UNITS.values()):
+            return bool(set(UNITS.get(meant or "", "").split()) & set(own))
+        return meant in ("eur", "usd", "gbp", "pct") or (meant == "years" and "age" in own)
+
+    def of_unit(self, unit: str) -> int | None:
+        """The one column that is counted in a unit."""
+        meant = next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])
+        return _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name)[-1:])])
+
+    @cached_property
+    def _said(self) -> dict[tuple[str, ...], list[int]]:
+        """How a question may say each column, surest first: another column gives way to one that is said in full."""
+        found: dict[tuple[str, ...], list[int]] = {}
+        for ways in (_in_full, _in_short, _by_one_word):
+            sure = set(found)
+            for column, name in enumerate(self.names):
+                for way in ways(name):
+                    if way and way not in sure:
+                        found.setdefault(way, []).append(column)
+        return {way: list(dict.fromkeys(columns)) for way, columns in found.items()}
+
+    def marked(self, phrase: str) -> str:
+        """`phrase` with its columns and rows marked. Raises `CannotAnswerError` for what may be two columns."""
+        said: list[str] = []
+        for part in re.split(rf"({QUOTED})", phrase):
+            said.append(self._quoted(part) if re.fullmatch(QUOTED, part) else self._marked(part))
+        return re.sub(
+            rf"(?:the )?(?:columns?|fields?) ({COLUMN})|({COLUMN}) (?:columns?|fields?)", r"\1\2", "".join(said)
+        )
+
+    def _quoted(self, part: str) -> str:
+        return f"#{self.names.index(part[1:-1])}#" if part[1:-1] in self.names else part
+
+    def _marked(self, text: str) -> str:
+        found: list[str] = []
+        tokens = re.split(r"([^\W_]+(?:_[^\W_]+)*)", text)
+        position = 0
+        while position < len(tokens):
+            taken, column = self._column_at(tokens, position)
+            if column is None and self._is_rows_at(tokens, position):
+                taken, column = 1, ROWS
+            found.append(column or tokens[position])
+            position += taken
+        return "".join(found)
+
+    def _column_at(self, tokens: list[str], start: int) -> tuple[int, str | None]:
+        if start % 2 == 0:
+            return 1, None
+        for end in range(min(start + 9, len(tokens) - 1), start, -2):
+            between = "".join(tokens[start + 1 : end : 2])
+            way = tuple(stems(" ".join(tokens[start:end:2])))
+            if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in _NEVER):
+                continue
+            columns = self._said[way]
+            if len(columns) > 1:
+                names = ", ".join(self.names[column] for column in columns)
+                raise CannotAnswerError(f'"{" ".join(tokens[start:end:2])}" may be {names}; name one.')
+            return end - start, f"#{columns[0]}#"
+        return 1, None
+
+    def _is_rows_at(self, tokens: list[str], position: int) -> bool:
+        word = tokens[position]
+        if position % 2 == 0 or word.lower() in _NEVER:
+            return False
+        stem = next(iter(stems(word)), "")
+        return stem in self._alike or re.fullmatch(_GENERIC, word, re.I) is not None
+
+
+def header_of(file: SeenFile) -> TableHeader | None:
+    """The header of a table; None where the prompt shows none, or only its beginning."""
+    lines = [line for line in file.begins.splitlines() if line.strip()]
+    if not lines or lines[0].endswith("…"):
+        return None
+    names, *rows = csv.reader([line for line in lines if not line.endswith("…")], delimiter=divider_of(lines[0]))
+    names = [name.strip() for name in names]
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
+        return None
+    kept = [word for word in words(PurePosixPath(file.named).stem) if word.isalpha() and word not in _NO_NOUN]
+    return TableHeader(tuple(names), tuple(map(tuple, rows)), next(iter(stems(kept[-1])), "") if kept else "")
+
+
+def _in_full(name: str) -> list[tuple[str, ...]]:
+    own = tuple(stems(name))
+    return [own, (*own[:-1], f"{own[-1]}ly")] if own else []
+
+
+def _in_short(name: str) -> list[tuple[str, ...]]:
+    """Without a unit or a word that adds nothing at its end, and with a word for a usual abbreviation."""
+    own = words(name)
+    while len(own) > 1 and (own[-1] in _ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
+        own = own[:-1]
+    short = tuple(stems(" ".join(own)))
+    return [short, tuple(_SAME.get(word, word) for word in short)]
+
+
+def _by_one_word(name: str) -> list[tuple[str, ...]]:
+    """By its last word that says what it is."""
+    last = _in_short(name)[0][-1:]
+    return [last] if len(_in_short(name)[0]) > 1 and last and len(last[0]) > 3 else []
+
+
+def _only(found: list[int]) -> int | None:
+    return found[0] if len(found) == 1 else None
