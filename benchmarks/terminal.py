@@ -19,12 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from habilis.cli.terminal.board import Board
-from habilis.cli.terminal.console import make_console
-from habilis.cli.terminal.pane import Pane
 from habilis.cli.training import TrainingConsole
 from habilis.config import load_settings
 from habilis.evaluation.datasets import load
+from habilis.terminal.board import Board
+from habilis.terminal.console import make_console
+from habilis.terminal.pane import Pane
 from habilis.training.trainer import Evolution
 from measure import ROOT, machine
 

@@ -20,9 +20,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from habilis.cli.parser import build
-from habilis.cli.terminal.outcome import EXIT_CODES as CODE_OF_STATUS
 from habilis.config import BASIC_DEFAULTS, ROLES, Settings, SourceSettings
 from habilis.core.events import Event
+from habilis.terminal.outcome import EXIT_CODES as CODE_OF_STATUS
 
 FOLDER = Path(__file__).resolve().parent / "reference"
 NOTE = "<!-- Written by docs/generate.py from the code; run `make docs` after a change. -->"

@@ -38,6 +38,7 @@ RANKS = {
     "context": 9,
     "curation": 9,
     "exchange": 9,
+    "terminal": 8,
     "evaluation": 10,
     "agents": 10,
     "training": 11,

@@ -17,7 +17,6 @@ from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from habilis.agents.checkpoints import NewestCheckpoints
 from habilis.cli import main
-from habilis.cli.terminal.streams import masked_streams
 from habilis.config import SandboxSettings, Settings, key, load_settings
 from habilis.context.task import Events
 from habilis.contract.records import RecordedCall, RecordStore
@@ -41,6 +40,7 @@ from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sources.bound import BoundTool, NamedSource
 from habilis.synthesis.writers import CommandWriter
+from habilis.terminal.streams import masked_streams
 from habilis.testing import RecordingSink, ScriptedServer
 from habilis.training.runners.process import _death
 

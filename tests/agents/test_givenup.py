@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from habilis.agents.givenup import given_up
-from habilis.cli.terminal.outcome import body
 from habilis.config import OFFLINE_NOTICE, load_settings
 from habilis.core.types import CallError, CallOutcome, Invocation, Review, Task, TaskFile
+from habilis.terminal.outcome import body
 
 from .conftest import Script, Stage, call, calling, tool_source
 

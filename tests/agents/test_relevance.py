@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from habilis.cli.terminal.wording import reuse_text
+from habilis.terminal.wording import reuse_text
 
 from .conftest import Script, Stage, call, calling, tool_source
 

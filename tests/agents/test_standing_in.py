@@ -66,7 +66,7 @@ async def test_by_its_old_name_the_member_is_what_answers(stage: Stage) -> None:
 
 
 async def test_the_account_of_the_result_says_who_answered(stage: Stage) -> None:
-    from habilis.cli.terminal.outcome import facts
+    from habilis.terminal.outcome import facts
 
     await merged(stage)
     rows = "\n".join(facts(await stage.play(asking("1,000"))))

@@ -11,13 +11,13 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from habilis.cli.terminal.board import Board
-from habilis.cli.terminal.pane import Pane
 from habilis.cli.training import TrainingConsole, can_show
 from habilis.core import events as ev
 from habilis.core.events import StepEnded, StepStarted, StepTaskEnded
 from habilis.core.types import Usage
 from habilis.core.usage import NOTHING
+from habilis.terminal.board import Board
+from habilis.terminal.pane import Pane
 
 from ..screens import Screen
 

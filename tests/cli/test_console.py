@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from habilis.cli.terminal.console import ConsoleSink, make_console
-from habilis.cli.terminal.outcome import EXIT_CODES, report
-from habilis.cli.terminal.wording import bytes_of, call_text, one_line, plain, seconds_of
 from habilis.core import events as ev
 from habilis.core.errors import UserError
 from habilis.core.types import Plan, Review, TaskResult, ToolRequest, Usage
 from habilis.core.usage import NOTHING
+from habilis.terminal.console import ConsoleSink, make_console
+from habilis.terminal.outcome import EXIT_CODES, report
+from habilis.terminal.wording import bytes_of, call_text, one_line, plain, seconds_of
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "console"
 REQUEST = ToolRequest(name="column_mean", description="d", input_schema={}, output_schema={})

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from habilis.cli import main
-from habilis.cli.terminal.interrupting import Stop, run_to_stop
 from habilis.library import Library
+from habilis.terminal.interrupting import Stop, run_to_stop
 
 Captured = pytest.CaptureFixture[str]
 

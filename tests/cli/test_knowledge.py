@@ -8,7 +8,7 @@ import pytest
 
 from habilis.cli import main
 from habilis.cli.parser import parse
-from habilis.cli.terminal.choices import load
+from habilis.terminal.choices import load
 
 
 def test_folders_are_absolute_and_each_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

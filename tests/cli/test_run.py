@@ -440,7 +440,7 @@ def test_the_event_loop_is_free_while_a_person_thinks(tmp_path: Path) -> None:
 
 
 def test_asking_two_things_at_once_asks_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    from habilis.cli.terminal.asking import TerminalAsker
+    from habilis.terminal.asking import TerminalAsker
 
     leader, follower = pty.openpty()
     with os.fdopen(follower) as terminal:

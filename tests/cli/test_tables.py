@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
-from habilis.cli.terminal.tables import table
+from habilis.terminal.tables import table
 
 RUNS = ("RUN", "STATE", "AGE", "SIZE", "COST", "QUESTION")
 ROWS = [

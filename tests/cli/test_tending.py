@@ -15,10 +15,10 @@ from habilis.cli import main
 from habilis.cli.completion import bash, commands, fish, zsh
 from habilis.cli.curating import VERBS
 from habilis.cli.parser import build
-from habilis.cli.terminal.tables import columns_of, cut, table
 from habilis.library import Library
 from habilis.library.generations import Generations
 from habilis.rundir.seals import sealed, unsealed
+from habilis.terminal.tables import columns_of, cut, table
 
 from ..curation.manual.conftest import Desk
 from ..curation.merging.conftest import adding

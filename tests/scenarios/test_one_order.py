@@ -32,7 +32,7 @@ def test_in_one_pipe_the_heading_stands_before_the_answer(here: Path) -> None:
 def test_what_was_printed_first_is_read_first(here: Path) -> None:
     """Standard output of a pipe is held back; whatever goes to standard error sends it on its way."""
     program = (
-        "import sys\nfrom habilis.cli.terminal.streams import masked_streams\n"
+        "import sys\nfrom habilis.terminal.streams import masked_streams\n"
         "with masked_streams():\n"
         "    print('one')\n    print('two', file=sys.stderr)\n    print('three')\n    print('four', file=sys.stderr)\n"
     )

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] 
     Without `argv` the process is the command, and is watched: once asked to end, it is gone within five seconds.
     """
     words = list(sys.argv[1:] if argv is None else argv)
-    from habilis.cli.terminal.streams import masked_streams, output_lost
+    from habilis.terminal.streams import masked_streams, output_lost
 
     with masked_streams(), _logging(debug="--debug" in words):
         code = _run(words, "--debug" in words, team_factory, watch=argv is None)
@@ -179,7 +179,7 @@ def _fail(text: str, code: int, debug: bool) -> int:
     """Say in one line what went wrong."""
     if debug and sys.exc_info()[0] is not KeyboardInterrupt:
         traceback.print_exc()
-    from habilis.cli.terminal.wording import plain
+    from habilis.terminal.wording import plain
 
     print(f"habilis: {plain(' '.join(text.split()))}", file=sys.stderr)
     return code

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from habilis.cli.terminal.wording import seconds_of
 from habilis.contract.capabilities import Malformed, declared
 from habilis.core.errors import UserError
+from habilis.terminal.wording import seconds_of
 
 GRANTS = {
     "network": "example.org",

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.absorbing import Absorber
-from habilis.cli.terminal.asking import TerminalAsker
-from habilis.cli.terminal.chatlines import Leave, lines_of
-from habilis.cli.terminal.chatsink import ChatSink
-from habilis.cli.terminal.choices import check_file, chosen_settings, library_of, load
-from habilis.cli.terminal.granting import TerminalGranter, at_terminal
-from habilis.cli.terminal.interrupting import guarded
-from habilis.cli.terminal.outcome import EXIT_CODES
-from habilis.cli.terminal.wording import one_line, plain
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import TaskResult
 from habilis.rundir import UNFINISHED, TaskDir, ThreadDir
+from habilis.terminal.asking import TerminalAsker
+from habilis.terminal.chatlines import Leave, lines_of
+from habilis.terminal.chatsink import ChatSink
+from habilis.terminal.choices import check_file, chosen_settings, library_of, load
+from habilis.terminal.granting import TerminalGranter, at_terminal
+from habilis.terminal.interrupting import guarded
+from habilis.terminal.outcome import EXIT_CODES
+from habilis.terminal.wording import one_line, plain
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from habilis.cli.terminal.wording import report_line
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, ThreadDir, find_run, list_runs
+from habilis.terminal.wording import report_line
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -65,7 +65,7 @@ def tell_damage(run: RunDir) -> None:
 
 def runs_folder(args: Namespace) -> Path:
     """The folder that `args` and the settings keep runs in."""
-    from habilis.cli.terminal.choices import load
+    from habilis.terminal.choices import load
 
     return Path(load(args).settings.runs_dir)
 

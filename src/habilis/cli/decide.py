@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from habilis.cli.terminal.choices import is_functions
-from habilis.cli.terminal.outcome import EXIT_CODES
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.core.types import Decision
+from habilis.terminal.choices import is_functions
+from habilis.terminal.outcome import EXIT_CODES
 
 
 def decide(args: Namespace, loaded: Loaded, question: str | None, make_team: Callable[..., Any]) -> int:

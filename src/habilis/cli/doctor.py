@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from habilis.cli.judges import judges
-from habilis.cli.terminal.choices import load
-from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import OFFLINE_NOTICE, ROLES, ModelsSettings, RoleSettings, Settings, secret
 from habilis.core.errors import ModelUnreachable, PlaceError, SandboxUnavailable, UserError
 from habilis.core.types import Role
+from habilis.terminal.choices import load
+from habilis.terminal.wording import one_line, report_line
 
 if TYPE_CHECKING:
     from argparse import Namespace

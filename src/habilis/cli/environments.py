@@ -8,11 +8,11 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from habilis.cli.terminal.tables import table, terminal_width
-from habilis.cli.terminal.wording import age_text, bytes_of, one_line, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.runtime.packages.environments import environments_folder
 from habilis.runtime.packages.pruning import Going, PruningRule, going, kept, take_away
+from habilis.terminal.tables import table, terminal_width
+from habilis.terminal.wording import age_text, bytes_of, one_line, report_line, seconds_of, size_text
 
 
 def list_(args: Namespace) -> int:

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.plot import check_plot, write_plot
-from habilis.cli.terminal.choices import chosen_settings, load
-from habilis.cli.terminal.console import SinkHandler, make_console
-from habilis.cli.terminal.interrupting import guarded
-from habilis.cli.terminal.wording import report_line
 from habilis.cli.training import TrainingConsole, report
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, TrainingDir, find_run, list_runs, read_jsonl
+from habilis.terminal.choices import chosen_settings, load
+from habilis.terminal.console import SinkHandler, make_console
+from habilis.terminal.interrupting import guarded
+from habilis.terminal.wording import report_line
 
 if TYPE_CHECKING:
     from argparse import Namespace

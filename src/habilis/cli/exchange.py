@@ -14,10 +14,10 @@ from habilis.core.errors import UserError
 if TYPE_CHECKING:
     from argparse import Namespace
 
-    from habilis.cli.terminal.interrupting import Stop
     from habilis.config import Settings
     from habilis.exchange.reports import ExportReport, ImportReport
     from habilis.runtime.host import ToolHost
+    from habilis.terminal.interrupting import Stop
 
 Options = Callable[[argparse.ArgumentParser], None]
 KINDS = ("folder", "package", "skills")
@@ -105,9 +105,9 @@ VERBS = ("import", "export", "verify")
 def import_(args: Namespace) -> int:
     """Import, and say of each thing what became of it. 1 when a tool file was refused."""
     from habilis.cli.curating.showing import Progress
-    from habilis.cli.terminal.choices import library_meant
-    from habilis.cli.terminal.interrupting import INTERRUPTED, Stop
     from habilis.exchange.importing import Importer
+    from habilis.terminal.choices import library_meant
+    from habilis.terminal.interrupting import INTERRUPTED, Stop
 
     settings, library = library_meant(args)
     progress, stop = Progress(0, "tried"), Stop("the tools under way are finished, and what was taken is kept")
@@ -134,9 +134,9 @@ def import_(args: Namespace) -> int:
 
 def export(args: Namespace) -> int:
     """Export. 1 when nothing was left to be handed on."""
-    from habilis.cli.terminal.choices import library_meant
     from habilis.exchange.exporting import Exporter
     from habilis.library import Library
+    from habilis.terminal.choices import library_meant
 
     settings, library = library_meant(args)
     if not library.is_dir():
@@ -158,9 +158,9 @@ def export(args: Namespace) -> int:
 
 def verify(args: Namespace) -> int:
     """Say each difference in a line. 1 when there is one."""
-    from habilis.cli.terminal.choices import library_meant
-    from habilis.cli.terminal.wording import report_line
     from habilis.exchange.verifying import verified
+    from habilis.terminal.choices import library_meant
+    from habilis.terminal.wording import report_line
 
     _, library = library_meant(args)
     folder = Path(args.folder).expanduser() if args.folder else library
@@ -179,11 +179,11 @@ def serve(args: Namespace) -> int:
     """Serve until the input ends or a signal comes. 0 then."""
     import asyncio
 
-    from habilis.cli.terminal.choices import check_file, library_meant
     from habilis.contract.taskfiles import gather
     from habilis.exchange.calling import Caller
     from habilis.exchange.redaction import Redaction
     from habilis.library import Library
+    from habilis.terminal.choices import check_file, library_meant
 
     try:
         from habilis.exchange.serving import serve as run
@@ -219,9 +219,9 @@ def serve(args: Namespace) -> int:
 def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any, _T]], stop: Stop | None = None) -> _T:
     """Do `work` with a host, which is closed in any case; a request to stop ends it, and its processes, at once. With
     `stop` the first request is left to the work, which looks at it."""
-    from habilis.cli.terminal.interrupting import run_to_end, run_to_stop
     from habilis.runtime.host import ToolHost
     from habilis.runtime.packages.environments import Environments
+    from habilis.terminal.interrupting import run_to_end, run_to_stop
 
     async def whole() -> _T:
         upstream, environments = settings.capabilities.proxy, Environments.of(settings.tools)
@@ -236,8 +236,8 @@ def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any
 
 
 def _show_import(report: ImportReport) -> None:
-    from habilis.cli.terminal.wording import report_line
     from habilis.exchange.reports import MISSING
+    from habilis.terminal.wording import report_line
 
     for line in report.lines:
         print(report_line(line.text))
@@ -255,7 +255,7 @@ def _show_import(report: ImportReport) -> None:
 
 
 def _show_export(report: ExportReport) -> None:
-    from habilis.cli.terminal.wording import report_line
+    from habilis.terminal.wording import report_line
 
     for line in (*report.left_out, *report.notes):
         print(report_line(line), file=sys.stderr)
@@ -275,6 +275,6 @@ def _show_export(report: ExportReport) -> None:
 
 
 def _tell(text: str) -> None:
-    from habilis.cli.terminal.wording import report_line
+    from habilis.terminal.wording import report_line
 
     print(report_line(text), file=sys.stderr)

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from habilis.cli.terminal.choices import load
-from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import Settings, SourceSettings, secret
 from habilis.contract.names import RESERVED
 from habilis.sources.bound import ExternalTools, NamedSource, OpenedSource
 from habilis.sources.making import sources_of
+from habilis.terminal.choices import load
+from habilis.terminal.wording import one_line, report_line
 
 
 def tools(args: Namespace) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from habilis.cli.terminal.wording import call_text, one_line, reuse_text, seconds_text
 from habilis.core.errors import UserError
 from habilis.core.types import Review, TaskResult
 from habilis.rundir import TaskDir, read_jsonl
+from habilis.terminal.wording import call_text, one_line, reuse_text, seconds_text
 
 
 @dataclass
@@ -42,8 +42,8 @@ class TaskHistory:
 
     def lines(self) -> list[tuple[str, str]]:
         """Labels and texts, as `habilis runs show` prints them."""
-        from habilis.cli.terminal.console import usage_text
-        from habilis.cli.terminal.outcome import body, facts
+        from habilis.terminal.console import usage_text
+        from habilis.terminal.outcome import body, facts
 
         status = self.result.status if self.result and self.state != "running" else ""
         rows = [("task", self.id), ("question", self.question)]

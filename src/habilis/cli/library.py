@@ -17,10 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from habilis.cli.callargs import paired, read_arguments, read_grants
-from habilis.cli.terminal.choices import check_file, library_meant
-from habilis.cli.terminal.granting import Walls, at_terminal
-from habilis.cli.terminal.interrupting import run_to_end
-from habilis.cli.terminal.wording import call_text, one_line, plain, report_line, seconds_of, size_text
 from habilis.config import Settings
 from habilis.contract.capabilities import Capabilities, Grant
 from habilis.contract.contract import MAX_SOURCE_BYTES, ContractError, read_contract
@@ -36,6 +32,10 @@ from habilis.library.tool import digest_of
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.grants import Grants
 from habilis.sandbox.processes.temporary import temporary
+from habilis.terminal.choices import check_file, library_meant
+from habilis.terminal.granting import Walls, at_terminal
+from habilis.terminal.interrupting import run_to_end
+from habilis.terminal.wording import call_text, one_line, plain, report_line, seconds_of, size_text
 
 WIDE = 100
 """Characters up to which an output is shown on one line."""

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from habilis.cli import exchange, view
-from habilis.cli.terminal.wording import count_of, seconds_in
 from habilis.core.errors import UserError
+from habilis.terminal.wording import count_of, seconds_in
 
 EXIT_CODES = """exit codes: 0 answered, or waiting for you · 1 gave up, timed out, crashed · 2 usage or configuration
 · 3 model unreachable · 4 budget used up · 5 this machine failed · 130 interrupted"""

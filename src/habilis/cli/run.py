@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.decide import decide
-from habilis.cli.terminal.asking import TerminalAsker
-from habilis.cli.terminal.choices import check_file, chosen_settings, library_of, load
-from habilis.cli.terminal.console import ConsoleSink, SinkHandler, make_console
-from habilis.cli.terminal.granting import TerminalGranter, at_terminal
-from habilis.cli.terminal.interrupting import guarded
-from habilis.cli.terminal.outcome import report
-from habilis.cli.terminal.questions import from_stdin, label_of, question_of, schema_of
-from habilis.cli.terminal.wording import plain
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.core.types import TaskResult
 from habilis.rundir import UNFINISHED, RunDir, TaskDir, ThreadDir, find_run, newest_unfinished
+from habilis.terminal.asking import TerminalAsker
+from habilis.terminal.choices import check_file, chosen_settings, library_of, load
+from habilis.terminal.console import ConsoleSink, SinkHandler, make_console
+from habilis.terminal.granting import TerminalGranter, at_terminal
+from habilis.terminal.interrupting import guarded
+from habilis.terminal.outcome import report
+from habilis.terminal.questions import from_stdin, label_of, question_of, schema_of
+from habilis.terminal.wording import plain
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from habilis.cli.checking import runs_folder, tell_damage
 from habilis.cli.finding import matching, read_question, status_of
 from habilis.cli.history import TaskHistory, read_history
-from habilis.cli.terminal.tables import table, terminal_width
-from habilis.cli.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 from habilis.core.errors import UserError
 from habilis.core.usage import NOTHING, money_text
 from habilis.rundir import (
@@ -24,6 +22,8 @@ from habilis.rundir import (
     list_runs,
     read_jsonl,
 )
+from habilis.terminal.tables import table, terminal_width
+from habilis.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -11,8 +11,6 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from habilis.cli.terminal.choices import load
-from habilis.cli.terminal.wording import plain, report_line
 from habilis.config import Loaded
 from habilis.core.errors import UserError
 from habilis.curation.ledger.reports import Row
@@ -30,6 +28,8 @@ from habilis.evaluation.scoring import (
 )
 from habilis.prompts import Prompts
 from habilis.rundir import RunDir, find_run
+from habilis.terminal.choices import load
+from habilis.terminal.wording import plain, report_line
 
 UNREACHABLE = 3
 

@@ -8,11 +8,11 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from habilis.cli.terminal.choices import load
-from habilis.cli.terminal.wording import plain
 from habilis.config import BASIC_DEFAULTS, ROLES, Loaded, all_keys
 from habilis.core.errors import UserError
 from habilis.rundir import atomic_write, masked
+from habilis.terminal.choices import load
+from habilis.terminal.wording import plain
 
 HEAD = """\
 # Settings of Habilis. Take the '#' away in front of what you want to change and hand the file over:

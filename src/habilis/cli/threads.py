@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from habilis.cli.checking import tell_damage
-from habilis.cli.terminal.choices import load
-from habilis.cli.terminal.granting import at_terminal
-from habilis.cli.terminal.tables import table, terminal_width
-from habilis.cli.terminal.wording import age_text, one_line, plain
 from habilis.core.errors import UserError
 from habilis.rundir import TaskDir, ThreadDir, list_threads
+from habilis.terminal.choices import load
+from habilis.terminal.granting import at_terminal
+from habilis.terminal.tables import table, terminal_width
+from habilis.terminal.wording import age_text, one_line, plain
 
 
 def list_(args: Namespace) -> int:

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TextIO
 
 from habilis.cli.plot import terminal_plot
-from habilis.cli.terminal.board import Board
-from habilis.cli.terminal.console import ConsoleSink, cost_text
-from habilis.cli.terminal.pane import Pane
-from habilis.cli.terminal.streams import note_kept
-from habilis.cli.terminal.tables import terminal_width
-from habilis.cli.terminal.wording import one_line, plain, seconds_text
 from habilis.config import unattended
 from habilis.core import events as ev
 from habilis.core.types import Usage
+from habilis.terminal.board import Board
+from habilis.terminal.console import ConsoleSink, cost_text
+from habilis.terminal.pane import Pane
+from habilis.terminal.streams import note_kept
+from habilis.terminal.tables import terminal_width
+from habilis.terminal.wording import one_line, plain, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console

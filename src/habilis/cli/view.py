@@ -37,8 +37,8 @@ def port_of(text: str) -> int:
 
 def view(args: Namespace) -> int:
     """Serve until interrupted, or write the pages. Raises `UserError`, KeyboardInterrupt."""
-    from habilis.cli.terminal.choices import library_meant
     from habilis.rundir import find_run
+    from habilis.terminal.choices import library_meant
 
     try:
         from habilis.view.export import export

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from habilis.cli.curating.showing import as_json, lines
-from habilis.cli.terminal.choices import library_meant
-from habilis.cli.terminal.interrupting import run_to_end
-from habilis.cli.terminal.wording import one_line, report_line
 from habilis.config import Settings
 from habilis.core.errors import UserError
 from habilis.curation.manual.change import ChangeRefused, HandReport
 from habilis.curation.manual.tending import Tending
 from habilis.rundir import find_run
+from habilis.terminal.choices import library_meant
+from habilis.terminal.interrupting import run_to_end
+from habilis.terminal.wording import one_line, report_line
 
 
 def change(args: Namespace) -> int:

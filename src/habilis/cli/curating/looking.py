@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.curating.showing import as_json, lines, plainly
-from habilis.cli.terminal.choices import library_meant
-from habilis.cli.terminal.tables import table, terminal_width
-from habilis.cli.terminal.wording import age_text, call_text, one_line, plain, report_line, size_text
 from habilis.contract.aliases import kinds, required
 from habilis.curation.manual import browsing, health
 from habilis.curation.manual import history as told
 from habilis.curation.manual.browsing import Ancestor, Shown, ToolRow
 from habilis.curation.manual.history import Event, difference
+from habilis.terminal.choices import library_meant
+from habilis.terminal.tables import table, terminal_width
+from habilis.terminal.wording import age_text, call_text, one_line, plain, report_line, size_text
 
 if TYPE_CHECKING:
     from habilis.checking import Damage

@@ -10,10 +10,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from habilis.cli.curating.showing import Progress, as_json, lines, plainly
-from habilis.cli.terminal.choices import library_meant
-from habilis.cli.terminal.interrupting import INTERRUPTED, Stop, run_to_end, run_to_stop
-from habilis.cli.terminal.tables import table, terminal_width
-from habilis.cli.terminal.wording import one_line, report_line
 from habilis.core.errors import UserError
 from habilis.curation.manual import browsing, proving
 from habilis.curation.manual.change import unknown
@@ -23,6 +19,10 @@ from habilis.curation.manual.tending import Tending
 from habilis.curation.manual.trying import Proved, Way, try_tools
 from habilis.library import Library
 from habilis.library.catalogue import Catalogue, tool_files
+from habilis.terminal.choices import library_meant
+from habilis.terminal.interrupting import INTERRUPTED, Stop, run_to_end, run_to_stop
+from habilis.terminal.tables import table, terminal_width
+from habilis.terminal.wording import one_line, report_line
 
 One = TypeVar("One", "Checked", "Tested")
 _WAYS: dict[Way, str] = {

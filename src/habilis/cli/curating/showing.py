@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from habilis.cli.terminal.wording import report_line
+from habilis.terminal.wording import report_line
 
 
 def as_json(document: Any) -> None:

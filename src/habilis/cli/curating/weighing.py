@@ -10,16 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.cli.curating.showing import Progress, as_json, lines, plainly
-from habilis.cli.terminal.choices import library_meant
-from habilis.cli.terminal.interrupting import run_to_end
-from habilis.cli.terminal.tables import table, terminal_width
-from habilis.cli.terminal.wording import age_text, one_line, report_line
 from habilis.core.errors import UserError
 from habilis.curation.manual import browsing
 from habilis.curation.manual.change import unknown
 from habilis.library.catalogue import Catalogue
 from habilis.library.worth import WorthRecord, record_of
 from habilis.rundir import find_run
+from habilis.terminal.choices import library_meant
+from habilis.terminal.interrupting import run_to_end
+from habilis.terminal.tables import table, terminal_width
+from habilis.terminal.wording import age_text, one_line, report_line
 
 if TYPE_CHECKING:
     from habilis.config import Settings

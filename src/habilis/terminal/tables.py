@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from habilis.cli.terminal.wording import plain
+from habilis.terminal.wording import plain
 
 GAP = "  "
 KEPT = 30

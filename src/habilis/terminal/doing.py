@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from habilis.cli.terminal.wording import one_line, seconds_text
 from habilis.core import events as ev
+from habilis.terminal.wording import one_line, seconds_text
 
 _DEEDS = {"plan": "planning", "review": "reviewing", "answer": "answering", "summary": "summing up"}
 _BUILDS = {"build": "writing", "enhance": "mending", "merge": "merging into"}

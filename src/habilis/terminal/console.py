@@ -10,11 +10,11 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from habilis.cli.terminal.wording import call_text, one_line, plain, reuse_text, seconds_text
 from habilis.config import OFFLINE_NOTICE
 from habilis.core import events as ev
 from habilis.core.types import Usage
 from habilis.core.usage import money_text
+from habilis.terminal.wording import call_text, one_line, plain, reuse_text, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console

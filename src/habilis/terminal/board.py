@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from habilis.cli.terminal.doing import Doing
-from habilis.cli.terminal.tables import columns_of, cut, fitted
-from habilis.cli.terminal.wording import one_line
 from habilis.core import events as ev
 from habilis.core.types import Usage
 from habilis.core.usage import money_text
+from habilis.terminal.doing import Doing
+from habilis.terminal.tables import columns_of, cut, fitted
+from habilis.terminal.wording import one_line
 
 if TYPE_CHECKING:
     from rich.text import Text

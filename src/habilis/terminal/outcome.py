@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from habilis.cli.terminal.console import usage_text
-from habilis.cli.terminal.streams import note_kept
-from habilis.cli.terminal.wording import plain, seconds_text
 from habilis.config import OFFLINE_NOTICE
 from habilis.core.types import Status, TaskResult
 from habilis.rundir import THREADS, TaskDir, safe_id
+from habilis.terminal.console import usage_text
+from habilis.terminal.streams import note_kept
+from habilis.terminal.wording import plain, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,11 +7,11 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from habilis.cli.terminal.wording import plain
 from habilis.core.errors import Interrupted
+from habilis.terminal.wording import plain
 
 if TYPE_CHECKING:
-    from habilis.cli.terminal.console import ConsoleSink
+    from habilis.terminal.console import ConsoleSink
 
 
 class TerminalAsker:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TextIO
 
-from habilis.cli.terminal.console import LABEL_WIDTH, ConsoleSink, make_console, usage_text
-from habilis.cli.terminal.outcome import body
-from habilis.cli.terminal.wording import call_text, one_line, plain, seconds_text
 from habilis.config import OFFLINE_NOTICE
 from habilis.core import events as ev
 from habilis.core.types import TaskResult
+from habilis.terminal.console import LABEL_WIDTH, ConsoleSink, make_console, usage_text
+from habilis.terminal.outcome import body
+from habilis.terminal.wording import call_text, one_line, plain, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console

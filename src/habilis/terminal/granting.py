@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from habilis.cli.terminal.asking import TerminalAsker
-from habilis.cli.terminal.wording import one_line, plain
 from habilis.config import Settings
 from habilis.contract.capabilities import Capabilities, Grant
 from habilis.core.types import GrantRequest
 from habilis.runtime.grants import Grants
 from habilis.runtime.host import ToolHost
 from habilis.runtime.packages.environments import Environments
+from habilis.terminal.asking import TerminalAsker
+from habilis.terminal.wording import one_line, plain
 
 YES, NO = {"y", "yes"}, {"n", "no"}
 
