@@ -72,6 +72,7 @@ MAX_ROOM_LINES = 7_000
 MOST_NAMESAKES = 4
 """`source` is one of each kind of source, by habit."""
 LONG_FILES = {
+    "habilis.core.events": "all that may happen, a few lines each",
     "habilis.sandbox.inside.guest": "goes into the sandbox alone, as one file",
 }
 """Files over MAX_LINES, each with the reason."""

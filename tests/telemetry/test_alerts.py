@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from habilis.cli.terminal.console import ConsoleSink, make_console
 from habilis.cli.training import TrainingConsole
 from habilis.config import Settings, load_settings
 from habilis.context.task import Events
@@ -21,6 +20,7 @@ from habilis.core import events as ev
 from habilis.core.masker import MASKER
 from habilis.telemetry import command
 from habilis.telemetry.observing import TaskObservation, TrainingObservation
+from habilis.terminal.console import ConsoleSink, make_console
 from habilis.testing import RecordingSink
 
 from .conftest import asked, begun, called, ended

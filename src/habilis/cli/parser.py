@@ -243,8 +243,7 @@ def _add_runs(commands: Any) -> None:
     listing.add_argument("--query", metavar="TEXT", help="only runs with these words in name, question or answer")
     listing.add_argument("--status", metavar="STATUS,…", help="only runs of this status: answered, stopped, …")
     for verb, default in ((show, "newest"), (check, "newest"), (resume, "newest unfinished")):
-        told = f"name, start of one, or folder; default: the {default}"
-        verb.add_argument("run", nargs="?", metavar="RUN", help=told)
+        verb.add_argument("run", nargs="?", metavar="RUN", help=f"name, start of one, or folder; default: {default}")
     stats.add_argument("runs", nargs="*", metavar="RUN", help="name, start of one, or folder; default: all runs")
     show.add_argument("--task-id", metavar="ID", help="one task of the run")
     resume.add_argument("--task-id", metavar="ID", help="which task of the run")

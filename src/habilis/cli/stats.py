@@ -6,9 +6,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from habilis.cli.checking import runs_folder
-from habilis.cli.terminal.tables import table
-from habilis.cli.terminal.wording import seconds_text
 from habilis.rundir import find_run, list_runs
+from habilis.terminal.tables import table
+from habilis.terminal.wording import seconds_text
 
 if TYPE_CHECKING:
     from argparse import Namespace

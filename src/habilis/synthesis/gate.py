@@ -86,6 +86,10 @@ class Confirmed:
     calls: tuple[RecordedCall, ...] = ()
     contents: Mapping[str, bytes] = field(default_factory=dict)
 
+    @property
+    def count(self) -> int:
+        return len(self.calls)
+
 
 @dataclass(frozen=True)
 class Passed:

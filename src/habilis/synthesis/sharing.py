@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from habilis.contract.names import safe_name
+from habilis.core.events import BuildAwaited, Event
 from habilis.core.masker import MASKER
 from habilis.core.place import raise_place
 from habilis.core.types import ToolRequest
@@ -69,15 +71,17 @@ class BuildFolder:
         self._folder, self._task, self._sleep = folder, task_id, sleep
 
     @contextlib.asynccontextmanager
-    async def turn(self, request: ToolRequest, waits: Callable[[str], None] = lambda task: None) -> AsyncIterator[Turn]:
-        """Wait until no other task builds what `request` asks for; then the request is this task's to build. `waits`
+    async def turn(
+        self, request: ToolRequest, emit: Callable[[Event], None] = lambda event: None
+    ) -> AsyncIterator[Turn]:
+        """Wait until no other task builds what `request` asks for; then the request is this task's to build. `emit`
         hears of each task that is waited for.
 
         An entry without a tool means nothing once its lock is free: its builder failed or died. What else is refused
         costs the sharing, never the build; raises `PlaceError` before anything is paid.
         """
         try:
-            near, own = await self._entered(request, waits)
+            near, own = await self._entered(request, emit)
         except OSError as error:
             raise_place(error)
             log.warning("builds are not shared by task %s: %s", self._task, error.strerror or error)
@@ -89,7 +93,7 @@ class BuildFolder:
         finally:
             self._settle(own, request, turn.made)
 
-    async def _entered(self, request: ToolRequest, waits: Callable[[str], None]) -> tuple[list[dict[str, Any]], int]:
+    async def _entered(self, request: ToolRequest, emit: Callable[[Event], None]) -> tuple[list[dict[str, Any]], int]:
         """The finished builds that are near, and the lock of this task's own entry, once nobody near is building."""
         self._folder.mkdir(parents=True, exist_ok=True)
         while True:
@@ -98,7 +102,7 @@ class BuildFolder:
                 busy = [entry for entry in near if "tool" not in entry and self._is_held(entry["id"])]
                 if not busy:
                     return near, self._claim(request)
-            waits(busy[0]["task"])
+            emit(BuildAwaited(tool=safe_name(request.name), builder=busy[0]["task"]))
             while self._is_held(busy[0]["id"]):
                 await self._sleep(POLL_S)
 

@@ -22,7 +22,6 @@ from habilis.contract.names import safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelUnreachable, WriterFailed
 from habilis.core.events import (
-    BuildAwaited,
     Event,
     NeedsFound,
     Notice,
@@ -172,8 +171,7 @@ class Smith:
         """Build, unless another task of the step has built the same and that passes the gate here."""
         if self._shared is None:
             return await self._build(request, key, question, files)
-        name = safe_name(request.name)
-        async with self._shared.turn(request, lambda task: self._emit(BuildAwaited(tool=name, builder=task))) as turn:
+        async with self._shared.turn(request, self._emit) as turn:
             for offer in turn.offers:
                 taken = await self._adopted(offer, request, key, TaskGround.of(question, files))
                 if taken is not None:
@@ -246,8 +244,8 @@ class Smith:
             self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
             return BuildFailure(name=request.name, reason=reason)
         of = {"tool": tool.name, "version": tool.version, "path": str(tool.path)}
-        confirmed = len(made.passed.confirmed.calls)
-        self._emit(ToolBuilt(**of, attempts=made.attempts, smoke=made.passed.smoke, confirmed=confirmed))
+        smoke, confirmed = made.passed.smoke, made.passed.confirmed.count
+        self._emit(ToolBuilt(**of, attempts=made.attempts, smoke=smoke, confirmed=confirmed))
         self._tell(tool, made.passed)
         return tool
 
@@ -323,7 +321,7 @@ class Smith:
                 attempts=made.attempts,
                 replayed=made.passed.replay.replayed,
                 records=made.passed.replay.records,
-                confirmed=len(made.passed.confirmed.calls),
+                confirmed=made.passed.confirmed.count,
             )
         )
         self._tell(better, made.passed)
