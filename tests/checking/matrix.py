@@ -41,7 +41,8 @@ def habilis(*words: str) -> Said:
 
 @contextlib.contextmanager
 def like_others() -> Iterator[None]:
-    """In this thread, and those that it starts, root may read and write only what its owner may (capset(2))."""
+    """In this thread, and those that it starts, root may read and write only what its owner may (capset(2)). What the
+    sandbox gave to other users is closed to it then, so that a call of a tool may fail as well."""
     libc = ctypes.CDLL(None, use_errno=True)
     header, sets = (ctypes.c_uint32 * 2)(_CAPABILITIES_V3, 0), (ctypes.c_uint32 * 6)()
     assert libc.capget(header, sets) == 0

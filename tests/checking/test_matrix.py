@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -71,7 +72,7 @@ def test_damage_is_restored_named_or_made_anew_and_never_silent(world: World, gr
 
 def _wrong(group: str, name: str, kind: str) -> list[str]:
     """What is not as the table says, in words."""
-    with like_others():
+    with like_others() if kind == "unreadable" else contextlib.nullcontext():
         said = [habilis(*words) for words in ACTIONS[group]]
     found = [one.err[-200:] for one in said if "Traceback" in one.err or "internal error" in one.err]
     allowed = table()[group, pattern(name)][kind]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import sys
 from collections.abc import Callable, Coroutine, Mapping
@@ -156,7 +157,10 @@ def _left_of(run: RunDir, again: str | None) -> tuple[int, dict[str, str]]:
 
     training = TrainingDir(run.path)
     reopened = [status.strip() for status in (again or "").split(",")]
-    ends = {str(row.get("task_id")): str(row["status"]) for row in read_jsonl(training.predictions) if is_over(row)}
+    ends: dict[str, str] = {}
+    with contextlib.suppress(OSError):  # the resume itself mends it, or says what is wrong
+        over = [row for row in read_jsonl(training.predictions) if is_over(row)]
+        ends = {str(row.get("task_id")): str(row["status"]) for row in over}
     return len(training.load_rows()), {row: said for row, said in ends.items() if said not in reopened}
 
 

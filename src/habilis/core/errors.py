@@ -4,6 +4,10 @@ A tool's failure is no exception at all: it is a value (`types.CallError`) that 
 What stands here either ends a task with an honest status or ends the command with one clear line.
 """
 
+import errno
+
+NOT_PLAIN = "it is a link, a pipe or a device; Habilis writes plain files and follows no link in a folder of its own"
+
 
 class HabilisError(Exception):
     """Base of every error that Habilis raises on purpose. Its text is one line for a person."""
@@ -58,3 +62,10 @@ class BudgetReached(HabilisError):
 
 class Interrupted(HabilisError):
     """The user asked for an end (Ctrl-C once): the step is finished, the result is written."""
+
+
+class NotPlain(OSError):
+    """What lies at `path` is no plain file (or no plain folder). Whoever put it there did that, not this machine."""
+
+    def __init__(self, path: object) -> None:
+        super().__init__(errno.ELOOP, NOT_PLAIN, str(path))

@@ -8,7 +8,7 @@ import mmap
 import os
 from collections.abc import Iterator
 
-from habilis.core.errors import HabilisError, PlaceError
+from habilis.core.errors import HabilisError, NotPlain, PlaceError
 
 ADVICE = {
     errno.ENOSPC: "free space on this disk",
@@ -61,7 +61,7 @@ def place_error(error: OSError, *, ours: bool = False) -> PlaceError | None:
         return PlaceError(f"{said}; make one of these folders, or set TMPDIR to another")
     if error.errno in ADVICE:
         return PlaceError(f"{name}: {said}; {ADVICE[error.errno]}" if name else f"{said}; {ADVICE[error.errno]}")
-    if ours and error.errno in _OF_A_FOLDER:
+    if ours and error.errno in _OF_A_FOLDER and not isinstance(error, NotPlain):
         if error.errno == errno.ENOTDIR:
             name = _in_the_way(name)
         return PlaceError(f"{name or 'a folder of Habilis'} {_OF_A_FOLDER[error.errno]} ({said})")

@@ -14,21 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from habilis.core.errors import UserError
+from habilis.core.errors import NOT_PLAIN, NotPlain, UserError
 from habilis.core.place import scarcity
 
 MAX_LINE_BYTES = 64 << 20
 """Longer than any line that Habilis writes."""
 MAX_DEPTH = 300
 """Levels of nesting in JSON: more than anything that passed a model, a tool or Pydantic."""
-NOT_PLAIN = "it is a link, a pipe or a device; Habilis writes plain files and follows no link in a folder of its own"
-
-
-class NotPlain(OSError):
-    """What lies there is no plain file (or no plain folder)."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(errno.ELOOP, NOT_PLAIN, str(path))
 
 
 def open_plain(path: Path, flags: int, mode: int = 0o666) -> int:
