@@ -1,4 +1,4 @@
-"""WorkFigures against their limits: what goes beyond one is told once."""
+"""Figures of the work against their limits: what goes beyond one is told once."""
 
 from __future__ import annotations
 
