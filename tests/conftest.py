@@ -20,9 +20,14 @@ __all__ = ["in_process_host", "layered_shop", "other_shop", "put_tool", "said_mo
 ROOT = Path(__file__).resolve().parents[1]
 FOREIGN = ("OPENAI_", "HABILIS_", "LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_", "OTEL_")
 PROXIES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy")
+SHOWN = ("CI", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
+"""What changes how a terminal is written to. A machine of continuous integration sets the first one."""
+
+# Kept under a name of its own: the workers get the environment that the next lines leave.
+PROFILE = os.environ.setdefault("TESTS_PROFILE", "ci" if os.environ.get("CI") else "local")
 
 for name in list(os.environ):
-    if name.upper().startswith(FOREIGN) or name.lower() in PROXIES:
+    if name.upper().startswith(FOREIGN) or name.lower() in PROXIES or name in SHOWN:
         del os.environ[name]
 os.environ["LANGGRAPH_STRICT_MSGPACK"] = "true"
 # One for all workers and all runs: environments for tools are built once, and the user's own stay out of it.
@@ -34,7 +39,6 @@ os.environ["HABILIS_DATA_DIR"] = str(ROOT / ".test_cache" / "data")
 
 hypothesis.settings.register_profile("local", deadline=None)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, database=None)
-PROFILE = "ci" if os.environ.get("CI") else "local"
 hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile(PROFILE), max_examples=30)
 
 
