@@ -109,7 +109,7 @@ def test_a_bad_schema_is_named_before_anything_is_asked(text: str | None, said: 
     if text is not None:
         path.write_text(text, encoding="utf-8")
     with pytest.raises(UserError, match=said) as caught:
-        read_schema(path)
+        read_schema(str(path))
     assert "form.json" in str(caught.value)
 
 

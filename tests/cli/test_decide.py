@@ -129,6 +129,9 @@ def test_tools_of_sources_are_offered_by_name(
         (["--results", "tools.json", "q"], "--results belongs to --decide"),
         (["--decide", "--schema", "tools.json", "q"], "--decide knows neither"),
         (["--schema", "tools.json", "q"], "a JSON schema is an object"),
+        (["--schema", "no.json", "q"], "--schema no.json: No such file"),
+        (["--schema", '{"type": "integer"', "q"], "--schema is not JSON"),
+        (["--schema", '{"type": "whole"}', "q"], "--schema is no valid JSON schema: at type"),
     ],
 )
 def test_bad_usage_is_one_line(words: list[str], said: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -141,8 +144,9 @@ def test_bad_usage_is_one_line(words: list[str], said: str, home: Path, capsys: 
 @pytest.mark.sandbox
 def test_an_answer_by_schema_is_printed_as_json(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (home / "form.json").write_text('{"type": "integer"}', encoding="utf-8")
-    code, result, _ = run(capsys, "--quiet", "--json", "--schema", "form.json", "What is 2+3*4?")
-    assert (code, result["answer_data"], result["final_answer"]) == (0, 14, "14")
+    for schema in ("form.json", '{"type": "integer"}'):
+        code, result, _ = run(capsys, "--quiet", "--json", "--schema", schema, "What is 2+3*4?")
+        assert (code, result["answer_data"], result["final_answer"]) == (0, 14, "14")
 
 
 def test_a_first_row_of_data_is_not_counted_as_names_without_a_word(

@@ -289,7 +289,7 @@ def test_a_schema_file_with_a_bomb_is_refused_before_anything_is_asked(tmp_path:
     path = tmp_path / "form.json"
     path.write_text('{"allOf":[' * 50_000, encoding="utf-8")
     with pytest.raises(UserError, match="is not JSON"):
-        read_schema(path)
+        read_schema(str(path))
     path.write_text('{"type": "array", "items": ' * 200 + "{}" + "}" * 200, encoding="utf-8")
     with pytest.raises(UserError, match="levels deep"):
-        read_schema(path)
+        read_schema(str(path))

@@ -155,7 +155,7 @@ def _add_run(commands: Any) -> None:
         "function schemas (JSON), in place of all other tools",
     )
     run.add_argument("--results", metavar="FILE", help="with --decide: results by call id (JSON); - reads stdin")
-    run.add_argument("--schema", metavar="FILE", help="JSON schema that the answer must fit; it is printed as JSON")
+    run.add_argument("--schema", metavar="FILE|JSON", help="JSON schema that the answer must fit, which is then JSON")
     _settings_options(run)
     _folder_options(run)
     told = "ask the next question of the conversation NAME; with --resume: continue its last one"

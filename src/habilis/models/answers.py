@@ -23,15 +23,17 @@ class _Answer(BaseModel):
     uncut: ClassVar[tuple[str, ...]] = ("final_answer",)
 
 
-def read_schema(path: Path) -> JsonSchema:
-    """The JSON schema in a file. Raises `UserError` that names the file and what is wrong."""
+def read_schema(given: str) -> JsonSchema:
+    """The JSON schema in the file `given`, or `given` itself where it is an object's JSON. Raises `UserError`."""
+    typed = given.lstrip().startswith("{")
+    where = "--schema" if typed else f"--schema {given}"
     try:
-        schema = json.loads(path.read_text(encoding="utf-8-sig"))
+        schema = json.loads(given if typed else Path(given).read_text(encoding="utf-8-sig"))
     except OSError as error:
-        raise UserError(f"--schema {path}: {error.strerror}") from None
+        raise UserError(f"{where}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise UserError(f"--schema {path} is not JSON: {' '.join(str(error).split())}") from None
-    return checked_schema(schema, f"--schema {path}")
+        raise UserError(f"{where} is not JSON: {' '.join(str(error).split())}") from None
+    return checked_schema(schema, where)
 
 
 def checked_schema(schema: Any, where: str = "answer_schema") -> JsonSchema:

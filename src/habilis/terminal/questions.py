@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from pathlib import Path
 from typing import Any
 
 from habilis.config import environment
@@ -40,13 +39,13 @@ def question_of(args: Namespace, replayed: TaskDir | None) -> str | Task:
     return str(text)
 
 
-def schema_of(name: str | None) -> dict[str, Any] | None:
-    """The JSON schema in the file `name`. Raises `UserError` for what is none."""
-    if name is None:
+def schema_of(given: str | None) -> dict[str, Any] | None:
+    """The JSON schema that --schema names or is. Raises `UserError` for what is none."""
+    if given is None:
         return None
     from habilis.models.answers import read_schema
 
-    return read_schema(Path(name))
+    return read_schema(given)
 
 
 def from_stdin(what: str) -> str:
