@@ -54,7 +54,13 @@ def on_a_terminal(world: World, *settings: str) -> str:
 @pytest.mark.parametrize("strategy", [pytest.param("function_call", marks=pytest.mark.slow), "react_text"])
 def test_thoughts_come_to_the_terminal_while_they_are_thought(world: World, strategy: str) -> None:
     answer = thinking if strategy == "function_call" else in_plain_text(thinking)
-    with ScriptedServer(answer, latency_per_token_s=0.004) as server:
+
+    def slowly(*asked: Any) -> AIMessage:
+        said = answer(*asked)
+        server.latency_per_token_s = 0.03 if THOUGHT in said.text else 0.0
+        return said
+
+    with ScriptedServer(slowly) as server:
         sets = [f"models.basic.base_url={server.base_url}", "models.basic.stream=true"]
         shown = on_a_terminal(world, *sets, f"models.basic.strategy={strategy}")
     before, _, after = shown.partition(THOUGHT)
