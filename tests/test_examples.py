@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from . import nursery
+from .marks import PROMISE
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("[0-9][0-9]_*.py"))
@@ -30,6 +31,7 @@ SHOWS = {
     "11": [r"answered: .*three months.*\[handbook\.md, Handbook > Leaving, line 9\]", r"canteen\.txt", r"gave_up"],
     "12": [r"api_stock \(reads\)", r"called api_stock .*: .*12", r"called in_dozens .*: 1\b", r"answered: 1 dozen"],
 }
+QUICK = ("03", "05", "07")
 STRICTLY = """
 import runpy, sys, warnings
 warnings.simplefilter("error")
@@ -38,7 +40,10 @@ runpy.run_path(sys.argv.pop(), run_name="__main__")
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, id=path.stem, marks=[] if path.stem[:2] in QUICK else PROMISE) for path in EXAMPLES],
+)
 def test_an_example_runs_and_shows_what_it_promises(path: Path, tmp_path: Path) -> None:
     env = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST")}
     done = nursery.run([sys.executable, "-c", STRICTLY, path], cwd=tmp_path, env=env, text=True)

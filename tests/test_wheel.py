@@ -46,6 +46,8 @@ def test_every_file_of_the_source_is_inside(installed: Path) -> None:
     assert wanted <= found
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.sandbox
 def test_it_answers_a_question_from_another_folder(installed: Path, tmp_path: Path) -> None:
     done = _python(installed, tmp_path, "-m", "habilis", "run", "--json", "What is 2+3*4?")

@@ -18,6 +18,8 @@ from habilis.demo import reply as right
 from habilis.testing import Fault, RecordingSink, ScriptedServer, in_plain_text, when
 from habilis.testing.faults import content_text
 
+from ..marks import PROMISE
+
 QUESTION = "What is 6 * 7?"
 PROSE = "Well, that is an interesting question, and I would have to think about it."
 PAGE = "<!DOCTYPE html><html><head><title>Sign in</title></head><body><p>Please sign in.</p></body></html>"
@@ -130,7 +132,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox_level: str) -
 
 @pytest.mark.parametrize(
     "kind",
-    [kind if kind in QUICK else pytest.param(kind, marks=[pytest.mark.slow, pytest.mark.promise]) for kind in SERVERS],
+    [kind if kind in QUICK else pytest.param(kind, marks=PROMISE) for kind in SERVERS],
 )
 async def test_a_hopeless_server_costs_little(kind: str, alone: Alone) -> None:
     most, answer, more = SERVERS[kind]

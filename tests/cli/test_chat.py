@@ -46,6 +46,8 @@ def results(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 def test_a_whole_story(home: Path) -> None:
     """Numbers, a file, follow-ups on both; then the same conversation again, from another process."""
     story = "What is 2+3*4?\nand times two?\n\nWhat is the average price in sales.csv?\nAnd the maximum?\n"
@@ -166,6 +168,8 @@ def test_a_question_of_the_model_is_answered_by_the_next_line(home: Path) -> Non
         assert "waits for you: Which colour?" in taken_up.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 def test_ctrl_c_interrupts_the_question_and_not_the_conversation(home: Path) -> None:
     with ScriptedServer(latency_s=0.2) as server:
         words = ["--thread", "slow", "--json", "--quiet", "--set", f"models.basic.base_url={server.base_url}"]

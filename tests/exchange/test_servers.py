@@ -165,6 +165,8 @@ async def test_tools_of_a_program_are_refused_one_by_one_with_the_reason() -> No
         assert "runs outside the sandbox" in thing.reason
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.sandbox
 async def test_a_library_served_with_its_sources_comes_back_the_same(exchange: Any) -> None:
     await exchange.has(exchange.double(), "double_it")

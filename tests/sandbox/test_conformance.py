@@ -30,6 +30,7 @@ from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.backends.probing import make, missing
 
+from ..marks import PROMISE
 from .conftest import servers, value_of
 
 pytestmark = [
@@ -65,7 +66,7 @@ def all_of(*, rare: Container[str] = ("bubblewrap-cold",), **known: str) -> Any:
     params = []
     for level, way in WAYS:
         name = f"{level}-{way}"
-        marks = [pytest.mark.slow, pytest.mark.promise] if name in rare else []
+        marks = list(PROMISE) if name in rare else []
         marks += [pytest.mark.xfail(strict=True, reason=known[level])] if level in known else []
         params.append(pytest.param(Back(level, way), id=name, marks=marks))
     return pytest.mark.parametrize("back", params)
@@ -438,7 +439,7 @@ async def test_when_the_server_is_killed_calls_without_effects_are_made_again(
 
 
 @warm_alone
-@pytest.mark.parametrize("calls", [30, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.promise])])
+@pytest.mark.parametrize("calls", [30, pytest.param(200, marks=PROMISE)])
 async def test_when_the_server_is_killed_nothing_is_done_twice(
     host: Callable[..., ToolHost], tool: MakeTool, workspace: Path, calls: int
 ) -> None:

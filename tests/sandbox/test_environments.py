@@ -193,6 +193,8 @@ async def test_the_lock_lies_with_the_environment_and_holds_each_wheel_to_its_ha
     assert again.paths[0] != made.paths[0]
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_lock_whose_wheels_are_gone_is_made_anew(tmp_path: Path, wheels: Path) -> None:
     own, folder = tmp_path / "wheels", tmp_path / "environments"
     shutil.copytree(wheels, own)
@@ -215,6 +217,8 @@ print(asyncio.run(environments.ready(["beta"])).digest)
 """
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 def test_four_processes_build_an_environment_once(tmp_path: Path, wheels: Path) -> None:
     folder = tmp_path / "environments"
     builders = [start(BUILDER, folder, wheels) for _ in range(4)]
@@ -242,6 +246,8 @@ EnvironmentCache(Path(sys.argv[1])).ensure(sys.argv[2], fill, threading.Event())
 """
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_killed_build_leaves_nothing_half(tmp_path: Path, wheels: Path) -> None:
     folder = tmp_path / "environments"
     builder = start(HALF_BUILDER, folder, base_name())
@@ -268,6 +274,8 @@ def start(script: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_an_environment_that_was_removed_by_hand_is_made_again(environments: Environments) -> None:
     made = await environments.ready(["alpha==1.0"])
     shutil.rmtree(made.paths[0])
@@ -275,6 +283,8 @@ async def test_an_environment_that_was_removed_by_hand_is_made_again(environment
     assert (made.paths[0] / "alpha").is_dir()
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_build_cut_short_is_made_again(environments: Environments) -> None:
     first = await environments.ready([])
     (first.paths[0] / MARK).unlink()

@@ -38,6 +38,8 @@ def ask(home: Path, *words: str) -> tuple[dict[str, Any], str]:
     return json.loads(out), said
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 def test_the_second_question_of_a_kind_in_other_words_needs_no_new_tool(home: Path) -> None:
     first, said = ask(home, "What is the average price in sales.csv?")
     (tool,) = first["tools_made"]

@@ -8,6 +8,7 @@ from habilis.demo import reply
 from habilis.rundir import ThreadDir
 from habilis.testing import RecordingSink, ScriptedServer, in_plain_text
 
+from ..marks import PROMISE
 from .conftest import World
 
 FIRST, SECOND, THIRD = "What is the average price in sales.csv?", "And the maximum?", "times two"
@@ -42,7 +43,7 @@ async def test_the_conversation_goes_on_although_a_turn_was_killed(world: World)
     assert [turn.answer for turn in earlier.recent] == ["20", "(not answered: it was broken off)"]
 
 
-@pytest.mark.parametrize("form", ["chat", "completion"])
+@pytest.mark.parametrize("form", ["chat", pytest.param("completion", marks=PROMISE)])
 async def test_a_model_that_calls_no_functions_holds_a_conversation_too(world: World, form: str) -> None:
     with ScriptedServer(in_plain_text(reply)) as plain:
         settings = [f"models.basic.base_url={plain.base_url}", "models.basic.strategy=react_text"]

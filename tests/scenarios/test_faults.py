@@ -5,6 +5,7 @@ import pytest
 from habilis.testing import ScriptedServer
 from habilis.testing.faults import Fault, FaultKind, when
 
+from ..marks import PROMISE
 from .conftest import World
 
 QUESTION = "What is the average price in euro.csv?"
@@ -91,13 +92,15 @@ async def test_a_model_that_hangs_ends_at_the_time_budget(world: World) -> None:
     assert result.tools_made
 
 
-@pytest.mark.parametrize("refused", [1, 2, 3])
+@pytest.mark.parametrize("refused", [3, *(pytest.param(n, marks=PROMISE) for n in (1, 2))])
 async def test_servers_that_know_fewer_forms_do_as_well(world: World, refused: int) -> None:
     world.server.refuse = set(FORMS[:refused])
     result = await world.team(*FAST).run(QUESTION, base=world.home)
     assert (result.status, result.final_answer) == ("answered", "1500.5"), result.error
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.parametrize("seed", range(2))
 async def test_a_bad_day_of_the_service(world: World, seed: int) -> None:
     from habilis.testing.faults import seeded

@@ -15,6 +15,7 @@ from habilis import Team, load_settings
 from habilis.core.types import TaskResult
 from habilis.testing import Fault, RecordingSink, ScriptedServer, SeenRequest
 
+from ..marks import PROMISE
 from .conftest import World
 
 QUESTION = "What is on the picture dot.png?"
@@ -142,7 +143,7 @@ async def test_a_refusal_of_something_else_is_not_taken_for_blindness(picture: W
     assert not list((picture.home / "cache").rglob("*.blind.json"))
 
 
-@pytest.mark.parametrize("faults", [(), complain])
+@pytest.mark.parametrize("faults", [pytest.param((), marks=PROMISE), complain])
 async def test_the_record_holds_no_picture_and_replays(picture: World, faults: Any) -> None:
     with ScriptedServer(Looker(), faults=faults) as server:
         await look(picture, server, "a")

@@ -55,12 +55,6 @@ async def test_killed_in_every_node_a_task_goes_on_where_it_stood(world: World) 
         await _killed_and_resumed(world, names.index(place) + 1, place, answer, calls)
 
 
-async def test_killed_in_the_middle_of_its_work_a_task_goes_on_where_it_stood(world: World) -> None:
-    answer, names, calls = await _undisturbed(world)
-    for place in ("tool_built:", "tool_enhanced:"):
-        await _killed_and_resumed(world, names.index(place) + 1, place, answer, calls)
-
-
 @pytest.mark.slow
 @pytest.mark.promise
 async def test_killed_at_every_single_event(world: World) -> None:

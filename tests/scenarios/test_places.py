@@ -20,6 +20,7 @@ from habilis.core.types import TaskResult
 
 from .. import nursery
 from ..fulldisk import FullDisk
+from ..marks import PROMISE
 from .conftest import World
 
 MISPLACED = Path(__file__).parent / "misplaced.py"
@@ -69,6 +70,7 @@ async def _filled(world: World, at: int, whole: TaskResult) -> bool:
     return result is None or result.status != "answered"
 
 
+@pytest.mark.slow
 async def test_on_a_full_disk_a_task_says_so_and_goes_on_when_there_is_room(world: World) -> None:
     whole, writes = await _whole(world)
     assert whole.usage.model_calls == CALLS
@@ -185,7 +187,6 @@ def _mended(world: World, *, unheard: int = 0) -> None:
     assert CALLS <= world.server.finished <= CALLS + unheard
 
 
-PROMISE = [pytest.mark.slow, pytest.mark.promise]
 NO_HOME = {"HABILIS_CACHE_DIR": "", "HABILIS_DATA_DIR": "", "HOME": ""}
 
 

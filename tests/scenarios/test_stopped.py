@@ -67,6 +67,8 @@ def gone(processes: list[psutil.Process]) -> list[psutil.Process]:
     return living
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 @pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGKILL,)], ids=["ctrl-c", "kill -9"])
 def test_stopped_in_a_tools_call_nothing_of_the_sandbox_stays_and_the_task_goes_on(
     stuck: World, signals: tuple[signal.Signals, ...]

@@ -14,6 +14,7 @@ from habilis.core.types import TaskResult
 from habilis.demo import reply
 from habilis.testing import Fault, RecordingSink, ScriptedServer, SeenRequest, in_plain_text
 
+from ..marks import PROMISE
 from .conftest import World
 
 TASKS = [
@@ -65,6 +66,7 @@ async def compare(world: World, questions: list[str]) -> None:
         assert streamed
 
 
+@pytest.mark.slow
 async def test_a_task_is_answered_alike_by_functions_and_as_text_streamed_or_not(world: World) -> None:
     await compare(world, TASKS[1:2])
 
@@ -74,8 +76,15 @@ async def test_ten_tasks_are_answered_alike_by_functions_and_as_text_streamed_or
     await compare(world, TASKS)
 
 
-@pytest.mark.parametrize("stream", ["false", "true"])
-@pytest.mark.parametrize("strategy", ["function_call", "react_text"])
+@pytest.mark.parametrize(
+    ("strategy", "stream"),
+    [
+        ("react_text", "true"),
+        pytest.param("function_call", "true", marks=PROMISE),
+        pytest.param("function_call", "false", marks=PROMISE),
+        pytest.param("react_text", "false", marks=PROMISE),
+    ],
+)
 async def test_anthropic_answers_alike_with_the_same_tools(world: World, strategy: str, stream: str) -> None:
     pytest.importorskip("langchain_anthropic", reason="the extra anthropic is not installed")
     with ScriptedServer(reply if strategy == "function_call" else in_plain_text(reply)) as server:

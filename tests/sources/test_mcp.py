@@ -212,6 +212,8 @@ def _ours(process: psutil.Process) -> bool:
     return process.info["ppid"] == os.getpid() and "silent" in (process.info["cmdline"] or ())
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_server_of_the_official_sdk_is_understood(tmp_path: Path) -> None:
     server = tmp_path / "server.py"
     server.write_text(

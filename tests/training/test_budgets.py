@@ -146,6 +146,8 @@ async def test_when_its_time_is_over_replies_on_their_way_are_kept(world: World)
 PRICED = "models.prices={scripted: {input: 1, output: 3}}"
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_eight_at_once_overshoot_a_money_budget_by_one_reply_at_most(world: World) -> None:
     meter, limit = Meter(world.server), Decimal("0.002")
     options = (*EIGHT, PRICED, f"evolution.max_cost={limit}")

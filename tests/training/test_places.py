@@ -12,13 +12,12 @@ from habilis.core.errors import PlaceError
 from habilis.training.runners import ProcessRunner
 
 from ..fulldisk import FullDisk
+from ..marks import PROMISE
 from .conftest import World
 from .doubles import FEW
 
-PROMISE = [pytest.mark.slow, pytest.mark.promise]
 
-
-@pytest.mark.parametrize("part", [0.5, *(pytest.param(part, marks=PROMISE) for part in (0.1, 0.25, 0.4, 0.7, 0.85))])
+@pytest.mark.parametrize("part", [pytest.param(part, marks=PROMISE) for part in (0.1, 0.25, 0.4, 0.5, 0.7, 0.85)])
 async def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(world: World, part: float) -> None:
     with FullDisk(world.home) as disk:
         assert (await world.evolution().run(world.rows(), name="whole", base=world.home)).stopped == "done"

@@ -14,13 +14,13 @@ from habilis.core.errors import UserError
 from habilis.curation.ledger.reports import Point, Row
 from habilis.library.generations import digest
 
+from ..marks import PROMISE
 from .conftest import World, processes_below
 from .doubles import QUESTIONS
 
 PATIENCE_S = 60.0
 BENCHMARK = Path(__file__).parents[2] / "examples" / "benchmark" / "tasks.jsonl"
 BENCHMARK_AS_SHIPPED = ["evolution.batch_size=8", "evolution.merge_policy=model"]
-PROMISE = [pytest.mark.slow, pytest.mark.promise]
 
 
 async def test_a_run_answers_its_rows_and_its_library_grows_step_by_step(world: World) -> None:
@@ -68,7 +68,9 @@ class Limits:
                 self.over.set()
 
 
-@pytest.mark.parametrize("kind", ["local", pytest.param("process", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.promise
+@pytest.mark.parametrize("kind", ["local", "process"])
 async def test_one_task_that_hangs_in_a_batch_of_eight_ends_alone(world: World, kind: str) -> None:
     from habilis.training.runners import LocalRunner, ProcessRunner
 
@@ -132,6 +134,8 @@ async def test_a_run_in_use_is_refused_in_one_line(world: World) -> None:
 # --- when to stop
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_stop_file_ends_the_run_after_the_step_under_way(world: World) -> None:
     stop = world.home / "stop"
     evolution = world.evolution(f"evolution.stop_file={stop}", "evolution.batch_size=2")
@@ -166,6 +170,8 @@ async def test_train_steps_are_counted_over_the_whole_run(world: World) -> None:
     assert (training.stopped, training.left, len(training.steps)) == ("done", 0, 2)
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_used_up_budget_keeps_everything_and_goes_on_later(world: World) -> None:
     evolution = world.evolution("evolution.max_tokens=9000", "evolution.concurrency=2")
     training = await evolution.run(world.rows(), name="first", base=world.home)
@@ -182,6 +188,8 @@ async def test_a_used_up_budget_keeps_everything_and_goes_on_later(world: World)
     assert world.server.repeated() == []
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_model_that_cannot_be_reached_stops_the_run_and_nothing_is_absorbed(world: World) -> None:
     world.server.key = "another"
     training = await world.evolution().run(world.rows(), name="first", base=world.home)
@@ -196,6 +204,8 @@ async def test_a_model_that_cannot_be_reached_stops_the_run_and_nothing_is_absor
 # --- broken off
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_ctrl_c_once_finishes_the_steps_of_tasks_and_the_run_goes_on_later(world: World) -> None:
     evolution = world.evolution("evolution.concurrency=2")
     evolution._watch = lambda task, event: evolution.interrupt() if event.kind == "tool_built" else None
@@ -224,6 +234,8 @@ async def test_ctrl_c_twice_stops_at_once_and_the_run_goes_on_later(world: World
     assert (training.stopped, world.answers()) == ("done", world.expected())
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_curator_that_fails_leaves_a_run_that_can_be_gone_on_with(world: World) -> None:
     async def fail(step: int) -> None:
         raise ValueError("a bug in clustering")
@@ -245,6 +257,8 @@ async def finished(child: Any) -> tuple[int, str, str]:
     return child.returncode, out, errors
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_files_that_may_not_grow_stop_the_run_and_lose_nothing(world: World) -> None:
     code, out, errors = await finished(world.start(file_limit=42_000))
     assert (code, out.split()[:1]) == (0, ["environment_error"]), errors

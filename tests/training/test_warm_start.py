@@ -84,6 +84,8 @@ async def test_a_frozen_run_makes_nothing_and_its_library_stays(world: World, or
     assert [path.name for path in (world.runs / "first" / "generations").iterdir() if path.is_dir()] == ["0001"]
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_library_of_another_run_goes_on_in_a_new_one(world: World) -> None:
     await world.evolution(absorbing=None).run(world.rows("mean", "arithmetic"), name="first", base=world.home)
     library = world.training().library
@@ -96,6 +98,8 @@ async def test_a_library_of_another_run_goes_on_in_a_new_one(world: World) -> No
     assert library.readlink().name == "0001"
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_a_step_is_absorbed_once_however_often_it_is_broken_off(world: World) -> None:
     evolution = world.evolution(absorbing=None)
     blocked = world.runs / "first" / "metrics.jsonl"

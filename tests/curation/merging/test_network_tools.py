@@ -101,6 +101,8 @@ class Online:
         return curator
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_two_that_ask_the_same_host_for_the_same_become_one_and_the_host_is_not_asked(online: Online) -> None:
     codes = ("yen", "lira", "franc", "dollar", "guilder", "sterling")
     one = await online.task("t1", "fetch_rate", online.fetching("fetch_rate"), *codes)

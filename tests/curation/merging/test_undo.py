@@ -18,6 +18,7 @@ from habilis.library.generations import digest
 from habilis.runtime.calls import CallSpec
 
 from ...forced import force_merge
+from ...marks import PROMISE
 from .conftest import Stage, endings, module
 
 GIVES = "value: int | None"
@@ -180,7 +181,7 @@ def undisturbed(report: StepReport) -> StepReport:
 
 @pytest.mark.parametrize(
     "mended",
-    [False, pytest.param(True, marks=[pytest.mark.slow, pytest.mark.promise])],
+    [False, pytest.param(True, marks=PROMISE)],
     ids=["split", "mended"],
 )
 async def test_killed_at_any_point_the_step_comes_to_the_same(mended: bool, stage: Stage) -> None:

@@ -164,6 +164,8 @@ async def test_ctrl_c_while_a_model_loads_leaves_no_process(tmp_path: Path) -> N
     assert not lives(int(pid.read_text(encoding="utf-8")))
 
 
+@pytest.mark.slow
+@pytest.mark.promise
 async def test_another_program_on_the_noted_port_is_not_taken_for_the_server(tmp_path: Path) -> None:
     first = await start(tmp_path)
     other = await start(tmp_path, "other")
