@@ -16,7 +16,10 @@ from habilis.demo.families.rates import Rates
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
 from habilis.demo.families.units import Units
+from habilis.demo.families.wordings import Wordings
 from habilis.demo.questions.world import Family
+
+_QUERIES = Queries()
 
 ALL: tuple[Family, ...] = (
     Dates("dates"),
@@ -34,5 +37,6 @@ ALL: tuple[Family, ...] = (
     Texts("texts"),
     Documents("documents"),
     Tables("tables"),
-    Queries(),
+    _QUERIES,
+    Wordings(_QUERIES),
 )

@@ -84,6 +84,20 @@ class Clauses:
         mixed = [one for one in found or () if len({part.split(' equals "')[0] for part in one.split('" or ')}) > 1]
         return None if found is None or (mixed and len(found) > 1) else found
 
+    def taken_from(self, text: str) -> tuple[str, list[str]]:
+        """The conditions with numbers, dates and times that stand anywhere in `text`, and what is left with a bar for
+        each of them."""
+        found: list[str] = []
+        for pattern, read in _SURE:
+            position = 0
+            while match := pattern.search(text, position):
+                position = match.end()
+                if (atoms := read(self, match)) is not None:
+                    found += atoms
+                    text = f"{text[: match.start()]} | {text[match.end() :]}"
+                    position = match.start() + 3
+        return text, found
+
     def _all(self, text: str) -> list[str] | None:
         for atoms, lead, end in self._first(text):
             rest = text[end:].strip(" ,")
@@ -322,3 +336,10 @@ _ATOMS = (
     (rf"(?:(?P<way>from|to) )?(?P<other>except |other than |excluding )?(?:the )?{_VALUE}", Clauses._anywhere),
 )
 """Forms of a condition, surest first, with what reads them."""
+
+_SURE = tuple(
+    (re.compile(rf"(?<![\w#|.]){_LEAD}{pattern}(?= |,|$)", re.IGNORECASE), read)
+    for pattern, read in _ATOMS
+    if read not in (Clauses._value, Clauses._anywhere, Clauses._either, Clauses._contains, Clauses._flag)
+)
+"""Those that are known by more than a value, wherever they stand."""

@@ -1,0 +1,115 @@
+"""The words of `wordings`: what means a column without being its name, which words say nothing more."""
+
+from __future__ import annotations
+
+from habilis.demo.questions.header import TableHeader
+
+MONEY = "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid|pay|sold|sell|earned|earn|cash"
+"""Words for what a table counts in money."""
+PEOPLE = set(
+    "name person member employee student pupil runner rider customer client rep seller player user reader paid payer"
+    " colleague guest patient author".split()  # noqa: SIM905
+)
+"""Last words of columns that say who."""
+
+ALIKE = (
+    ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
+    ("pieces|copies|stock", "quantity qty stock units"),
+    ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
+    ("phones?|phone numbers?|telephone(?: numbers?)?", "phone telephone mobile"),
+    ("birthdays?|born|dates? of birth", "birthday birthdate born"),
+    ("prices?|costs?|priced", "price cost"),
+    ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
+    ("wind|winds", "wind"),
+    ("cooking time|preparation time|time needed", "minutes duration"),
+    ("distances?|far|kilomet(?:re|er)s|miles", "distance"),
+    ("ages?|old", "age"),
+    ("pages?", "pages"),
+    ("servings?|serves?|portions?", "servings portions serves"),
+    ("revenue|turnover", "revenue total turnover sales"),
+    ("finish(?:es|ed)?|finishing time|times?", "finish"),
+    ("arriv(?:e|ed|al|als)|came in|come in|clocked in|started work", "in arrival arrived"),
+    ("left|leave|leaves|went home|clocked out", "out departure left"),
+    ("read", "read"),
+    ("reps?|salespersons?|salespeople|sellers?", "rep seller salesperson"),
+    ("towns?|cities", "city town"),
+    ("messages?", "message"),
+    ("levels?|severity", "level"),
+)
+"""Words, and those of the one column that they mean where they are not in its name."""
+
+SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
+    "oldest": (("age", "highest"), ("year published", "lowest"), ("birthday birthdate born", "lowest")),
+    "youngest": (("age", "lowest"), ("birthday birthdate born", "highest")),
+    "newest": (("year published", "highest"),),
+    "hottest": (("max maximum", "highest"), ("temperature temp", "highest")),
+    "warmest": (("max maximum", "highest"), ("temperature temp", "highest")),
+    "coldest": (("min minimum", "lowest"), ("temperature temp", "lowest")),
+    "wettest": (("rain rainfall precipitation", "highest"),),
+    "rainiest": (("rain rainfall precipitation", "highest"),),
+    "windiest": (("wind", "highest"),),
+    "cheapest": (("price cost", "lowest"),),
+    "least expensive": (("price cost", "lowest"),),
+    "most expensive": (("price cost", "highest"),),
+    "dearest": (("price cost", "highest"),),
+    "longest": (("minutes duration length pages", "highest"), ("distance", "highest")),
+    "shortest": (("minutes duration length pages", "lowest"), ("distance", "lowest")),
+    "quickest": (("minutes duration", "lowest"), ("finish", "lowest")),
+    "fastest": (("speed", "highest"), ("finish", "lowest"), ("minutes duration", "lowest")),
+    "slowest": (("speed", "lowest"), ("finish", "highest"), ("minutes duration", "highest")),
+    "winner": (("finish", "lowest"), ("points", "highest")),
+    "won": (("finish", "lowest"), ("points", "highest")),
+    "heaviest": (("weight", "highest"),),
+    "lightest": (("weight", "lowest"),),
+    "tallest": (("height", "highest"),),
+    "best rated": (("rating", "highest"),),
+    "highest rated": (("rating", "highest"),),
+    "worst rated": (("rating", "lowest"),),
+    "farthest": (("distance", "highest"),),
+}  # fmt: skip
+"""Words for one end of a column: its names, the surest first, and the end."""
+
+REWRITTEN = (
+    (r"^(\w+)['’]s (.+)$", r"\2 of \1"),
+    (r"\b(?:is|are|was|were|has|have|had|do|does|did)n['’]t\b", "not"),
+    (r"\bwhat['’]s\b", "what is"),
+    (r"^(.+?)(?: all)? (?:adds? up|comes?) to$", r"total \1"),
+    (r"^(?:do|does|did) (.+)$", r"\1"),
+    (r"\bpublished (?=after|before|in|since)", "year "),
+    (r"\b(lowest|coldest|minimum) temperature\b", r"lowest min temp"),
+    (r"\b(highest|hottest|maximum) temperature\b", r"highest max temp"),
+    (r"\bmaximum temperature\b", "max temp"),
+    (r"\bminimum temperature\b", "min temp"),
+    (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
+    (r"\bhave not yet been\b", "have not been"),
+    (r"\bnot been (\w+)(?: yet)?\b", r"without \1"),
+    (r"\b(?:still )?(?:open|outstanding)$", r"\g<0>"),
+    (r"\bexceed(?:s|ed)?\b", "over"),
+    (r"\b(?:there is|there are|is there|are there|there was|there were|were there|was there)\b", ""),
+    (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
+)
+"""Wordings of one thing, and the one that is read."""
+
+FILLERS = set(
+    """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
+    when what there they them their its it we our us my me i you your all please altogether total overall combined
+    by into as this these those and still currently yet already list name show give tell find among during kind kinds
+    one ones make anyone anybody someone somebody people any each's""".split()  # noqa: SIM905
+) | {"any", "all"}
+"""Words that say nothing more where their question is understood."""
+
+VERBS = set(
+    """sold sell sells bought buy borrowed borrow take took taken took ridden ride rode made make makes paid pay pays
+    spent spend spends placed came come comes got get gets gotten live lives living lived work works working worked
+    recorded logged listed kept keep keeps held hold holds happened happen occurred appear appears appeared use uses
+    used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
+    belong belongs run ran runs finished finish finishing started start starts began begun registered measured
+    mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
+    need needs needed put produced issued done found seen see saw cook cooked""".split()  # noqa: SIM905
+)
+"""Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
+
+
+def column_for(header: TableHeader, names: str) -> int | None:
+    """The one column with one of these words in its name."""
+    return header.with_word(*names.split())
