@@ -35,7 +35,7 @@ _FUNCTION_WORDS = """
     least most than between before after since until during not no is are was were has have had each every all
     the a an how many what when why without except any about around it this these those them they you we my our
     your last next previous first recent past same other another if then because would could should today
-    yesterday tomorrow starting starts start begins ends ending word words name names column row rows line lines
+    yesterday tomorrow i me i've starting starts start begins ends ending word words name names column row rows line lines
     file table page letter letters number half twice double maximum minimum median typical max min oldest
     youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
     average mean total sum only also their its
@@ -210,6 +210,23 @@ class Clauses:
         how = "not_equals" if match["not"] else "equals"
         return None if match["not"] and len(days) > 1 else [" or ".join(_said(name, how, day) for day in days)]
 
+    def _decade(self, match: re.Match[str]) -> list[str] | None:
+        years = self._header.with_word("year")
+        if match["not"]:
+            return None
+        name = "year of *" if years is None else self._header.names[years]
+        first = int(match["decade"])
+        return [_said(name, "at_least", f"{first}"), _said(name, "at_most", f"{first + 9}")]
+
+    def _against(self, match: re.Match[str]) -> list[str] | None:
+        """One column against another: "returned after their due date"."""
+        said = match["how"].lower()
+        how = "greater" if re.match("after|later|above|more|over|greater|higher|exceed", said) else "less"
+        one, other = int(match["c"]), int(match["other"])
+        if match["not"] or self._header.kind(one) != self._header.kind(other):
+            return None
+        return [self._says(one, f"{how}_column", self._header.names[other])]
+
     def _lacks(self, match: re.Match[str]) -> list[str] | None:
         return None if match["not"] else [self._says(int(match["c"]), "lacks", "")]
 
@@ -224,7 +241,7 @@ class Clauses:
         said = match.groupdict()
         negated = bool(said["not"]) is not bool(said.get("negated"))
         value = _bare(match["v"])
-        if value and number(value) is None and self._header.kind(int(match["c"])) == "number":
+        if value and number(value) is None and self._header.kind(int(match["c"])) in ("number", "moment"):
             return None
         return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
 
@@ -244,7 +261,7 @@ class Clauses:
     def _anywhere(self, match: re.Match[str]) -> list[str] | None:
         """A value whose column the question does not name."""
         value = _bare(match["v"])
-        if value is None or number(value) is not None:
+        if value is None or number(value) is not None or re.match(r"\d", value):
             return None
         name, way = "*", (match.groupdict().get("way") or "").lower()
         if way:
@@ -325,7 +342,13 @@ _ATOMS = (
         r"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)",
         Clauses._weekdays,
     ),
-    (rf"(?:no|without|without any|missing) {_C}", Clauses._lacks),
+    (r"(?:in |from |during |of )?the (?P<decade>(?:1[5-9]|20)[0-9]0)['’]?s", Clauses._decade),
+    (
+        rf"{_C} (?:(?:is|are|was|were) )?(?P<how>after|later than|before|earlier than|above|below|under|over|more than|"
+        r"less than|greater than|higher than|lower than|fewer than) (?:(?:their|its|his|her|the) )?#(?P<other>\d+)#",
+        Clauses._against,
+    ),
+    (rf"(?:no|without|without any|missing|lack|lacks|lacking) {_C}", Clauses._lacks),
     (rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
     (rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
     (rf"{_C} (?:contains?|containing|includes?|including) {_VALUE}", Clauses._contains),

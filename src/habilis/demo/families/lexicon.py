@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from habilis.demo.questions.header import TableHeader
 
-MONEY = "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid|pay|sold|sell|earned|earn|cash"
+MONEY = "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in"
 """Words for what a table counts in money."""
 PEOPLE = set(
     "name person member employee student pupil runner rider customer client rep seller player user reader paid payer"
@@ -16,7 +16,7 @@ ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
     ("pieces|copies|stock", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
-    ("phones?|phone numbers?|telephone(?: numbers?)?", "phone telephone mobile"),
+    ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
     ("birthdays?|born|dates? of birth", "birthday birthdate born"),
     ("prices?|costs?|priced", "price cost"),
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
@@ -37,6 +37,12 @@ ALIKE = (
     ("levels?|severity", "level"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
+
+COMES = (
+    ("(?:start(?:ed|s|ing)?|began|begin|begun|depart(?:ed|ing)?|left) (?:at|in|from)", "from origin"),
+    ("(?:end(?:ed|s|ing)?|arriv(?:ed|ing)?|finish(?:ed|ing)?) (?:at|in)", "to destination"),
+)
+"""Verbs before a place, and the columns that say from or to where."""
 
 SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "oldest": (("age", "highest"), ("year published", "lowest"), ("birthday birthdate born", "lowest")),
@@ -94,7 +100,7 @@ FILLERS = set(
     """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
     when what there they them their its it we our us my me i you your all please altogether total overall combined
     by into as this these those and still currently yet already list name show give tell find among during kind kinds
-    one ones make anyone anybody someone somebody people any each's""".split()  # noqa: SIM905
+    one ones can be made make anyone anybody someone somebody people any each's""".split()  # noqa: SIM905
 ) | {"any", "all"}
 """Words that say nothing more where their question is understood."""
 
@@ -105,7 +111,7 @@ VERBS = set(
     used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
-    need needs needed put produced issued done found seen see saw cook cooked""".split()  # noqa: SIM905
+    need needs needed put produced issued done found seen see saw cook cooked brought gave give gives""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

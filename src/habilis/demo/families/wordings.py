@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.asked import counted
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.lexicon import (
     ALIKE,
+    COMES,
     FILLERS,
     MONEY,
     PEOPLE,
@@ -41,17 +41,11 @@ _NUMBER = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 _SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 _UNREAD = re.compile(
     r"\b(?:not|never|no|nor|neither|without|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
-    r"first|next|if|why|how|before|after|until|since|between|from|to|twice|half|ago|will|would|should|could|might)\b",
+    r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
+    r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
+    r"average|mean|total|sum|percent|percentage|share|many|much|often)\b",
     re.I,
 )
-
-
-@dataclass
-class _Taken:
-    """What was taken out of a question: its conditions and the text that is left."""
-
-    text: str
-    where: list[str] = field(default_factory=list)
 
 
 class Wordings:
@@ -80,7 +74,7 @@ class _Wording(Measures):
 
     def call(self, phrase: str) -> DemoCall | None:
         text = self._prepared(phrase)
-        for way in (self._compared, self._share, self._of_each, self._counts, self._top, self._ends, self._sums, self._cells):
+        for way in (self._compared, self._share, self._of_each, self._counts, self._top, self._extreme_moment, self._ends, self._got, self._sums, self._cells):
             if call := way(text):
                 return call
         return None
@@ -90,9 +84,24 @@ class _Wording(Measures):
         text = phrase
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
-        text = self._alike(self._header.marked(text))
+        text = self._alike(self._header.marked(self._from_where(text)))
+        text = re.sub(r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1", text, flags=re.I)
+        text = re.sub(r"(#\d+#) (?:is |was |were |are )?(negative|positive)\b", lambda match: f"{match[1]} {'below' if match[2] == 'negative' else 'above'} 0", text)
+        text = re.sub(r"^(?:on|in|at|for|to|from) (?=how many )", "", text, flags=re.I)
+        text = re.sub(r"\bnot (?:yet |been |have |has )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
         text = counted(re.sub(r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total ", text, flags=re.I))
         return re.sub(r"\s+", " ", text).strip(" ,.")
+
+    def _from_where(self, text: str) -> str:
+        """ "started at Museum" with the column that says from where."""
+        for said, names in COMES:
+            column = self._header.with_word(*names.split())
+            if column is not None:
+                text = re.sub(rf"\b(?:{said}) (?:the )?(?=[A-Z])", f"#{column}#= ", text)
+        return text
+
+    def _negated(self, match: re.Match[str]) -> str:
+        return f"without #{match[1]}#" if self._header.kind(int(match[1])) in ("moment", "") else match[0]
 
     def _alike(self, text: str) -> str:
         """Words that mean one column without being in its name, marked."""
@@ -100,7 +109,8 @@ class _Wording(Measures):
             column = column_for(self._header, names)
             if column is not None:
                 text = re.sub(rf"(?<![#\w])(?:{said})(?![\w#])", f"#{column}#", text, flags=re.I)
-        return text
+        who = self._who()
+        return text if who is None else re.sub(r"(?<![#\w])(?:persons?|people|everybody|everyone)(?![\w#])", f"#{who}#", text, flags=re.I)
 
     # kinds of questions
 
@@ -220,7 +230,7 @@ class _Wording(Measures):
             if re.search(r"\b(?:per|unit|rate|average|avg)\b", self._header.names[column].replace("_", " "), re.I) and len(words(self._header.names[column])) > 1:
                 return None
             measure, tail = f"sum of {self._header.names[column]}", tail[target.end() :]
-        where = self._rows(f"{self._without_money(mid)} {self._without_money(tail)}", dated=group)
+        where = self._rows(f"{self._without_money(mid)} {self._without_money(tail)}")
         return None if where is None else self._groups(measure, group, where, f"{way} {number(count) if count else 1}")
 
     def _ends(self, text: str) -> DemoCall | None:
@@ -245,6 +255,19 @@ class _Wording(Measures):
         count = match["n"] or match.groupdict().get("m")
         return self._at_end(text, column, f"{way} {number(count) if count else 1} row by {self._header.names[column]}")
 
+    def _extreme_moment(self, text: str) -> DemoCall | None:
+        """ "the latest anybody left on Monday": the date or time itself."""
+        match = re.fullmatch(
+            r"(?:what (?:is|was) )?(?:the )?(?P<end>latest|last|earliest|first)(?: time| date| day| moment)?(?: that| when)?"
+            r"(?P<mid> .*?)?#(?P<c>\d+)#(?P<rest>.*)", text, re.I,
+        )  # fmt: skip
+        if match is None or self._header.kind(int(match["c"])) != "moment":
+            return None
+        where = self._rows(f"{match['mid'] or ''} {match['rest']}")
+        column = self._header.names[int(match["c"])]
+        way = "highest" if match["end"].lower() in ("latest", "last") else "lowest"
+        return None if where is None else self._made("cells", column=column, conditions=where, order=f"{way} 1 row by {column}")
+
     def _at_end(self, text: str, by: int, order: str) -> DemoCall | None:
         text = re.sub(rf"#{by}#", "", text)
         asks = re.match(rf"{_ASKS}\b ?", text, re.I)
@@ -260,6 +283,15 @@ class _Wording(Measures):
         rest = rest if shown is None else f"{rest[: shown.start()]} {rest[shown.end() :]}"
         where = self._rows(rest)
         return self._made("cells", column=column, conditions=where, order=order) if column and where is not None else None
+
+    def _got(self, text: str) -> DemoCall | None:
+        """ "what did A get in B", "B of A": what a column holds in one row."""
+        match = re.fullmatch(r"what (?:did|does) (?P<rest>.+?) (?:get|score|have|achieve)(?P<more> .+)", text, re.I)
+        column = self._only_number()
+        if match and column is not None:
+            where = self._rows(f"{match['rest']} {match['more']}")
+            return self._made("cells", column=self._header.names[column], conditions=where, order="") if where else None
+        return None
 
     def _sums(self, text: str) -> DemoCall | None:
         """One number: "average score of Cleo", "how much was spent in May"."""
@@ -288,7 +320,8 @@ class _Wording(Measures):
 
     def _measured(self, text: str) -> tuple[str, list[str]] | None:
         """The measure that a question asks for, with the conditions in the rest of it."""
-        text = re.sub(r"^(?:what (?:is|was|are|were|did)|the) ", "", text.strip(" ,"), flags=re.I)
+        text = re.sub(r"^(?:what (?:is|was|are|were) )?(?:(?:the|our|my|your) )?", "", text.strip(" ,"), flags=re.I)
+        text = re.sub(r"^what (?:did|do|does) (?=.+ (?:pay|spend|earn|cost)\b)", "how much did ", text, flags=re.I)
         often = re.match(r"how (?:often|many times)\b", text, re.I)
         if often:
             return self._with("count", text[often.end() :])
@@ -309,7 +342,7 @@ class _Wording(Measures):
         """What "how many" counts: rows, days, people, the values of a column, or the sum of one."""
         noun = re.search(r"#(?P<c>\w+)#|(?<![\w#])(?P<other>days|nights|people)(?![\w#])", rest, re.I)
         if noun is None:
-            return None
+            return self._with("count", rest)
         before, after = rest[: noun.start()], rest[noun.end() :]
         if noun["other"]:
             day = noun["other"].lower() != "people"
@@ -318,7 +351,7 @@ class _Wording(Measures):
                 return None
             return self._with("distinct of day of *", f"{before} {after}") if day else None if who is None else self._with(f"distinct of {self._header.names[who]}", f"{before} {after}")
         if noun["c"] == "R" and not distinct:
-            return self._with("count", f"{before} {after}")
+            return self._with(self._count(), f"{before} {after}")
         if noun["c"] == "R":
             return None
         column, name = int(noun["c"]), self._header.names[int(noun["c"])]
@@ -339,9 +372,10 @@ class _Wording(Measures):
         column = self._column_in(rest)
         if product:
             one, other = (self._header.names[int(product[i])] for i in (1, 2))
-            return None if re.search(r"#R#", rest) else self._with(f"{measure} of {one} * {other}", rest.replace(product[0], ""))
+            rest = re.sub(rf"#(?:{product[1]}|{product[2]})#|[()]|\bvalue\b", " ", rest.replace(product[0], ""))
+            return None if "#R#" in rest else self._with(f"{measure} of {one} * {other}", rest)
         if column is None and measure == "sum" and re.search(rf"\b(?:{MONEY})\b", rest, re.I):
-            column = self._money()
+            column = self._money(rest)
         if column is None and measure == "mean" and not re.search(r"#\d+#", rest):
             column = self._only_number()
         if column is None or self._header.kind(column) not in ("number", "moment", ""):
@@ -358,25 +392,55 @@ class _Wording(Measures):
         where = self._rows(rest)
         return None if where is None else (measure, where)
 
-    def _rows(self, text: str, dated: str = "") -> list[str] | None:
+    def _rows(self, text: str) -> list[str] | None:
         """The conditions of what is left of a question; None where a word of it is not understood."""
-        taken = _Taken(f"{text} ".replace(" #R#", " ").replace("#R# ", " "))
-        taken.text, taken.where = self._clauses.taken_from(taken.text)
-        left = re.sub(r"#(\d+)#", lambda match: "" if self._is_verb(int(match[1]), dated) else match[0], taken.text)
+        text, found = self._clauses.taken_from(f"{text} ".replace(" #R#", " ").replace("#R# ", " "))
+        text = self._beside(text, found)
         runs: list[str] = []
-        for run in re.split(r"[|,;]| and (?=#|\|)", left):
+        for run in re.split(r"[|,;]", text):
             kept = [one for one in re.findall(rf"{QUOTED}|[^\s]+", run) if one.lower().strip(".'") not in FILLERS]
             runs += [" ".join(f"({one})" if one.lower() in VERBS else one for one in kept)] if kept else []
         said = " ".join(runs)
-        if "#" in said or _UNREAD.search(re.sub(QUOTED, "", said)) or re.search(r"[()][^\w]*\d|\"", said):
+        bare = re.sub(QUOTED, "", said)
+        if re.search(r"[#\"]|(?<![\w-])\d", said) or _UNREAD.search(bare):
             return None
-        if re.search(r"(?<![\w-])\d", said):
+        if self._directed and re.search(r"\b(?:from|to)\b", bare):
             return None
-        return [*taken.where, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
+        said = re.sub(r"\b(?:from|to) ?", "", said).strip()
+        return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
 
-    def _is_verb(self, column: int, dated: str) -> bool:
-        """Whether a column that is left says only what was done, as `borrowed` does in "which month were most borrowed"."""
-        return self._header.kind(column) == "moment" and (not dated or dated.endswith(f" of {self._header.names[column]}"))
+    def _beside(self, text: str, found: list[str]) -> str:
+        """`text` without its columns: each says yes, that something was done, or of which column a word beside it is."""
+        names = self._header.names
+
+        def told(match: re.Match[str]) -> str:
+            column, before, after = int(match["c"]), match["before"] or "", match["after"] or ""
+            kind, negated = self._header.kind(column), before.strip().lower() == "not"
+            if match["is"]:
+                found.append(f"{names[column]} equals {json.dumps(after.strip())}")
+                return f"{before} | "
+            if kind == "flag":
+                found.append(f'{names[column]} {"no" if negated else "yes"} ""')
+                return f"{'' if negated else before} | {after}"
+            if negated:
+                return match[0]
+            if kind == "moment":
+                found.append(f'{names[column]} filled ""')
+                return f"{before} | {after}"
+            if column == self._header.label():
+                return f"{before} {after}"
+            word = before.strip()
+            if kind == "text" and word and word.lower() not in FILLERS | VERBS and not _UNREAD.search(word):
+                found.append(f"{names[column]} equals {json.dumps(word)}")
+                return f" | {after}"
+            return match[0]
+
+        return re.sub(r"(?P<before>(?<![#\w])[\w'-]+ )?#(?P<c>\d+)#(?P<is>=)?(?P<after> [\w'-]+(?![#\w]))?", told, text)
+
+    @property
+    def _directed(self) -> bool:
+        """Whether columns say from where and to where."""
+        return any({"from", "to", "origin", "destination"} & set(words(name)) for name in self._header.names)
 
     def _without_money(self, text: str) -> str:
         return re.sub(rf"(?<![\w#])(?:{MONEY})(?![\w#])", " ", text, flags=re.I)
@@ -398,8 +462,13 @@ class _Wording(Measures):
         found = [int(one) for one in re.findall(r"#(\d+)#", text)]
         return next((one for one in found if self._header.kind(one) in ("number", "")), None)
 
-    def _money(self) -> int | None:
-        return next((one for names in ("total", "amount", "revenue", "cost", "price") if (one := column_for(self._header, names)) is not None and self._header.kind(one) == "number"), None)
+    def _money(self, text: str = "") -> int | None:
+        ways = ["total", "amount", "revenue"]
+        if re.search(r"\b(?:spent|spend|spending|paid|pay|costs?|expenses)\b", text, re.I):
+            ways += ["cost", "debit", "paid"]
+        elif re.search(r"\b(?:came in|received|earned|earn|income|deposited)\b", text, re.I):
+            ways = ["income", "credit", *ways[:1]]
+        return next((one for names in ways if (one := column_for(self._header, names)) is not None and self._header.kind(one) == "number"), None)
 
     def _only_number(self) -> int | None:
         found = [one for one in range(len(self._header.names)) if self._header.kind(one) == "number"]

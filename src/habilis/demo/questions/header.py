@@ -60,7 +60,7 @@ _KINDS = (
     "recipe dish meal",
     "contact people person friend",
     "inventory item product article",
-    "loan lending",
+    "loan lending borrowing book",
     "book title",
     "log message event",
     "reading measurement",
