@@ -18,7 +18,6 @@ ALIKE = (
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
     ("birthdays?|born|dates? of birth", "birthday birthdate born"),
-    ("prices?|costs?|priced", "price cost"),
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
     ("wind|winds", "wind"),
     ("cooking time|preparation time|time needed", "minutes duration"),
@@ -98,10 +97,10 @@ REWRITTEN = (
 
 FILLERS = set(
     """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
-    when what there they them their its it we our us my me i you your all please altogether total overall combined
-    by into as this these those and still currently yet already list name show give tell find among during kind kinds
-    one ones can be made make anyone anybody someone somebody people any each's""".split()  # noqa: SIM905
-) | {"any", "all"}
+    there they them their its it we our us my me i you your please altogether total overall combined
+    by into this these those still currently yet already among during can made make anyone anybody someone
+    somebody""".split()  # noqa: SIM905
+)
 """Words that say nothing more where their question is understood."""
 
 VERBS = set(
@@ -111,7 +110,7 @@ VERBS = set(
     used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
-    need needs needed put produced issued done found seen see saw cook cooked brought gave give gives""".split()  # noqa: SIM905
+    need needs needed put produced issued done found seen see saw cook cooked brought out up off back gave give gives""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

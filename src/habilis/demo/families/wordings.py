@@ -37,13 +37,16 @@ _COUNTED = r"how (?:many|much)(?: times| often)?|how often"
 _ASKS = r"(?:(?:in|on|at|for|to) )?(?P<asks>which|what|who|whose|when|on what)"
 _MOST = r"(?:the )?(?P<end>most|highest|largest|biggest|greatest|least|fewest|lowest|smallest|maximum|minimum|top|bottom)(?: often| frequently| common)?"
 _LOW = re.compile("least|fewest|lowest|smallest|minimum|bottom", re.I)
+_OCCURS = {"appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens", "happened", "used", "listed"}
 _NUMBER = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 _SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 _UNREAD = re.compile(
     r"\b(?:not|never|no|nor|neither|without|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
     r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
     r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
-    r"average|mean|total|sum|percent|percentage|share|many|much|often)\b",
+    r"average|mean|total|sum|percent|percentage|share|many|much|often|today|yesterday|tomorrow|now|what|when|and|also|"
+    r"columns?|rows?|lines?|words?|years?|months?|weeks?|weekdays?|days?|hours?|non|one|two|three|four|five|six|seven|"
+    r"eight|nine|ten|zero|versus|vs|compared|difference|again)\b|[.?!:;`()] |[`&]",
     re.I,
 )
 
@@ -87,6 +90,7 @@ class _Wording(Measures):
         text = self._alike(self._header.marked(self._from_where(text)))
         text = re.sub(r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1", text, flags=re.I)
         text = re.sub(r"(#\d+#) (?:is |was |were |are )?(negative|positive)\b", lambda match: f"{match[1]} {'below' if match[2] == 'negative' else 'above'} 0", text)
+        text = re.sub(r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", "", text, flags=re.I)
         text = re.sub(r"^(?:on|in|at|for|to|from) (?=how many )", "", text, flags=re.I)
         text = re.sub(r"\bnot (?:yet |been |have |has )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
         text = counted(re.sub(r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total ", text, flags=re.I))
@@ -177,7 +181,7 @@ class _Wording(Measures):
 
     def _top(self, text: str) -> DemoCall | None:
         """The groups where a measure is highest or lowest."""
-        asks = re.match(rf"{_ASKS}(?: {_NUMBER})? ?(?:#(?P<g>\d+)#|{_PART})?", text, re.I)
+        asks = re.match(rf"{_ASKS}(?: {_NUMBER})? ?(?:(?P<kind>(?!did|do|is|was)[a-z]+ )?#(?P<g>\d+)#|{_PART})?", text, re.I)
         busy = re.fullmatch(rf"(?P<word>busiest|quietest) (?:#(?P<g>\d+)#|{_PART})(?:,? by (?:how many|number of) #R#)?(?P<rest>.*)", text, re.I)
         if busy and (group := self._grouped(busy)) and (where := self._rows(busy["rest"])) is not None:
             return self._groups("count", group, where, f"{'highest' if busy['word'].lower() == 'busiest' else 'lowest'} 1")
@@ -190,7 +194,7 @@ class _Wording(Measures):
                 best = re.fullmatch(r"(?:who|which #(?P<g>\d+)#)(?: has| had| have| got)(?: the)? (?P<end>best|worst|highest|lowest) (?:average|mean)(?P<rest>.*)", text, re.I)
                 return self._best(best) if best else None
             group = self._grouped(asks) if asks["g"] or asks["part"] else self._whose(asks["asks"])
-            end, rest = most["end"], f"{text[asks.end() : most.start()]} @ {text[most.end() :]}"
+            end, rest = most["end"], f"{asks['kind'] or ''} {text[asks.end() : most.start()]} @ {text[most.end() :]}"
             if re.match(r" *(?:average|mean|median)\b", text[most.end() :], re.I) is None:
                 asked = asks
                 return self._most(group, end, rest, asked["n"])
@@ -222,6 +226,14 @@ class _Wording(Measures):
         elif target is None or target["c"] == "R":
             measure, tail = "count", tail[target.end() :] if target else tail
             if not re.search(r"^(?:most|least|fewest|top)$", end, re.I):
+                return None
+            done = [one for one in re.findall(r"\w+", mid.lower()) if one in VERBS]
+            if target is None and re.search(rf"\b(?:{MONEY})\b", mid, re.I):
+                column = self._money(mid)
+                if column is None:
+                    return None
+                measure = f"sum of {self._header.names[column]}"
+            elif target is None and done and not set(done) <= _OCCURS:
                 return None
         else:
             column = int(target["c"]) if target["c"] else self._money()
@@ -342,7 +354,8 @@ class _Wording(Measures):
         """What "how many" counts: rows, days, people, the values of a column, or the sum of one."""
         noun = re.search(r"#(?P<c>\w+)#|(?<![\w#])(?P<other>days|nights|people)(?![\w#])", rest, re.I)
         if noun is None:
-            return self._with("count", rest)
+            level = self._header.rows_are == "log" and re.match(r"(?:error|warning|info|debug|critical)", rest, re.I)
+            return self._with("count", rest) if level else None
         before, after = rest[: noun.start()], rest[noun.end() :]
         if noun["other"]:
             day = noun["other"].lower() != "people"
@@ -363,6 +376,9 @@ class _Wording(Measures):
             if where is None or any(one.startswith(f"{name} ") for one in where):
                 return None
             return (self._how_many(column, True), where) if self._how_many(column, True).startswith("sum") else None
+        if self._header.kind(column) == "moment" and not distinct:
+            again = self._rows(f"{before} #{column}# {after}")
+            return ("count", again) if again and any(name in one.partition('"')[0] for one in again) else None
         if where is None or self._header.kind(column) == "flag" or self._header.kind(column) == "moment":
             return None
         return ("count" if self._header.label() == column and not distinct else f"distinct of {name}"), where
@@ -401,7 +417,7 @@ class _Wording(Measures):
             kept = [one for one in re.findall(rf"{QUOTED}|[^\s]+", run) if one.lower().strip(".'") not in FILLERS]
             runs += [" ".join(f"({one})" if one.lower() in VERBS else one for one in kept)] if kept else []
         said = " ".join(runs)
-        bare = re.sub(QUOTED, "", said)
+        bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
         if re.search(r"[#\"]|(?<![\w-])\d", said) or _UNREAD.search(bare):
             return None
         if self._directed and re.search(r"\b(?:from|to)\b", bare):
@@ -419,6 +435,8 @@ class _Wording(Measures):
             if match["is"]:
                 found.append(f"{names[column]} equals {json.dumps(after.strip())}")
                 return f"{before} | "
+            if kind in ("flag", "moment") and after.strip().lower() == "by":
+                return match[0]  # who did it may be another than whom the table names
             if kind == "flag":
                 found.append(f'{names[column]} {"no" if negated else "yes"} ""')
                 return f"{'' if negated else before} | {after}"
