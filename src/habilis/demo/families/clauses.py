@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
+from habilis.demo.families.lexicon import FILLERS, VERBS
 from habilis.demo.questions.header import UNITS, TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number
 
@@ -40,7 +41,7 @@ _FUNCTION_WORDS = """
     youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
     average mean total sum only also their its
 """
-_STOPS = [*_FUNCTION_WORDS.split(), *(word for word in _FILL.split("|") if word.isalpha())]
+_STOPS = [*_FUNCTION_WORDS.split(), *FILLERS, *(word for word in _FILL.split("|") if word.isalpha())]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
@@ -210,6 +211,20 @@ class Clauses:
         how = "not_equals" if match["not"] else "equals"
         return None if match["not"] and len(days) > 1 else [" or ".join(_said(name, how, day) for day in days)]
 
+    def _hours(self, match: re.Match[str]) -> list[str] | None:
+        """ "in under an hour": of a column of minutes, or of times that were taken."""
+        how = "less" if re.match("under|less|below|fewer", match["how"], re.IGNORECASE) else "greater"
+        said = match["n"].lower()
+        hours = 1 if said in ("a", "an") else 0.5 if said.startswith("half") else number(said)
+        column = int(match["c"]) if match["c"] else self._header.of_unit("min")
+        if match["not"] or column is None or hours is None:
+            return None
+        minutes = round(60 * hours)
+        if self._header.kind(column) == "moment" and self._header.is_clock(column):
+            return [_said(f"time of {self._header.names[column]}", how, f"{minutes // 60:02}:{minutes % 60:02}:00")]
+        in_minutes = self._header.kind(column) == "number" and column == self._header.of_unit("min")
+        return [self._says(column, how, f"{minutes}")] if in_minutes else None
+
     def _decade(self, match: re.Match[str]) -> list[str] | None:
         years = self._header.with_word("year")
         if match["not"]:
@@ -270,6 +285,8 @@ class Clauses:
             if column is None and (way == "to" or columns[1] is not None):
                 return None
             name = "*" if column is None else self._header.names[column]
+        if name == "*" and " " in value and not (match["not"] or match["other"]) and not re.fullmatch(QUOTED, match["v"]):
+            return [_said(name, "says", " ".join(f"({one})" if one.lower() in VERBS else one for one in value.split()))]
         return [_said(name, "not_equals" if match["not"] or match["other"] else "equals", value)]
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:
@@ -341,6 +358,11 @@ _ATOMS = (
     (
         r"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)",
         Clauses._weekdays,
+    ),
+    (
+        rf"(?:{_C} )?(?:in |within )?(?P<how>under|less than|below|over|more than|above|longer than) "
+        rf"(?P<n>half an|an?|one|two|three|four|five|{NUMBER}) hours?",
+        Clauses._hours,
     ),
     (r"(?:in |from |during |of )?the (?P<decade>(?:1[5-9]|20)[0-9]0)['’]?s", Clauses._decade),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from habilis.demo.questions.header import TableHeader
+from habilis.demo.questions.language import stems
 
 MONEY = "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in"
 """Words for what a table counts in money."""
@@ -78,13 +79,10 @@ REWRITTEN = (
     (r"^(\w+)['’]s (.+)$", r"\2 of \1"),
     (r"\b(?:is|are|was|were|has|have|had|do|does|did)n['’]t\b", "not"),
     (r"\bwhat['’]s\b", "what is"),
-    (r"^(.+?)(?: all)? (?:adds? up|comes?) to$", r"total \1"),
-    (r"^(?:do|does|did) (.+)$", r"\1"),
+    (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
+    (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
+    (r"\bof all\b", "of"),
     (r"\bpublished (?=after|before|in|since)", "year "),
-    (r"\b(lowest|coldest|minimum) temperature\b", r"lowest min temp"),
-    (r"\b(highest|hottest|maximum) temperature\b", r"highest max temp"),
-    (r"\bmaximum temperature\b", "max temp"),
-    (r"\bminimum temperature\b", "min temp"),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
     (r"\bhave not yet been\b", "have not been"),
     (r"\bnot been (\w+)(?: yet)?\b", r"without \1"),
@@ -117,4 +115,4 @@ VERBS = set(
 
 def column_for(header: TableHeader, names: str) -> int | None:
     """The one column with one of these words in its name."""
-    return header.with_word(*names.split())
+    return header.with_word(*stems(names))

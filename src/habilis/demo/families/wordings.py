@@ -87,8 +87,13 @@ class _Wording(Measures):
         text = phrase
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
+        for end, names in (("lowest", "min minimum"), ("highest", "max maximum")):
+            if column_for(self._header, names) is not None:
+                word = names.split()[1]
+                text = re.sub(rf"(?<!no )(?<!average )(?<!mean )\b(?:{end}|{word}) (?:{word} )?temperature\b", f"{end} {word} temperature", text, flags=re.I)
         text = self._alike(self._header.marked(self._from_where(text)))
         text = re.sub(r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1", text, flags=re.I)
+        text = re.sub(r"#(\d+)# (?:dates?|times?)\b", lambda match: f"#{match[1]}#" if self._header.kind(int(match[1])) == "moment" else match[0], text)
         text = re.sub(r"(#\d+#) (?:is |was |were |are )?(negative|positive)\b", lambda match: f"{match[1]} {'below' if match[2] == 'negative' else 'above'} 0", text)
         text = re.sub(r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", "", text, flags=re.I)
         text = re.sub(r"^(?:on|in|at|for|to|from) (?=how many )", "", text, flags=re.I)
@@ -302,7 +307,7 @@ class _Wording(Measures):
         column = self._only_number()
         if match and column is not None:
             where = self._rows(f"{match['rest']} {match['more']}")
-            return self._made("cells", column=self._header.names[column], conditions=where, order="") if where else None
+            return self._number(f"value of {self._header.names[column]}", where) if where else None
         return None
 
     def _sums(self, text: str) -> DemoCall | None:
@@ -326,7 +331,11 @@ class _Wording(Measures):
             column = self._label() if shown["c"] == "R" else self._header.names[int(shown["c"])]
         rest = rest[shown.end() :] if shown and asked not in ("who", "when") else rest
         where = self._rows(rest)
-        return self._made("cells", column=column, conditions=where, order="") if column and where else None
+        if not column or not where:
+            return None
+        if column in self._header.names and self._header.kind(self._header.names.index(column)) == "number":
+            return self._number(f"value of {column}", where)
+        return self._made("cells", column=column, conditions=where, order="")
 
     # parts of a question
 
@@ -360,7 +369,7 @@ class _Wording(Measures):
         if noun["other"]:
             day = noun["other"].lower() != "people"
             who = None if day else self._who()
-            if day and self._header.only_moment() is None:
+            if day and self._header.only_day() is None:
                 return None
             return self._with("distinct of day of *", f"{before} {after}") if day else None if who is None else self._with(f"distinct of {self._header.names[who]}", f"{before} {after}")
         if noun["c"] == "R" and not distinct:
@@ -468,7 +477,7 @@ class _Wording(Measures):
             return self._header.names[int(match["g"])]
         part = {"date": "day", "day of the week": "weekday"}.get(match["part"].lower(), match["part"].lower())
         said = re.search(r"#(\d+)#", match.string[match.end() :])
-        moment = int(said[1]) if said and self._header.kind(int(said[1])) == "moment" else self._header.only_moment()
+        moment = int(said[1]) if said and self._header.kind(int(said[1])) == "moment" else self._header.only_day()
         return f"{part} of {self._header.names[moment]}" if moment is not None else None
 
     def _groups(self, measure: str, group: str, where: list[str], rank: str = "") -> DemoCall:
@@ -493,7 +502,7 @@ class _Wording(Measures):
         return found[0] if len(found) == 1 else None
 
     def _moment_name(self) -> str | None:
-        moment = self._header.only_moment()
+        moment = self._header.only_day()
         return None if moment is None else self._header.names[moment]
 
     def _who(self) -> int | None:

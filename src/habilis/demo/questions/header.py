@@ -117,6 +117,14 @@ class TableHeader:
         """The one column whose shown cells are dates or times."""
         return _only([i for i in range(len(self.names)) if self.kind(i) == "moment"])
 
+    def only_day(self) -> int | None:
+        """The one column whose shown cells are dates."""
+        return _only([i for i in range(len(self.names)) if self.kind(i) == "moment" and not self.is_clock(i)])
+
+    def is_clock(self, column: int) -> bool:
+        """Whether the shown cells of a column are times without a date."""
+        return all(re.fullmatch(r"\d{1,2}:\d\d.*|", row[column]) for row in self.samples if column < len(row))
+
     def label(self) -> int | None:
         """The one column that names the rows."""
         return self._own({"name", "title", "label", "full"})
