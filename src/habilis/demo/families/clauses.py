@@ -150,7 +150,7 @@ class Clauses:
         said = match.groupdict()
         unit = (said.get("sign") or said.get("unit") or "").strip()
         column = int(said["c"]) if said.get("c") else self._header.of_unit(unit) if unit else None
-        if column is None and unit in ("€", "$", "£"):
+        if column is None and any(unit.lower() in UNITS[money].split() for money in ("eur", "usd", "gbp")):
             column = self._header.with_word("price", "amount", "cost", "fee", "fare", "salary", "revenue")
         value = number(match["n"])
         if (
@@ -160,6 +160,8 @@ class Clauses:
             and re.search(r"\b(?:over|under|above|below) \S+$", match[0])
         ):
             column = self._header.with_word("age")  # "employees under 35"
+        elif column is None and not unit:
+            column = self._header.with_word("amount", "total")  # "payments over 1,000"
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
         return None if unit and not self._header.takes_unit(column, unit) else [self._says(column, how, f"{value}")]

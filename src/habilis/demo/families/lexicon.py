@@ -15,7 +15,7 @@ PEOPLE = set(
 
 ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
-    ("pieces|copies|stock", "quantity qty stock units"),
+    ("pieces|copies|stock|units", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
     ("birthdays?|born|dates? of birth", "birthday birthdate born"),
@@ -58,8 +58,8 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "least expensive": (("price cost", "lowest"),),
     "most expensive": (("price cost", "highest"),),
     "dearest": (("price cost", "highest"),),
-    "longest": (("minutes duration length pages", "highest"), ("distance", "highest")),
-    "shortest": (("minutes duration length pages", "lowest"), ("distance", "lowest")),
+    "longest": (("minutes duration length pages distance", "highest"),),
+    "shortest": (("minutes duration length pages distance", "lowest"),),
     "quickest": (("minutes duration", "lowest"), ("finish", "lowest")),
     "fastest": (("speed", "highest"), ("finish", "lowest"), ("minutes duration", "lowest")),
     "slowest": (("speed", "lowest"), ("finish", "highest"), ("minutes duration", "highest")),
@@ -82,6 +82,9 @@ REWRITTEN = (
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r"\bof all\b", "of"),
+    (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
+    (r"^(?:to|at) which (\w+) (.*?)\b ?(?:end|arrive|finish)(?:s|d|ed)?\b", r"which to \1 \2"),
+    (r",? (?:in|on|of|from) (?:the|this|that|my|our) (?:table|list|file|data|sheet|spreadsheet|whole year|ledger)$", ""),
     (r"\bpublished (?=after|before|in|since)", "year "),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
     (r"\bhave not yet been\b", "have not been"),
@@ -108,7 +111,7 @@ VERBS = set(
     used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
-    need needs needed put produced issued done found seen see saw cook cooked brought out up off back gave give gives""".split()  # noqa: SIM905
+    need needs needed put produced issued done found seen see saw cook cooked become became brought out up off back gave give gives""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 
@@ -116,3 +119,8 @@ VERBS = set(
 def column_for(header: TableHeader, names: str) -> int | None:
     """The one column with one of these words in its name."""
     return header.with_word(*stems(names))
+
+
+def first_column_for(header: TableHeader, names: str) -> int | None:
+    """The one column with the first of these words that only one column has in its name."""
+    return next((one for name in stems(names) if (one := header.with_word(name)) is not None), None)

@@ -23,6 +23,7 @@ from habilis.demo.families.lexicon import (
     SUPERLATIVES,
     VERBS,
     column_for,
+    first_column_for,
 )
 from habilis.demo.families.measures import MEASURES, Measures
 from habilis.demo.families.queries import Queries
@@ -77,7 +78,7 @@ class _Wording(Measures):
 
     def call(self, phrase: str) -> DemoCall | None:
         text = self._prepared(phrase)
-        for way in (self._compared, self._share, self._of_each, self._counts, self._top, self._extreme_moment, self._ends, self._got, self._sums, self._cells):
+        for way in (self._compared, self._apart, self._share, self._of_each, self._counts, self._top, self._extreme_moment, self._ends, self._got, self._sums, self._cells):
             if call := way(text):
                 return call
         return None
@@ -87,13 +88,14 @@ class _Wording(Measures):
         text = phrase
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
+        stem = re.escape(self._file.named.rsplit("/")[-1].rpartition(".")[0])
+        text = re.sub(rf" (?:in|on|of|from) (?:the|this|my|our) {stem}$", "", text, flags=re.I)
         for end, names in (("lowest", "min minimum"), ("highest", "max maximum")):
             if column_for(self._header, names) is not None:
                 word = names.split()[1]
                 text = re.sub(rf"(?<!no )(?<!average )(?<!mean )\b(?:{end}|{word}) (?:{word} )?temperature\b", f"{end} {word} temperature", text, flags=re.I)
-        text = self._alike(self._header.marked(self._from_where(text)))
+        text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
         text = re.sub(r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1", text, flags=re.I)
-        text = re.sub(r"#(\d+)# (?:dates?|times?)\b", lambda match: f"#{match[1]}#" if self._header.kind(int(match[1])) == "moment" else match[0], text)
         text = re.sub(r"(#\d+#) (?:is |was |were |are )?(negative|positive)\b", lambda match: f"{match[1]} {'below' if match[2] == 'negative' else 'above'} 0", text)
         text = re.sub(r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", "", text, flags=re.I)
         text = re.sub(r"^(?:on|in|at|for|to|from) (?=how many )", "", text, flags=re.I)
@@ -115,7 +117,7 @@ class _Wording(Measures):
     def _alike(self, text: str) -> str:
         """Words that mean one column without being in its name, marked."""
         for said, names in ALIKE:
-            column = column_for(self._header, names)
+            column = first_column_for(self._header, names)
             if column is not None:
                 text = re.sub(rf"(?<![#\w])(?:{said})(?![\w#])", f"#{column}#", text, flags=re.I)
         who = self._who()
@@ -147,6 +149,21 @@ class _Wording(Measures):
         way = "highest" if which["more"].lower() == "more" else "lowest"
         return self._groups(f"sum of {self._header.names[value]}", name, [either, *rest], f"{way} 1")
 
+    def _apart(self, text: str) -> DemoCall | None:
+        """ "the difference between the average in A and in B"."""
+        match = re.fullmatch(
+            r"(?:what is (?:the )?)?difference (?:in (?P<what>.+?) )?between (?:the )?(?P<measure>.*?)\b(?:(?:of|in|for|by|on|at) )?(?:the )?(?P<one>[^\s#]+)"
+            r"(?P<mid>(?: #\w+#)?) and (?:(?:of|in|for|by|on|at|that of|that in) )?(?:the )?(?P<other>[^\s#]+)(?P<rest>.*)", text, re.I,
+        )  # fmt: skip
+        if match is None:
+            return None
+        said = [f"{match['what'] or ''} {match['measure']} {match[name]} {match['mid'] or match['rest']}" for name in ("one", "other")]
+        found = [self._measured(one) for one in said]
+        if None in found or any(len(one[1]) != 1 for one in found if one):
+            return None
+        calls = tuple(self._number(*one) for one in found if one)
+        return DemoCall(EXPRESSION, {"expression": FilledOperation("abs({0} - {1})", calls)})
+
     def _share(self, text: str) -> DemoCall | None:
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
         match = re.fullmatch(
@@ -174,6 +191,8 @@ class _Wording(Measures):
         if len(found) != 1:
             return None
         group = self._grouped(found[0])
+        if found[0]["g"] and self._header.kind(int(found[0]["g"])) == "flag":
+            return None  # "made by members"
         rest = re.sub(r"(?:,? (?:highest|largest|biggest|lowest|smallest) first|,? sorted)$", "", text[found[0].end() :])
         measured = self._measured(f"{text[: found[0].start()]} {rest}")
         return self._groups(measured[0], group, measured[1]) if group and measured else None
@@ -261,16 +280,26 @@ class _Wording(Measures):
             text = re.sub(rf",? {match['word']} first$", "", text, flags=re.I)
         else:
             match = re.search(rf"(?:\b{_NUMBER} )?\b{_MOST} #(?P<c>\d+)#", text, re.I)
-            after = re.search(r"#(?P<c>\d+)# (?:was|is|were)? ?(?:the )?(?P<end>highest|lowest|largest|smallest)\b(?P<n>(?!))?", text, re.I)
-            match = match or after
+            after = re.search(r"#(?P<c>\d+)# (?:was|is|were)? ?(?:the )?(?P<end>highest|lowest|largest|smallest|most|least)\b(?P<n>(?!))?", text, re.I)
+            match = match or after or self._by_size(text)
             if match is None or not re.match(rf"{_ASKS}\b", text, re.I):
                 return None
-            column, way = int(match["c"]), "lowest" if _LOW.match(match["end"]) else "highest"
+            column = int(match["c"]) if match.groupdict().get("c") else self._money()
+            way = "lowest" if _LOW.match(match["end"]) else "highest"
             text = f"{text[: match.start()]} {text[match.end() :]}"
+        by = re.search(r",? (?:in|by|measured in) (?:the )?#(\d+)#", text)
+        if by and self._header.kind(int(by[1])) == "number":
+            column, text = int(by[1]), text.replace(by[0], " ", 1)
+            way = way or ("lowest" if match["word"].lower() == "shortest" else "highest")
         if column is None or self._header.kind(column) not in ("number", "moment"):
             return None
         count = match["n"] or match.groupdict().get("m")
-        return self._at_end(text, column, f"{way} {number(count) if count else 1} row by {self._header.names[column]}")
+        return self._at_end(text, column, by is not None, f"{way} {number(count) if count else 1} row by {self._header.names[column]}")
+
+    def _by_size(self, text: str) -> re.Match[str] | None:
+        """ "the biggest single sale", "which expense was the largest", where rows have an amount."""
+        big = r"(?P<end>biggest|largest|highest|smallest|lowest)"
+        return re.search(rf"{_NUMBER}? ?\b{big}(?: single)?(?= #R#)", text, re.I) or re.search(rf"(?:the )?{big}(?P<n>(?!))?$", text, re.I)
 
     def _extreme_moment(self, text: str) -> DemoCall | None:
         """ "the latest anybody left on Monday": the date or time itself."""
@@ -278,6 +307,10 @@ class _Wording(Measures):
             r"(?:what (?:is|was) )?(?:the )?(?P<end>latest|last|earliest|first)(?: time| date| day| moment)?(?: that| when)?"
             r"(?P<mid> .*?)?#(?P<c>\d+)#(?P<rest>.*)", text, re.I,
         )  # fmt: skip
+        when = re.fullmatch(r"when (?:did|was|were) (?P<mid>.+?) (?P<end>first|last)\b(?P<rest>.*)", text, re.I)
+        if when and (moment := self._moment_name()) and (where := self._rows(f"{when['mid']} {when['rest']}")):
+            order = f"{'lowest' if when['end'].lower() == 'first' else 'highest'} 1 row by {moment}"
+            return self._made("cells", column=moment, conditions=where, order=order)
         if match is None or self._header.kind(int(match["c"])) != "moment":
             return None
         where = self._rows(f"{match['mid'] or ''} {match['rest']}")
@@ -285,12 +318,14 @@ class _Wording(Measures):
         way = "highest" if match["end"].lower() in ("latest", "last") else "lowest"
         return None if where is None else self._made("cells", column=column, conditions=where, order=f"{way} 1 row by {column}")
 
-    def _at_end(self, text: str, by: int, order: str) -> DemoCall | None:
+    def _at_end(self, text: str, by: int, named: bool, order: str) -> DemoCall | None:
         text = re.sub(rf"#{by}#", "", text)
         asks = re.match(rf"{_ASKS}\b ?", text, re.I)
         rest = text[asks.end() :] if asks else text
         shown = re.search(r"#(\d+|R)#|(?<![\w#])(?:day|date|one|person|people)s?(?![\w#])", rest, re.I)
         column = self._label() if shown is None or shown[0] in ("#R#", "one") else None
+        if column is None and shown and shown[0] == "#R#" and named:
+            column = self._header.names[by]
         if shown and shown[1] and shown[1] != "R":
             column = self._header.names[int(shown[1])]
         elif shown and shown[0].lower().startswith(("day", "date")) or (asks and asks["asks"].lower() == "when"):
@@ -420,18 +455,22 @@ class _Wording(Measures):
     def _rows(self, text: str) -> list[str] | None:
         """The conditions of what is left of a question; None where a word of it is not understood."""
         text, found = self._clauses.taken_from(f"{text} ".replace(" #R#", " ").replace("#R# ", " "))
+        for domain in re.finditer(r"(?<!\S)@?([\w-]+\.[a-z]{2,}) #(\d+)#", text):
+            if {"email", "mail"} & set(words(self._header.names[int(domain[2])])):
+                found.append(f"{self._header.names[int(domain[2])]} contains {json.dumps('@' + domain[1])}")
+                text = text.replace(domain[0], "|")
         text = self._beside(text, found)
         runs: list[str] = []
         for run in re.split(r"[|,;]", text):
             kept = [one for one in re.findall(rf"{QUOTED}|[^\s]+", run) if one.lower().strip(".'") not in FILLERS]
-            runs += [" ".join(f"({one})" if one.lower() in VERBS else one for one in kept)] if kept else []
+            runs += [" ".join(f"({one})" if _is_verb(one) else one for one in kept)] if kept else []
         said = " ".join(runs)
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
-        if re.search(r"[#\"]|(?<![\w-])\d", said) or _UNREAD.search(bare):
+        if re.search(r"[#\"]|(?<![\w.-])[\d.,]+(?![\w-])", said) or _UNREAD.search(bare):
             return None
         if self._directed and re.search(r"\b(?:from|to)\b", bare):
             return None
-        said = re.sub(r"\b(?:from|to) ?", "", said).strip()
+        said = re.sub(r"\b(?:from|to)\b ?", "", said).strip()
         return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
 
     def _beside(self, text: str, found: list[str]) -> str:
@@ -514,3 +553,7 @@ class _Wording(Measures):
     def _whose(self, asks: str) -> str | None:
         column = self._who() if asks.lower() == "who" else self._header.label()
         return None if column is None else self._header.names[column]
+
+
+def _is_verb(word: str) -> bool:
+    return bool({word.lower(), *stems(word)} & VERBS)

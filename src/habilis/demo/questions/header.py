@@ -62,12 +62,12 @@ _KINDS = (
     "inventory item product article",
     "loan lending borrowing book",
     "book title",
-    "log message event",
+    "log line message event",
     "reading measurement",
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
 _NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy"}
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d")
+_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}")
 
 _LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
 
@@ -171,9 +171,11 @@ class TableHeader:
         said: list[str] = []
         for part in re.split(rf"({QUOTED})", phrase):
             said.append(self._quoted(part) if re.fullmatch(QUOTED, part) else self._marked(part))
-        return re.sub(
+        text = re.sub(
             rf"(?:the )?(?:columns?|fields?) ({COLUMN})|({COLUMN}) (?:columns?|fields?)", r"\1\2", "".join(said)
         )
+        moments = "|".join(str(i) for i in range(len(self.names)) if self.kind(i) == "moment")
+        return re.sub(rf"(#(?:{moments})#) (?:dates?|times?)\b", r"\1", text, flags=re.I) if moments else text
 
     def _quoted(self, part: str) -> str:
         return f"#{self.names.index(part[1:-1])}#" if part[1:-1] in self.names else part
