@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from habilis.demo.families.lexicon import FILLERS, VERBS
 from habilis.demo.questions.header import UNITS, TableHeader
-from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number
+from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
 
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _C = r"#(?P<c>\d+)#"
@@ -287,8 +287,19 @@ class Clauses:
             if column is None and (way == "to" or columns[1] is not None):
                 return None
             name = "*" if column is None else self._header.names[column]
-        if name == "*" and " " in value and not (match["not"] or match["other"]) and not re.fullmatch(QUOTED, match["v"]):
-            return [_said(name, "says", " ".join(f"({one})" if one.lower() in VERBS else one for one in value.split()))]
+        if (
+            name == "*"
+            and (" " in value or {value.lower(), *stems(value)} & VERBS)
+            and not (match["not"] or match["other"])
+            and not re.fullmatch(QUOTED, match["v"])
+        ):
+            return [
+                _said(
+                    name,
+                    "says",
+                    " ".join(f"({one})" if {one.lower(), *stems(one)} & VERBS else one for one in value.split()),
+                )
+            ]
         return [_said(name, "not_equals" if match["not"] or match["other"] else "equals", value)]
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:

@@ -38,7 +38,19 @@ _COUNTED = r"how (?:many|much)(?: times| often)?|how often"
 _ASKS = r"(?:(?:in|on|at|for|to) )?(?P<asks>which|what|who|whose|when|on what)"
 _MOST = r"(?:the )?(?P<end>most|highest|largest|biggest|greatest|least|fewest|lowest|smallest|maximum|minimum|top|bottom)(?: often| frequently| common)?"
 _LOW = re.compile("least|fewest|lowest|smallest|minimum|bottom", re.I)
-_OCCURS = {"appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens", "happened", "used", "listed"}
+_OCCURS = {
+    "appear",
+    "appears",
+    "appeared",
+    "occur",
+    "occurs",
+    "occurred",
+    "happen",
+    "happens",
+    "happened",
+    "used",
+    "listed",
+}
 _NUMBER = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 _SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 _UNREAD = re.compile(
@@ -78,7 +90,19 @@ class _Wording(Measures):
 
     def call(self, phrase: str) -> DemoCall | None:
         text = self._prepared(phrase)
-        for way in (self._compared, self._apart, self._share, self._of_each, self._counts, self._top, self._extreme_moment, self._ends, self._got, self._sums, self._cells):
+        for way in (
+            self._compared,
+            self._apart,
+            self._share,
+            self._of_each,
+            self._counts,
+            self._top,
+            self._extreme_moment,
+            self._ends,
+            self._got,
+            self._sums,
+            self._cells,
+        ):
             if call := way(text):
                 return call
         return None
@@ -93,11 +117,35 @@ class _Wording(Measures):
         for end, names in (("lowest", "min minimum"), ("highest", "max maximum")):
             if column_for(self._header, names) is not None:
                 word = names.split()[1]
-                text = re.sub(rf"(?<!no )(?<!average )(?<!mean )\b(?:{end}|{word}) (?:{word} )?temperature\b", f"{end} {word} temperature", text, flags=re.I)
+                text = re.sub(
+                    rf"(?<!no )(?<!average )(?<!mean )\b(?:{end}|{word}) (?:{word} )?temperature\b",
+                    f"{end} {word} temperature",
+                    text,
+                    flags=re.I,
+                )
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
-        text = re.sub(r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1", text, flags=re.I)
-        text = re.sub(r"(#\d+#) (?:is |was |were |are )?(negative|positive)\b", lambda match: f"{match[1]} {'below' if match[2] == 'negative' else 'above'} 0", text)
+        text = re.sub(
+            r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1", text, flags=re.I
+        )
+        text = re.sub(
+            r"(#\d+#) (?:is |was |were |are )?(negative|positive)\b",
+            lambda match: f"{match[1]} {'below' if match[2] == 'negative' else 'above'} 0",
+            text,
+        )
         text = re.sub(r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", "", text, flags=re.I)
+        total = self._header.names.index("total") if "total" in self._header.names else None
+        if total is not None:
+            text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
+            text = re.sub(rf"#R# (?=#{total}#)", "", text)
+        text = re.sub(r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2", text, flags=re.I)
+        text = re.sub(r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2", text, flags=re.I)
+        for asked, names in (
+            ("where (?:does|do|did)(?P<who> .+) (?:live|stay)", "city town place address location"),
+            ("how long (?:does|do|did)(?P<who> .+) (?:take|last|need)", "minutes duration"),
+        ):
+            column = column_for(self._header, names)
+            if column is not None:
+                text = re.sub(rf"^{asked}$", rf"#{column}# of\g<who>", text, flags=re.I)
         text = re.sub(r"^(?:on|in|at|for|to|from) (?=how many )", "", text, flags=re.I)
         text = re.sub(r"\bnot (?:yet |been |have |has )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
         text = counted(re.sub(r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total ", text, flags=re.I))
@@ -121,13 +169,21 @@ class _Wording(Measures):
             if column is not None:
                 text = re.sub(rf"(?<![#\w])(?:{said})(?![\w#])", f"#{column}#", text, flags=re.I)
         who = self._who()
-        return text if who is None else re.sub(r"(?<![#\w])(?:persons?|people|everybody|everyone)(?![\w#])", f"#{who}#", text, flags=re.I)
+        return (
+            text
+            if who is None
+            else re.sub(r"(?<![#\w])(?:persons?|people|everybody|everyone)(?![\w#])", f"#{who}#", text, flags=re.I)
+        )
 
     # kinds of questions
 
     def _compared(self, text: str) -> DemoCall | None:
         """ "who paid more, A or B", "how much more did A sell than B"."""
-        more = re.fullmatch(r"how (?:much|many) more (?P<what>#\d+# )?did (?P<one>\w+) (?P<verb>\w+)(?P<mid>.*?) than (?P<other>\w+)(?P<rest>.*)", text, re.I)
+        more = re.fullmatch(
+            r"how (?:much|many) more (?P<what>#\d+# )?did (?P<one>\w+) (?P<verb>\w+)(?P<mid>.*?) than (?P<other>\w+)(?P<rest>.*)",
+            text,
+            re.I,
+        )
         if more:
             column = int(re.findall(r"\d+", more["what"])[0]) if more["what"] else self._money()
             where = [self._rows(f"{more[name]} {more['mid']} {more['rest']}") for name in ("one", "other")]
@@ -135,7 +191,11 @@ class _Wording(Measures):
                 return None
             sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one is not None)
             return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
-        which = re.fullmatch(r"(?:who|which #(?P<g>\d+)#) (?P<verb>\w+) (?P<more>more|less|fewer)(?P<rest>.*?),? (?P<one>\w+) or (?P<other>\w+)", text, re.I)
+        which = re.fullmatch(
+            r"(?:who|which #(?P<g>\d+)#) (?P<verb>\w+) (?P<more>more|less|fewer)(?P<rest>.*?),? (?P<one>\w+) or (?P<other>\w+)",
+            text,
+            re.I,
+        )
         if which is None:
             return None
         column = int(which["g"]) if which["g"] else self._who()
@@ -157,7 +217,10 @@ class _Wording(Measures):
         )  # fmt: skip
         if match is None:
             return None
-        said = [f"{match['what'] or ''} {match['measure']} {match[name]} {match['mid'] or match['rest']}" for name in ("one", "other")]
+        said = [
+            f"{match['what'] or ''} {match['measure']} {match[name]} {match['mid'] or match['rest']}"
+            for name in ("one", "other")
+        ]
         found = [self._measured(one) for one in said]
         if None in found or any(len(one[1]) != 1 for one in found if one):
             return None
@@ -193,7 +256,9 @@ class _Wording(Measures):
         group = self._grouped(found[0])
         if found[0]["g"] and self._header.kind(int(found[0]["g"])) == "flag":
             return None  # "made by members"
-        rest = re.sub(r"(?:,? (?:highest|largest|biggest|lowest|smallest) first|,? sorted)$", "", text[found[0].end() :])
+        rest = re.sub(
+            r"(?:,? (?:highest|largest|biggest|lowest|smallest) first|,? sorted)$", "", text[found[0].end() :]
+        )
         measured = self._measured(f"{text[: found[0].start()]} {rest}")
         return self._groups(measured[0], group, measured[1]) if group and measured else None
 
@@ -205,25 +270,47 @@ class _Wording(Measures):
 
     def _top(self, text: str) -> DemoCall | None:
         """The groups where a measure is highest or lowest."""
-        asks = re.match(rf"{_ASKS}(?: {_NUMBER})? ?(?:(?P<kind>(?!did|do|is|was)[a-z]+ )?#(?P<g>\d+)#|{_PART})?", text, re.I)
-        busy = re.fullmatch(rf"(?P<word>busiest|quietest) (?:#(?P<g>\d+)#|{_PART})(?:,? by (?:how many|number of) #R#)?(?P<rest>.*)", text, re.I)
+        asks = re.match(
+            rf"{_ASKS}(?: {_NUMBER})? ?(?:(?P<kind>(?!did|do|is|was)[a-z]+ )?#(?P<g>\d+)#|{_PART})?", text, re.I
+        )
+        busy = re.fullmatch(
+            rf"(?P<word>busiest|quietest) (?:#(?P<g>\d+)#|{_PART})(?:,? by (?:how many|number of) #R#)?(?P<rest>.*)",
+            text,
+            re.I,
+        )
         if busy and (group := self._grouped(busy)) and (where := self._rows(busy["rest"])) is not None:
-            return self._groups("count", group, where, f"{'highest' if busy['word'].lower() == 'busiest' else 'lowest'} 1")
-        named = re.fullmatch(rf"(?:(?P<end>top|bottom) )?{_NUMBER}? ?#(?P<g>\d+)# with {_MOST.replace('end', 'most')} (?P<rest>.+)", text, re.I)
+            return self._groups(
+                "count", group, where, f"{'highest' if busy['word'].lower() == 'busiest' else 'lowest'} 1"
+            )
+        named = re.fullmatch(
+            rf"(?:(?P<end>top|bottom) )?{_NUMBER}? ?#(?P<g>\d+)# with {_MOST.replace('end', 'most')} (?P<rest>.+)",
+            text,
+            re.I,
+        )
         if named:
             group, end, rest = self._grouped(named), named["most"], named["rest"]
         else:
             most = re.search(rf"\b{_MOST}\b", text, re.I)
             if asks is None or most is None or most.start() < asks.end():
-                best = re.fullmatch(r"(?:who|which #(?P<g>\d+)#)(?: has| had| have| got)(?: the)? (?P<end>best|worst|highest|lowest) (?:average|mean)(?P<rest>.*)", text, re.I)
+                best = re.fullmatch(
+                    r"(?:who|which #(?P<g>\d+)#)(?: has| had| have| got)(?: the)? (?P<end>best|worst|highest|lowest) (?:average|mean)(?P<rest>.*)",
+                    text,
+                    re.I,
+                )
                 return self._best(best) if best else None
             group = self._grouped(asks) if asks["g"] or asks["part"] else self._whose(asks["asks"])
-            end, rest = most["end"], f"{asks['kind'] or ''} {text[asks.end() : most.start()]} @ {text[most.end() :]}"
+            end, rest = (
+                most[0].removeprefix("the "),
+                f"{asks['kind'] or ''} {text[asks.end() : most.start()]} @ {text[most.end() :]}",
+            )
             if re.match(r" *(?:average|mean|median)\b", text[most.end() :], re.I) is None:
                 asked = asks
                 return self._most(group, end, rest, asked["n"])
             rest = rest.replace("@", "", 1)
         return self._most(group, end, rest, named["n"] if named else asks["n"] if asks else None) if group else None
+
+    def _has_moment(self, text: str) -> bool:
+        return any(self._header.kind(int(one)) == "moment" for one in re.findall(r"#(\d+)#", text))
 
     def _best(self, match: re.Match[str]) -> DemoCall | None:
         group = self._header.names[int(match["g"])] if match["g"] else self._whose("who")
@@ -247,23 +334,31 @@ class _Wording(Measures):
         if said:
             measure = f"{next(name for name in ('mean', 'sum', 'median') if said[name])} of {self._header.names[int(said['c'])]}"
             tail = tail[said.end() :]
-        elif target is None or target["c"] == "R":
-            measure, tail = "count", tail[target.end() :] if target else tail
-            if not re.search(r"^(?:most|least|fewest|top)$", end, re.I):
+        elif target is None or target["c"] == "R" or target["c"] == f"{self._header.label()}":
+            measure, tail = self._count() if target else "count", tail[target.end() :] if target else tail
+            if not re.match(r"(?:most|least|fewest|top)\b", end, re.I):
                 return None
+            often = re.search(r"\b(?:often|frequently|common)$", end, re.I)
             done = [one for one in re.findall(r"\w+", mid.lower()) if one in VERBS]
             if target is None and re.search(rf"\b(?:{MONEY})\b", mid, re.I):
                 column = self._money(mid)
                 if column is None:
                     return None
                 measure = f"sum of {self._header.names[column]}"
-            elif target is None and done and not set(done) <= _OCCURS:
+            elif target is None and not (often or (done and set(done) <= _OCCURS) or self._has_moment(mid)):
                 return None
         else:
             column = int(target["c"]) if target["c"] else self._money()
-            if column is None or self._header.kind(column) != "number" or not re.fullmatch("most|least|fewest", end, re.I):
+            if (
+                column is None
+                or self._header.kind(column) != "number"
+                or not re.fullmatch("most|least|fewest", end, re.I)
+            ):
                 return None
-            if re.search(r"\b(?:per|unit|rate|average|avg)\b", self._header.names[column].replace("_", " "), re.I) and len(words(self._header.names[column])) > 1:
+            if (
+                re.search(r"\b(?:per|unit|rate|average|avg)\b", self._header.names[column].replace("_", " "), re.I)
+                and len(words(self._header.names[column])) > 1
+            ):
                 return None
             measure, tail = f"sum of {self._header.names[column]}", tail[target.end() :]
         where = self._rows(f"{self._without_money(mid)} {self._without_money(tail)}")
@@ -272,15 +367,24 @@ class _Wording(Measures):
     def _ends(self, text: str) -> DemoCall | None:
         """The rows at one end of a column: "who is the youngest", "on which day was the wind highest"."""
         said = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
-        match = re.search(rf"(?:\b{_NUMBER} )?(?<![#\w])(?P<word>{said})(?![\w#])(?: {_NUMBER.replace('<n>', '<m>')})?", text, re.I)
+        match = re.search(
+            rf"(?:\b{_NUMBER} )?(?<![#\w])(?P<word>{said})(?![\w#])(?: {_NUMBER.replace('<n>', '<m>')})?", text, re.I
+        )
         if match:
             meant = SUPERLATIVES[match["word"].lower()]
-            column, way = next(((found, way) for names, way in meant if (found := column_for(self._header, names)) is not None), (None, ""))
+            column, way = next(
+                ((found, way) for names, way in meant if (found := column_for(self._header, names)) is not None),
+                (None, ""),
+            )
             text = f"{text[: match.start()]} {text[match.end() :]}"
             text = re.sub(rf",? {match['word']} first$", "", text, flags=re.I)
         else:
             match = re.search(rf"(?:\b{_NUMBER} )?\b{_MOST} #(?P<c>\d+)#", text, re.I)
-            after = re.search(r"#(?P<c>\d+)# (?:was|is|were)? ?(?:the )?(?P<end>highest|lowest|largest|smallest|most|least)\b(?P<n>(?!))?", text, re.I)
+            after = re.search(
+                r"#(?P<c>\d+)# (?:was|is|were)? ?(?:the )?(?P<end>highest|lowest|largest|smallest|most|least)\b(?P<n>(?!))?",
+                text,
+                re.I,
+            )
             match = match or after or self._by_size(text)
             if match is None or not re.match(rf"{_ASKS}\b", text, re.I):
                 return None
@@ -294,12 +398,16 @@ class _Wording(Measures):
         if column is None or self._header.kind(column) not in ("number", "moment"):
             return None
         count = match["n"] or match.groupdict().get("m")
-        return self._at_end(text, column, by is not None, f"{way} {number(count) if count else 1} row by {self._header.names[column]}")
+        return self._at_end(
+            text, column, by is not None, f"{way} {number(count) if count else 1} row by {self._header.names[column]}"
+        )
 
     def _by_size(self, text: str) -> re.Match[str] | None:
         """ "the biggest single sale", "which expense was the largest", where rows have an amount."""
         big = r"(?P<end>biggest|largest|highest|smallest|lowest)"
-        return re.search(rf"{_NUMBER}? ?\b{big}(?: single)?(?= #R#)", text, re.I) or re.search(rf"(?:the )?{big}(?P<n>(?!))?$", text, re.I)
+        return re.search(rf"{_NUMBER}? ?\b{big}(?: single)?(?= #R#)", text, re.I) or re.search(
+            rf"(?:the )?{big}(?P<n>(?!))?$", text, re.I
+        )
 
     def _extreme_moment(self, text: str) -> DemoCall | None:
         """ "the latest anybody left on Monday": the date or time itself."""
@@ -316,25 +424,36 @@ class _Wording(Measures):
         where = self._rows(f"{match['mid'] or ''} {match['rest']}")
         column = self._header.names[int(match["c"])]
         way = "highest" if match["end"].lower() in ("latest", "last") else "lowest"
-        return None if where is None else self._made("cells", column=column, conditions=where, order=f"{way} 1 row by {column}")
+        return (
+            None
+            if where is None
+            else self._made("cells", column=column, conditions=where, order=f"{way} 1 row by {column}")
+        )
 
     def _at_end(self, text: str, by: int, named: bool, order: str) -> DemoCall | None:
         text = re.sub(rf"#{by}#", "", text)
         asks = re.match(rf"{_ASKS}\b ?", text, re.I)
         rest = text[asks.end() :] if asks else text
-        shown = re.search(r"#(\d+|R)#|(?<![\w#])(?:day|date|one|person|people)s?(?![\w#])", rest, re.I)
-        column = self._label() if shown is None or shown[0] in ("#R#", "one") else None
+        shown = re.match(
+            r"(?: |the\b|our\b|my\b|of\b|is\b|was\b|are\b)*(?:#(\d+)#|(?:day|date|one|person|people)s?(?![\w#]))",
+            rest,
+            re.I,
+        )
+        shown = shown or re.search("#(R)#", rest)
+        column = self._label() if shown is None or shown[0].split()[-1] in ("#R#", "one") else None
         if column is None and shown and shown[0] == "#R#" and named:
             column = self._header.names[by]
         if shown and shown[1] and shown[1] != "R":
             column = self._header.names[int(shown[1])]
-        elif shown and shown[0].lower().startswith(("day", "date")) or (asks and asks["asks"].lower() == "when"):
+        elif shown and re.search(r"\b(?:day|date)s?$", shown[0], re.I) or (asks and asks["asks"].lower() == "when"):
             column = self._moment_name()
         if asks and asks["asks"].lower() == "who" and not (shown and shown[1] and shown[1] != "R"):
             column = self._whose("who")
         rest = rest if shown is None else f"{rest[: shown.start()]} {rest[shown.end() :]}"
         where = self._rows(rest)
-        return self._made("cells", column=column, conditions=where, order=order) if column and where is not None else None
+        return (
+            self._made("cells", column=column, conditions=where, order=order) if column and where is not None else None
+        )
 
     def _got(self, text: str) -> DemoCall | None:
         """ "what did A get in B", "B of A": what a column holds in one row."""
@@ -355,7 +474,11 @@ class _Wording(Measures):
         asks = re.match(rf"{_ASKS}\b ?", text, re.I)
         rest = text[asks.end() :] if asks else text
         asked = asks["asks"].lower() if asks else ""
-        shown = re.match(r"(?:(?:different|distinct|unique|all|the|of|my|our|names of) )*(?:#(?P<c>\w+)#|(?P<day>days|dates|day|date|people|person))", rest, re.I)
+        shown = re.match(
+            r"(?:(?:different|distinct|unique|all|the|of|my|our|names of) )*(?:#(?P<c>\w+)#|(?P<day>days|dates|day|date|people|person))",
+            rest,
+            re.I,
+        )
         if asked in ("who", "when"):
             column = self._whose("who") if asked == "who" else self._moment_name()
         elif shown is None:
@@ -364,6 +487,9 @@ class _Wording(Measures):
             column = self._moment_name() if shown["day"].lower().startswith("da") else self._whose("who")
         else:
             column = self._label() if shown["c"] == "R" else self._header.names[int(shown["c"])]
+        if shown and (shown["c"] or "").isdigit() and self._header.kind(int(shown["c"])) == "flag":
+            rows = re.search("#R#", rest)  # "which vegetarian recipes": a condition
+            column, shown = (self._label(), None) if rows else (None, None)
         rest = rest[shown.end() :] if shown and asked not in ("who", "when") else rest
         where = self._rows(rest)
         if not column or not where:
@@ -381,14 +507,20 @@ class _Wording(Measures):
         often = re.match(r"how (?:often|many times)\b", text, re.I)
         if often:
             return self._with("count", text[often.end() :])
-        if many := re.match(r"how many (?:of )?(?:the |my |our )?(?:(?P<distinct>different|distinct|unique) )?", text, re.I):
+        if many := re.match(
+            r"how many (?:of )?(?:the |my |our )?(?:(?P<distinct>different|distinct|unique) )?", text, re.I
+        ):
             return self._many(text[many.end() :], bool(many["distinct"]))
         said = re.match(rf"(?:overall |the )*(?:{_SAID}|(?P<much>how much))\b", text, re.I)
         if said:
             rest = text[said.end() :]
             measure = next((name for name in ("mean", "sum", "median") if said[name]), "sum")
             return self._statistic_of(measure, rest)
-        end = re.match(r"(?P<end>highest|largest|biggest|maximum|latest|last|lowest|smallest|minimum|earliest|least)\b(?P<rest> .+)", text, re.I)
+        end = re.match(
+            r"(?P<end>highest|largest|biggest|maximum|latest|last|lowest|smallest|minimum|earliest|least)\b(?P<rest> .+)",
+            text,
+            re.I,
+        )
         if end:
             low = re.match("lowest|smallest|minimum|earliest|least", end["end"], re.I)
             return self._statistic_of("minimum" if low else "maximum", end["rest"])
@@ -399,14 +531,22 @@ class _Wording(Measures):
         noun = re.search(r"#(?P<c>\w+)#|(?<![\w#])(?P<other>days|nights|people)(?![\w#])", rest, re.I)
         if noun is None:
             level = self._header.rows_are == "log" and re.match(r"(?:error|warning|info|debug|critical)", rest, re.I)
-            return self._with("count", rest) if level else None
+            held = self._header.with_word("quantity", "qty", "unit", "stock", "count", "amount", "number")
+            alone = self._header.key() is not None and held is None and not re.search(r"[#|]|\bper\b", rest)
+            return self._with("count" if level else self._count(), rest) if level or alone else None
         before, after = rest[: noun.start()], rest[noun.end() :]
         if noun["other"]:
             day = noun["other"].lower() != "people"
             who = None if day else self._who()
             if day and self._header.only_day() is None:
                 return None
-            return self._with("distinct of day of *", f"{before} {after}") if day else None if who is None else self._with(f"distinct of {self._header.names[who]}", f"{before} {after}")
+            return (
+                self._with("distinct of day of *", f"{before} {after}")
+                if day
+                else None
+                if who is None
+                else self._with(f"distinct of {self._header.names[who]}", f"{before} {after}")
+            )
         if noun["c"] == "R" and not distinct:
             return self._with(self._count(), f"{before} {after}")
         if noun["c"] == "R":
@@ -436,12 +576,24 @@ class _Wording(Measures):
             return None if "#R#" in rest else self._with(f"{measure} of {one} * {other}", rest)
         if column is None and measure == "sum" and re.search(rf"\b(?:{MONEY})\b", rest, re.I):
             column = self._money(rest)
+        if column is None and measure == "sum" and re.match(r" (?:for|of|in) (?!.*#\d)", rest):
+            column = self._money(rest)
+        if (
+            column is None
+            and measure in ("maximum", "minimum")
+            and re.search(r"#R#|\b(?:payments?|sales?)\b", rest, re.I)
+        ):
+            column, rest = self._money(rest), re.sub(r"\b(?:payments?|sales?)\b", "", rest, flags=re.I)
         if column is None and measure == "mean" and not re.search(r"#\d+#", rest):
             column = self._only_number()
         if column is None or self._header.kind(column) not in ("number", "moment", ""):
             return None
         name = self._header.names[column]
-        if measure == "sum" and {"unit", "rate", "average", "avg", "balance"} & set(words(name)) and len(words(name)) > 1:
+        if (
+            measure == "sum"
+            and {"unit", "rate", "average", "avg", "balance"} & set(words(name))
+            and len(words(name)) > 1
+        ):
             return None
         if self._header.kind(column) == "moment":
             return None
@@ -530,11 +682,18 @@ class _Wording(Measures):
 
     def _money(self, text: str = "") -> int | None:
         ways = ["total", "amount", "revenue"]
-        if re.search(r"\b(?:spent|spend|spending|paid|pay|costs?|expenses)\b", text, re.I):
+        if re.search(r"\b(?:spent|spend|spending|paid|pay|payments?|costs?|expenses)\b", text, re.I):
             ways += ["cost", "debit", "paid"]
         elif re.search(r"\b(?:came in|received|earned|earn|income|deposited)\b", text, re.I):
             ways = ["income", "credit", *ways[:1]]
-        return next((one for names in ways if (one := column_for(self._header, names)) is not None and self._header.kind(one) == "number"), None)
+        return next(
+            (
+                one
+                for names in ways
+                if (one := column_for(self._header, names)) is not None and self._header.kind(one) == "number"
+            ),
+            None,
+        )
 
     def _only_number(self) -> int | None:
         found = [one for one in range(len(self._header.names)) if self._header.kind(one) == "number"]

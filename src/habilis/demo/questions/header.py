@@ -60,6 +60,7 @@ _KINDS = (
     "recipe dish meal",
     "contact people person friend",
     "inventory item product article",
+    "ledger transaction payment entry",
     "loan lending borrowing book",
     "book title",
     "log line message event",
@@ -67,7 +68,9 @@ _KINDS = (
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
 _NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy"}
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}")
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
+)
 
 _LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
 
