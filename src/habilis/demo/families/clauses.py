@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from habilis.demo.families.lexicon import FILLERS, VERBS
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, VERBS
 from habilis.demo.questions.header import UNITS, TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
 
@@ -24,28 +24,11 @@ _N = (
 _TIME = r"(?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon|midnight)"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}"
 _WHEN = rf"(?:{DATE}|{_TIME}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})(?![\w:]|[-/.]\d)"
-_FILL = (
-    "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
-    "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|"
-    "based|took place|happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|"
-    "belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|"
-    "including"
-)
-_FUNCTION_WORDS = """
-    and or but with where whose that which who in at on from by to for of per over under above below less more
-    least most than between before after since until during not no is are was were has have had each every all
-    the a an how many what when why without except any about around it this these those them they you we my our
-    your last next previous first recent past same other another if then because would could should today
-    yesterday tomorrow i me i've starting starts start begins ends ending word words name names column row rows line lines
-    file table page letter letters number half twice double maximum minimum median typical max min oldest
-    youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
-    average mean total sum only also their its
-"""
-_STOPS = [*_FUNCTION_WORDS.split(), *FILLERS, *(word for word in _FILL.split("|") if word.isalpha())]
+_STOPS = [*FUNCTION_WORDS.split(), *FILLERS, *(word for word in FILL.split("|") if word.isalpha())]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
-_LEAD = rf"(?P<lead>(?:(?:{_FILL}) )*)(?P<not>not (?:(?:{_FILL}) )*)?"
+_LEAD = rf"(?P<lead>(?:(?:{FILL}) )*)(?P<not>not (?:(?:{FILL}) )*)?"
 _MORE = {
     "at_least": "at least|no less than|not less than|>=|≥|a minimum of",
     "at_most": "at most|no more than|not more than|up to|<=|≤|a maximum of",
@@ -69,7 +52,7 @@ ADJECTIVES = {
 """Words for more or less of something, with how columns of it are called."""
 _COMES = {"from": "from origin source departure start", "to": "to destination arrival target end"}
 _NEGATED = re.compile(r" (?:not_equals|no) \"")
-_LEADS_ON = rf"(?:{_FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
+_LEADS_ON = rf"(?:{FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
 
 
 class Clauses:

@@ -5,12 +5,34 @@ from __future__ import annotations
 from habilis.demo.questions.header import TableHeader
 from habilis.demo.questions.language import stems
 
-MONEY = "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in"
-"""Words for what a table counts in money."""
-PEOPLE = set(
-    "name person member employee student pupil runner rider customer client rep seller player user reader paid payer"
-    " colleague guest patient author".split()  # noqa: SIM905
+FILL = (
+    "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
+    "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|"
+    "based|took place|happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|"
+    "belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|"
+    "including"
 )
+FUNCTION_WORDS = """
+    and or but with where whose that which who in at on from by to for of per over under above below less more
+    least most than between before after since until during not no is are was were has have had each every all
+    the a an how many what when why without except any about around it this these those them they you we my our
+    your last next previous first recent past same other another if then because would could should today
+    yesterday tomorrow i me i've starting starts start begins ends ending word words name names
+    column row rows line lines     file table page letter letters number half twice double maximum minimum median typical max min oldest
+    youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
+    average mean total sum only also their its
+"""
+"""Words that no value has, and those that may stand before a condition."""
+
+MONEY = (
+    "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid"
+    "|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in"
+)
+"""Words for what a table counts in money."""
+PEOPLE = {
+    "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
+    "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author",
+}  # fmt: skip
 """Last words of columns that say who."""
 
 ALIKE = (
@@ -116,7 +138,8 @@ VERBS = set(
     used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
-    need needs needed put produced issued done found seen see saw cook cooked stored store bring brings logged done brought out up off back gave give gives""".split()  # noqa: SIM905
+    need needs needed put produced issued done found seen see saw cook cooked stored store bring
+    brings logged done brought out up off back gave give gives""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 
