@@ -21,7 +21,7 @@ from habilis.demo.questions.world import Family
 
 _QUERIES = Queries()
 
-ALL: tuple[Family, ...] = (
+OF_FORM: tuple[Family, ...] = (
     Dates("dates"),
     Units("units"),
     Codes("codes"),
@@ -38,5 +38,7 @@ ALL: tuple[Family, ...] = (
     Documents("documents"),
     Tables("tables"),
     _QUERIES,
-    Wordings(_QUERIES),
 )
+"""Those that read a phrase by its form."""
+
+ALL: tuple[Family, ...] = (*OF_FORM, Wordings(_QUERIES))

@@ -18,7 +18,8 @@ FUNCTION_WORDS = """
     the a an how many what when why without except any about around it this these those them they you we my our
     your last next previous first recent past same other another if then because would could should today
     yesterday tomorrow i me i've starting starts start begins ends ending word words name names
-    column row rows line lines     file table page letter letters number half twice double maximum minimum median typical max min oldest
+    column row rows line lines     file table page letter letters number half twice double maximum
+    minimum median typical max min oldest
     youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
     average mean total sum only also their its
 """

@@ -15,7 +15,7 @@ PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
 NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 _UNREAD = re.compile(
-    r"\b(?:not|never|no|nor|neither|without|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
+    r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
     r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
     r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
     r"average|mean|total|sum|percent|percentage|share|many|much|often|today|yesterday|tomorrow|now|what|when|and|also|"

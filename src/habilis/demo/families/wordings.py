@@ -158,6 +158,8 @@ class _Wording(RanksAsked):
         rest = re.sub(
             r"(?:,? (?:highest|largest|biggest|lowest|smallest) first|,? sorted)$", "", text[found[0].end() :]
         )
+        if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights)[^#]*", text[: found[0].start()], re.I):
+            return None  # what is counted is no word of the table
         measured = self._measured(f"{text[: found[0].start()]} {rest}")
         return self._groups(measured[0], group, measured[1]) if group and measured else None
 
