@@ -1,5 +1,6 @@
 """A user's file must reach the tools under the name that the user wrote, and no other file may."""
 
+import json
 import os
 from pathlib import Path
 
@@ -128,3 +129,13 @@ def test_a_table_whose_first_row_looks_like_data_is_shown_as_one(text: str, name
     (tmp_path / "t.csv").write_text(text, encoding="utf-8")
     files, _ = taskfiles.gather("q", ["t.csv"], tmp_path)
     assert bool(taskfiles.view(files)[0].get("nameless")) is nameless
+
+
+def test_an_indented_json_file_is_shown_by_its_keys_not_by_its_brackets(tmp_path: Path) -> None:
+    rows = [{"name": f"item {i}", "price": i, "tags": ["a", "b"]} for i in range(200)]
+    (tmp_path / "items.json").write_text(json.dumps({"items": rows}, indent=4))
+    files, _ = taskfiles.gather("", ["items.json"], tmp_path)
+    shown = str(taskfiles.view(files)[0]["begins"]).strip()
+    assert shown.startswith('{ "items": [ { "name": "item 0", "price": 0, "tags": [ "a", "b" ] }')
+    assert shown.endswith("…")
+    assert len(shown) == taskfiles.BEGINS_LINES * taskfiles.BEGINS_WIDTH + 1

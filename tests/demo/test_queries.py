@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from habilis.agents.grounding.checking import quotations
 from habilis.contract.taskfiles import is_nameless
 from habilis.demo.form import written
 from habilis.demo.questions.operations import fields_of, request_for, result_of
@@ -46,8 +47,12 @@ def understood(question: str, name: str) -> Understood | Unclear:
 
 @cache
 def answered(question: str, name: str) -> str | None:
+    return answered_in(TABLES, question, seen(name))
+
+
+def answered_in(folder: Path, question: str, file: SeenFile) -> str | None:
     """What the tools that the model would write for a question make of it; None where it gives up."""
-    found = understood(question, name)
+    found = understand(question, [file])
     if isinstance(found, Unclear):
         return None
     results: list[Any] = []
@@ -59,7 +64,7 @@ def answered(question: str, name: str) -> str | None:
                 value = value.text.format(*(results[ref.step] for ref in value.calls))
             values[fields.inputs[role]] = results[value.step] if isinstance(value, Ref) else value
         try:
-            output = loaded.call(values, TABLES)
+            output = loaded.call(values, folder)
         except (KeyError, IndexError):
             return None
         if output["error"]:
@@ -141,3 +146,25 @@ def test_a_later_question_with_another_condition_uses_the_same_tool(player: Play
     assert (first.final, len(first.tools)) == ("3", 1)
     later = player.play("What is the average temperature at Lake?", ["weather.csv"], library=[*first.tools.values()])
     assert (later.final, later.plan["tool_requests"]) == ("4.02", [])
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("How many orders have a quantity over 4?", "4"),
+        ("Which two products sold the most units?", "lamp, chair"),
+        ("How many different customers live in Bergen?", "1"),
+        ("How many customers have all orders shipped?", None),
+        ("How many expenses were approved by Kim?", None),
+    ],
+)
+def test_parts_of_a_question_may_stand_in_any_order(question: str, right: str | None) -> None:
+    name = "expenses.csv" if "expenses" in question else "orders.csv"
+    assert answered(question, name) == right
+
+
+def test_a_condition_in_an_answer_does_not_look_like_a_quotation(player: Player) -> None:
+    (player.folder / "orders.csv").write_bytes((TABLES / "orders.csv").read_bytes())
+    found = player.play("How many orders have a quantity over 10?", ["orders.csv"]).text.partition("(from")[0]
+    assert "quantity greater 10" in found
+    assert list(quotations(found)) == []

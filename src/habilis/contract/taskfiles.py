@@ -109,7 +109,11 @@ def _begins(path: Path) -> str:
         return ""
     if b"\0" in head:
         return ""
-    lines = head.decode("utf-8-sig", errors="replace").splitlines()[:BEGINS_LINES]
+    text = head.decode("utf-8-sig", errors="replace")
+    if path.suffix.lower() == ".json":  # indented, its first lines are little but brackets
+        text, width = " ".join(text.split()), BEGINS_LINES * BEGINS_WIDTH
+        return f"    {text[:width]}{'…' if len(text) > width else ''}" if text else ""
+    lines = text.splitlines()[:BEGINS_LINES]
     return "\n".join(f"    {line[:BEGINS_WIDTH]}{'…' if len(line) > BEGINS_WIDTH else ''}" for line in lines)
 
 

@@ -283,6 +283,8 @@ def _together(values: Sequence[Any], form: Form) -> str:
 
 def _finding(operation: DemoOperation, values: Mapping[str, Any], value: str) -> str:
     shown = {role: written(one) for role, one in values.items()}
+    if "conditions" in shown:  # marks around their values would look like quotations of what a source says
+        shown["conditions"] = shown["conditions"].replace('"', "")
     return operation.finding.format(**shown, value=value)
 
 

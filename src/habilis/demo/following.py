@@ -59,7 +59,7 @@ def _standing(
     if not earlier:
         return question
     asked, answered = earlier[-1]
-    if isinstance(understand(question, files, missing), Understood) and not _goes_on(question):
+    if isinstance(understand(question, files, missing, by_form=True), Understood) and not _goes_on(question):
         return question
     for way in ("answer", "file", "question"):
         if way == "answer":
@@ -70,7 +70,7 @@ def _standing(
             texts = _in_place(question, _standing(asked, files, (), earlier[:-1]))
         meanings: dict[str, str] = {}
         for text in texts:
-            found = understand(text, files, missing)
+            found = understand(text, files, missing, by_form=True)
             if isinstance(found, Understood) and not found.is_guess:
                 meanings.setdefault(repr((found.steps, found.asked)), text)
         if meanings:

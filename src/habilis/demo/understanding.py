@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from habilis.demo.families import ALL
+from habilis.demo.families import ALL, OF_FORM
 from habilis.demo.form import Form, peel
 from habilis.demo.questions.language import QUOTED, core, squeeze
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, FilledOperation, Ref, World
+from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, Family, FilledOperation, Ref, World
 
 LONGEST = 4000
 """Characters of a question that this model tries to understand."""
@@ -72,15 +72,18 @@ class Unclear:
     known: bool = False
 
 
-def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
-    """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
+def understand(
+    question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = (), *, by_form: bool = False
+) -> Understood | Unclear:
+    """What `question` asks for. Never raises; what is not wholly understood is `Unclear`. `by_form` reads only what has
+    the form of a question, not its parts in any order."""
     text, form = peel(squeeze(question))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
     if missing:
         return Unclear(f"{', '.join(missing)} does not exist", known=True)
     marked, mentions = _mark_files(text, files)
-    world = World(text, tuple(files), mentions, _one)
+    world = World(text, tuple(files), mentions, _by_form if by_form else _one)
     try:
         calls = _all(marked, world)
     except CannotAnswerError as problem:
@@ -103,13 +106,13 @@ def _all(text: str, world: World) -> list[DemoCall] | None:
     """The calls of a question, which may be several questions joined by "and what …" or a full stop."""
     problem: CannotAnswerError | None = None
     try:
-        if call := _one(text, world):
+        if call := world.call(text):
             return [call]
     except CannotAnswerError as error:
         problem = error
     parts = [part for part in _AGAIN.split(text) if part and part.strip(" ?.!,;")]
     if 1 < len(parts) <= 4:
-        calls = [_one(part, _inherit(part, parts[0], world)) for part in parts]
+        calls = [_inherit(part, parts[0], world).call(part) for part in parts]
         if all(calls):
             return [call for call in calls if call]
         if any(calls):
@@ -128,11 +131,15 @@ def _inherit(part: str, first: str, world: World) -> World:
     return World(world.question, (file,), world.mentions, world.understand)
 
 
-def _one(text: str, world: World) -> DemoCall | None:
+def _by_form(text: str, world: World) -> DemoCall | None:
+    return _one(text, world, OF_FORM)
+
+
+def _one(text: str, world: World, families: Sequence[Family] = ALL) -> DemoCall | None:
     """The call that one question or phrase asks for, by the first family that reads it."""
     phrase = _file_last(core(text))
     problem: CannotAnswerError | None = None
-    for family in ALL:
+    for family in families:
         try:
             if call := family.read(phrase, world):
                 return call

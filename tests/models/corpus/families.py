@@ -1,7 +1,8 @@
 """Replies in the call mark-up of each family of open models, made from how the family writes a call.
 
-Each writer follows the grammar of the family's chat template and of the parsers that vLLM, SGLang and llama.cpp have
-for it; the words are our own. `development` is what the reader was written with, `held` was written afterwards.
+Each writer is written from the grammar of the family's published chat template, in our own words; no reply was recorded
+from a model, and none was compared with a template's or a parser's own output. `development` is what the reader was
+written with, `held` was written afterwards.
 """
 
 from __future__ import annotations

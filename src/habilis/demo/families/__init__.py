@@ -16,9 +16,12 @@ from habilis.demo.families.rates import Rates
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
 from habilis.demo.families.units import Units
+from habilis.demo.families.wordings import Wordings
 from habilis.demo.questions.world import Family
 
-ALL: tuple[Family, ...] = (
+_QUERIES = Queries()
+
+OF_FORM: tuple[Family, ...] = (
     Dates("dates"),
     Units("units"),
     Codes("codes"),
@@ -34,5 +37,8 @@ ALL: tuple[Family, ...] = (
     Texts("texts"),
     Documents("documents"),
     Tables("tables"),
-    Queries(),
+    _QUERIES,
 )
+"""Those that read a phrase by its form."""
+
+ALL: tuple[Family, ...] = (*OF_FORM, Wordings(_QUERIES))

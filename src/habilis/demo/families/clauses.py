@@ -10,8 +10,9 @@ import json
 import re
 from collections.abc import Iterator
 
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, VERBS
 from habilis.demo.questions.header import UNITS, TableHeader
-from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number
+from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
 
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _C = r"#(?P<c>\d+)#"
@@ -23,28 +24,11 @@ _N = (
 _TIME = r"(?:[0-9]{1,2}:[0-9]{2}(?: ?[ap]\.?m\.?)?|[0-9]{1,2} ?[ap]\.?m\.?|noon|midnight)"
 _YEAR = r"(?:1[5-9]|20)[0-9]{2}"
 _WHEN = rf"(?:{DATE}|{_TIME}|(?:{MONTHS})(?:,? {_YEAR})?|q[1-4] {_YEAR}|{_YEAR})(?![\w:]|[-/.]\d)"
-_FILL = (
-    "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
-    "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|"
-    "based|took place|happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|"
-    "belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|"
-    "including"
-)
-_FUNCTION_WORDS = """
-    and or but with where whose that which who in at on from by to for of per over under above below less more
-    least most than between before after since until during not no is are was were has have had each every all
-    the a an how many what when why without except any about around it this these those them they you we my our
-    your last next previous first recent past same other another if then because would could should today
-    yesterday tomorrow starting starts start begins ends ending word words name names column row rows line lines
-    file table page letter letters number half twice double maximum minimum median typical max min oldest
-    youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
-    average mean total sum only also their its
-"""
-_STOPS = [*_FUNCTION_WORDS.split(), *(word for word in _FILL.split("|") if word.isalpha())]
+_STOPS = [*FUNCTION_WORDS.split(), *FILLERS, *(word for word in FILL.split("|") if word.isalpha())]
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
-_LEAD = rf"(?P<lead>(?:(?:{_FILL}) )*)(?P<not>not (?:(?:{_FILL}) )*)?"
+_LEAD = rf"(?P<lead>(?:(?:{FILL}) )*)(?P<not>not (?:(?:{FILL}) )*)?"
 _MORE = {
     "at_least": "at least|no less than|not less than|>=|≥|a minimum of",
     "at_most": "at most|no more than|not more than|up to|<=|≤|a maximum of",
@@ -68,7 +52,7 @@ ADJECTIVES = {
 """Words for more or less of something, with how columns of it are called."""
 _COMES = {"from": "from origin source departure start", "to": "to destination arrival target end"}
 _NEGATED = re.compile(r" (?:not_equals|no) \"")
-_LEADS_ON = rf"(?:{_FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
+_LEADS_ON = rf"(?:{FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
 
 
 class Clauses:
@@ -83,6 +67,20 @@ class Clauses:
         found = self._all(f"{text} ") if text else []
         mixed = [one for one in found or () if len({part.split(' equals "')[0] for part in one.split('" or ')}) > 1]
         return None if found is None or (mixed and len(found) > 1) else found
+
+    def taken_from(self, text: str) -> tuple[str, list[str]]:
+        """The conditions with numbers, dates and times that stand anywhere in `text`, and what is left with a bar for
+        each of them."""
+        found: list[str] = []
+        for pattern, read in _SURE:
+            position = 0
+            while match := pattern.search(text, position):
+                position = match.end()
+                if (atoms := read(self, match)) is not None:
+                    found += atoms
+                    text = f"{text[: match.start()]} | {text[match.end() :]}"
+                    position = match.start() + 3
+        return text, found
 
     def _all(self, text: str) -> list[str] | None:
         for atoms, lead, end in self._first(text):
@@ -135,7 +133,7 @@ class Clauses:
         said = match.groupdict()
         unit = (said.get("sign") or said.get("unit") or "").strip()
         column = int(said["c"]) if said.get("c") else self._header.of_unit(unit) if unit else None
-        if column is None and unit in ("€", "$", "£"):
+        if column is None and any(unit.lower() in UNITS[money].split() for money in ("eur", "usd", "gbp")):
             column = self._header.with_word("price", "amount", "cost", "fee", "fare", "salary", "revenue")
         value = number(match["n"])
         if (
@@ -145,6 +143,8 @@ class Clauses:
             and re.search(r"\b(?:over|under|above|below) \S+$", match[0])
         ):
             column = self._header.with_word("age")  # "employees under 35"
+        elif column is None and not unit:
+            column = self._header.with_word("amount", "total")  # "payments over 1,000"
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
         return None if unit and not self._header.takes_unit(column, unit) else [self._says(column, how, f"{value}")]
@@ -196,6 +196,37 @@ class Clauses:
         how = "not_equals" if match["not"] else "equals"
         return None if match["not"] and len(days) > 1 else [" or ".join(_said(name, how, day) for day in days)]
 
+    def _hours(self, match: re.Match[str]) -> list[str] | None:
+        """ "in under an hour": of a column of minutes, or of times that were taken."""
+        how = "less" if re.match("under|less|below|fewer", match["how"], re.IGNORECASE) else "greater"
+        said = match["n"].lower()
+        hours = 1 if said in ("a", "an") else 0.5 if said.startswith("half") else number(said)
+        column = int(match["c"]) if match["c"] else self._header.of_unit("min")
+        if match["not"] or column is None or hours is None:
+            return None
+        minutes = round(60 * hours)
+        if self._header.kind(column) == "moment" and self._header.is_clock(column):
+            return [_said(f"time of {self._header.names[column]}", how, f"{minutes // 60:02}:{minutes % 60:02}:00")]
+        in_minutes = self._header.kind(column) == "number" and column == self._header.of_unit("min")
+        return [self._says(column, how, f"{minutes}")] if in_minutes else None
+
+    def _decade(self, match: re.Match[str]) -> list[str] | None:
+        years = self._header.with_word("year")
+        if match["not"]:
+            return None
+        name = "year of *" if years is None else self._header.names[years]
+        first = int(match["decade"])
+        return [_said(name, "at_least", f"{first}"), _said(name, "at_most", f"{first + 9}")]
+
+    def _against(self, match: re.Match[str]) -> list[str] | None:
+        """One column against another: "returned after their due date"."""
+        said = match["how"].lower()
+        how = "greater" if re.match("after|later|above|more|over|greater|higher|exceed", said) else "less"
+        one, other = int(match["c"]), int(match["other"])
+        if match["not"] or self._header.kind(one) != self._header.kind(other):
+            return None
+        return [self._says(one, f"{how}_column", self._header.names[other])]
+
     def _lacks(self, match: re.Match[str]) -> list[str] | None:
         return None if match["not"] else [self._says(int(match["c"]), "lacks", "")]
 
@@ -210,7 +241,7 @@ class Clauses:
         said = match.groupdict()
         negated = bool(said["not"]) is not bool(said.get("negated"))
         value = _bare(match["v"])
-        if value and number(value) is None and self._header.kind(int(match["c"])) == "number":
+        if value and number(value) is None and self._header.kind(int(match["c"])) in ("number", "moment"):
             return None
         return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
 
@@ -230,7 +261,7 @@ class Clauses:
     def _anywhere(self, match: re.Match[str]) -> list[str] | None:
         """A value whose column the question does not name."""
         value = _bare(match["v"])
-        if value is None or number(value) is not None:
+        if value is None or number(value) is not None or re.match(r"\d", value):
             return None
         name, way = "*", (match.groupdict().get("way") or "").lower()
         if way:
@@ -239,6 +270,19 @@ class Clauses:
             if column is None and (way == "to" or columns[1] is not None):
                 return None
             name = "*" if column is None else self._header.names[column]
+        if (
+            name == "*"
+            and (" " in value or {value.lower(), *stems(value)} & VERBS)
+            and not (match["not"] or match["other"])
+            and not re.fullmatch(QUOTED, match["v"])
+        ):
+            return [
+                _said(
+                    name,
+                    "says",
+                    " ".join(f"({one})" if {one.lower(), *stems(one)} & VERBS else one for one in value.split()),
+                )
+            ]
         return [_said(name, "not_equals" if match["not"] or match["other"] else "equals", value)]
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:
@@ -311,7 +355,18 @@ _ATOMS = (
         r"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)",
         Clauses._weekdays,
     ),
-    (rf"(?:no|without|without any|missing) {_C}", Clauses._lacks),
+    (
+        rf"(?:{_C} )?(?:in |within )?(?P<how>under|less than|below|over|more than|above|longer than) "
+        rf"(?P<n>half an|an?|one|two|three|four|five|{NUMBER}) hours?",
+        Clauses._hours,
+    ),
+    (r"(?:in |from |during |of )?the (?P<decade>(?:1[5-9]|20)[0-9]0)['’]?s", Clauses._decade),
+    (
+        rf"{_C} (?:(?:is|are|was|were) )?(?P<how>after|later than|before|earlier than|above|below|under|over|more than|"
+        r"less than|greater than|higher than|lower than|fewer than) (?:(?:their|its|his|her|the) )?#(?P<other>\d+)#",
+        Clauses._against,
+    ),
+    (rf"(?:no|without|without any|missing|lack|lacks|lacking) {_C}", Clauses._lacks),
     (rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
     (rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
     (rf"{_C} (?:contains?|containing|includes?|including) {_VALUE}", Clauses._contains),
@@ -322,3 +377,10 @@ _ATOMS = (
     (rf"(?:(?P<way>from|to) )?(?P<other>except |other than |excluding )?(?:the )?{_VALUE}", Clauses._anywhere),
 )
 """Forms of a condition, surest first, with what reads them."""
+
+_SURE = tuple(
+    (re.compile(rf"(?<![\w#|.]){_LEAD}{pattern}(?= |,|$)", re.IGNORECASE), read)
+    for pattern, read in _ATOMS
+    if read not in (Clauses._value, Clauses._anywhere, Clauses._either, Clauses._contains, Clauses._flag)
+)
+"""Those that are known by more than a value, wherever they stand."""

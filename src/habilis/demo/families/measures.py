@@ -144,7 +144,7 @@ class Measures:
 
     def _count(self) -> str:
         """Rows, and where they are asked for as what they are, such that none of these stands twice."""
-        key = None if self._generic else self._header.key()
+        key = None if self._generic or self._header.rows_are == "log" else self._header.key()
         return "count" if key is None else f"count of {self._header.names[key]}"
 
     def _number(self, measure: str, where: list[str]) -> DemoCall:

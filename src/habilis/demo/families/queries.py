@@ -328,6 +328,8 @@ class _Reading(Measures):
             kind, rest, shown = match["kind"], match["rest"], match["g"]
         else:
             return None
+        if shown and self._header.kind(int(shown)) == "flag":
+            return None  # "which vegetarian recipes": a condition
         where = self._where(kind, rest)
         column = self._header.names[int(shown)] if shown else self._label()
         return self._made("cells", column=column, conditions=where, order="") if where and column else None

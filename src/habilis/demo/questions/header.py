@@ -7,6 +7,7 @@ nothing (`salary_eur`, `started_at`), or by a word of it that no other column ha
 from __future__ import annotations
 
 import csv
+import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +39,8 @@ _SAME = {
     "dist": "distance",
     "rain": "rainfall",
     "minute": "duration",
+    "max": "maximum",
+    "min": "minimum",
 }
 _NEVER = set(
     """a all an and any are as at average by count distinct each every for has have highest how in is least list lowest
@@ -53,10 +56,23 @@ _KINDS = (
     "customer client people person",
     "patient people person",
     "student pupil people person",
+    "race runner participant finisher",
+    "recipe dish meal",
+    "contact people person friend",
+    "inventory item product article",
+    "ledger transaction payment entry",
+    "loan lending borrowing book",
+    "book title",
+    "log line message event",
+    "reading measurement",
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
 _NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy"}
-_DATE = re.compile(r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d")
+_DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
+)
+
+_LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
 
 
 @dataclass(frozen=True)
@@ -104,14 +120,22 @@ class TableHeader:
         """The one column whose shown cells are dates or times."""
         return _only([i for i in range(len(self.names)) if self.kind(i) == "moment"])
 
+    def only_day(self) -> int | None:
+        """The one column whose shown cells are dates."""
+        return _only([i for i in range(len(self.names)) if self.kind(i) == "moment" and not self.is_clock(i)])
+
+    def is_clock(self, column: int) -> bool:
+        """Whether the shown cells of a column are times without a date."""
+        return all(re.fullmatch(r"\d{1,2}:\d\d.*|", row[column]) for row in self.samples if column < len(row))
+
     def label(self) -> int | None:
         """The one column that names the rows."""
         return self._own({"name", "title", "label", "full"})
 
     def key(self) -> int | None:
-        """The one column that tells the rows apart: their name, else their number."""
-        label = self.label()
-        return self.numbering() if label is None else label
+        """The one column that tells the rows apart: their number, else their name."""
+        numbering = self.numbering()
+        return self.label() if numbering is None else numbering
 
     def numbering(self) -> int | None:
         """The one column that numbers the rows."""
@@ -150,9 +174,11 @@ class TableHeader:
         said: list[str] = []
         for part in re.split(rf"({QUOTED})", phrase):
             said.append(self._quoted(part) if re.fullmatch(QUOTED, part) else self._marked(part))
-        return re.sub(
+        text = re.sub(
             rf"(?:the )?(?:columns?|fields?) ({COLUMN})|({COLUMN}) (?:columns?|fields?)", r"\1\2", "".join(said)
         )
+        moments = "|".join(str(i) for i in range(len(self.names)) if self.kind(i) == "moment")
+        return re.sub(rf"(#(?:{moments})#) (?:dates?|times?)\b", r"\1", text, flags=re.I) if moments else text
 
     def _quoted(self, part: str) -> str:
         return f"#{self.names.index(part[1:-1])}#" if part[1:-1] in self.names else part
@@ -193,7 +219,12 @@ class TableHeader:
 
 
 def header_of(file: SeenFile) -> TableHeader | None:
-    """The header of a table; None where the prompt shows none, or only its beginning."""
+    """The header of a table, of a list of JSON objects or of a log; None where the prompt shows none, or only its
+    beginning."""
+    if file.named.lower().endswith(".json"):
+        return _of_objects(file)
+    if file.named.lower().endswith(".log"):
+        return _of_log(file)
     lines = [line for line in file.begins.splitlines() if line.strip()]
     if not lines or lines[0].endswith("…"):
         return None
@@ -201,8 +232,41 @@ def header_of(file: SeenFile) -> TableHeader | None:
     names = [name.strip() for name in names]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         return None
-    kept = [word for word in words(PurePosixPath(file.named).stem) if word.isalpha() and word not in _NO_NOUN]
-    return TableHeader(tuple(names), tuple(map(tuple, rows)), next(iter(stems(kept[-1])), "") if kept else "")
+    return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(PurePosixPath(file.named).stem))
+
+
+def _rows_are(name: str) -> str:
+    kept = [word for word in words(name) if word.isalpha() and word not in _NO_NOUN]
+    return next(iter(stems(kept[-1])), "") if kept else ""
+
+
+def _of_objects(file: SeenFile) -> TableHeader | None:
+    """The keys of the first object of a list, at the top of a document or under its last key."""
+    text = " ".join(file.begins.split())
+    opening = re.match(r'(?:\{(?: ?"\w+": ?(?:"[^"]*"|[\w.+-]+),)* ?"(?P<key>\w+)": ?)?\[ ?\{', text)
+    if opening is None:
+        return None
+    cells: dict[str, str] = {}
+    position = opening.end()
+    while key := re.compile(r' ?"([^"\\]+)": ?').match(text, position):
+        try:
+            value, position = json.JSONDecoder().raw_decode(text, key.end())
+        except ValueError:
+            break  # cut off here
+        cells[key[1]] = value if isinstance(value, str) else json.dumps(value)
+        position += text[position : position + 1] == ","
+    if len(cells) < 2 or any(text[: opening.end()].count(f'"{key}"') for key in cells):
+        return None
+    rows_are = _rows_are(opening["key"] or PurePosixPath(file.named).stem)
+    return TableHeader(tuple(cells), (tuple(cells.values()),), rows_are)
+
+
+def _of_log(file: SeenFile) -> TableHeader | None:
+    """Time, level, source and message, where the first lines are entries of that form."""
+    found = [_LOGGED.match(line) for line in file.begins.splitlines() if line.strip()]
+    rows = [entry.groups("") for entry in found if entry]
+    names = ("time", "level", "source", "message")
+    return TableHeader(names, tuple(rows), "log") if rows and len(rows) == len(found) else None
 
 
 def _in_full(name: str) -> list[tuple[str, ...]]:

@@ -128,7 +128,7 @@ def columns(file: SeenFile) -> list[str]:
 
 def is_table(file: SeenFile) -> bool:
     """Whether a file can be a table: by its ending, or because its first lines are divided alike."""
-    if file.named.lower().endswith((".csv", ".tsv", ".tab")) or not file.begins:
+    if file.named.lower().endswith((".csv", ".tsv", ".tab", ".json", ".log")) or not file.begins:
         return True
     head, divider = _head(file)
     lines = [line for line in file.begins.splitlines() if line.strip()]

@@ -2,8 +2,8 @@
 
 Each family writes the same few things in its own signs: where calls begin and end, what stands between a name and its
 arguments, how a parameter is named. A reader that knows the signs needs no knowledge of the family, and understands
-models that mix two of them. Sources: the chat templates that the models are published with, and the parsers of
-vLLM (`tool_parsers`), SGLang (`function_call`) and llama.cpp (`models/templates`), read for their facts.
+models that mix two of them. They are written from the grammar of the families' published chat templates; which version
+of which template each row agrees with is not recorded.
 
 Vertical bars and low lines of special tokens come in two widths, `|` and `｜`, `_` and `▁`; both are known everywhere.
 """

@@ -1,0 +1,155 @@
+"""The words of `wordings`: what means a column without being its name, which words say nothing more."""
+
+from __future__ import annotations
+
+from habilis.demo.questions.header import TableHeader
+from habilis.demo.questions.language import stems
+
+FILL = (
+    "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
+    "of|in|at|on|by|during|made|placed|came|come|comes|work|works|working|worked|live|lives|living|located|"
+    "based|took place|happened|occurred|recorded|listed|measured|written|wrote|spent|began|belonging to|"
+    "belong to|we|of all #R#|#R#|still|currently|yet|already|contain|contains|containing|include|includes|"
+    "including"
+)
+FUNCTION_WORDS = """
+    and or but with where whose that which who in at on from by to for of per over under above below less more
+    least most than between before after since until during not no is are was were has have had each every all
+    the a an how many what when why without except any about around it this these those them they you we my our
+    your last next previous first recent past same other another if then because would could should today
+    yesterday tomorrow i me i've starting starts start begins ends ending word words name names
+    column row rows line lines     file table page letter letters number half twice double maximum
+    minimum median typical max min oldest
+    youngest cheapest latest earliest newest largest smallest longest shortest best worst biggest highest lowest
+    average mean total sum only also their its
+"""
+"""Words that no value has, and those that may stand before a condition."""
+
+MONEY = (
+    "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid"
+    "|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in"
+)
+"""Words for what a table counts in money."""
+PEOPLE = {
+    "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
+    "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author",
+}  # fmt: skip
+"""Last words of columns that say who."""
+
+ALIKE = (
+    ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
+    ("pieces|copies|stock|units", "quantity qty stock units"),
+    ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
+    ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
+    ("birthdays?|born|dates? of birth", "birthday birthdate born"),
+    ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
+    ("wind|winds", "wind"),
+    ("cooking time|preparation time|time needed", "minutes duration"),
+    ("distances?|far|kilomet(?:re|er)s|miles", "distance"),
+    ("ages?|old", "age"),
+    ("pages?", "pages"),
+    ("servings?|serves?|portions?", "servings portions serves"),
+    ("revenue|turnover", "revenue total turnover sales"),
+    ("finish(?:es|ed)?|finishing time|times?", "finish"),
+    ("arriv(?:e|ed|al|als)|came in|come in|clocked in|started work", "in arrival arrived"),
+    ("left|leave|leaves|went home|clocked out", "out departure left"),
+    ("read", "read"),
+    ("reps?|salespersons?|salespeople|sellers?", "rep seller salesperson"),
+    ("towns?|cities", "city town"),
+    ("messages?", "message"),
+    ("levels?|severity", "level"),
+)
+"""Words, and those of the one column that they mean where they are not in its name."""
+
+COMES = (
+    ("(?:start(?:ed|s|ing)?|began|begin|begun|depart(?:ed|ing)?|left) (?:at|in|from)", "from origin"),
+    ("(?:end(?:ed|s|ing)?|arriv(?:ed|ing)?|finish(?:ed|ing)?) (?:at|in)", "to destination"),
+)
+"""Verbs before a place, and the columns that say from or to where."""
+
+SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
+    "oldest": (("age", "highest"), ("year published", "lowest"), ("birthday birthdate born", "lowest")),
+    "youngest": (("age", "lowest"), ("birthday birthdate born", "highest")),
+    "newest": (("year published", "highest"),),
+    "hottest": (("max maximum", "highest"), ("temperature temp", "highest")),
+    "warmest": (("max maximum", "highest"), ("temperature temp", "highest")),
+    "coldest": (("min minimum", "lowest"), ("temperature temp", "lowest")),
+    "wettest": (("rain rainfall precipitation", "highest"),),
+    "rainiest": (("rain rainfall precipitation", "highest"),),
+    "windiest": (("wind", "highest"),),
+    "cheapest": (("price cost", "lowest"),),
+    "least expensive": (("price cost", "lowest"),),
+    "most expensive": (("price cost", "highest"),),
+    "dearest": (("price cost", "highest"),),
+    "longest": (("minutes duration length pages distance", "highest"),),
+    "shortest": (("minutes duration length pages distance", "lowest"),),
+    "quickest": (("minutes duration", "lowest"), ("finish", "lowest")),
+    "fastest": (("speed", "highest"), ("finish", "lowest"), ("minutes duration", "lowest")),
+    "slowest": (("speed", "lowest"), ("finish", "highest"), ("minutes duration", "highest")),
+    "winner": (("finish", "lowest"), ("points", "highest")),
+    "won": (("finish", "lowest"), ("points", "highest")),
+    "heaviest": (("weight", "highest"),),
+    "lightest": (("weight", "lowest"),),
+    "tallest": (("height", "highest"),),
+    "best rated": (("rating", "highest"),),
+    "highest rated": (("rating", "highest"),),
+    "worst rated": (("rating", "lowest"),),
+    "farthest": (("distance", "highest"),),
+}  # fmt: skip
+"""Words for one end of a column: its names, the surest first, and the end."""
+
+REWRITTEN = (
+    (r"^(\w+)['’]s (.+)$", r"\2 of \1"),
+    (r"\b(?:is|are|was|were|has|have|had|do|does|did)n['’]t\b", "not"),
+    (r"\bwhat['’]s\b", "what is"),
+    (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
+    (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
+    (r"\bof all\b", "of"),
+    (r"\bstrongest\b", "highest"),
+    (r"\bweakest\b", "lowest"),
+    (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
+    (r"^(?:to|at) which (\w+) (.*?)\b ?(?:end|arrive|finish)(?:s|d|ed)?\b", r"which to \1 \2"),
+    (
+        r",? (?:in|on|of|from) (?:the|this|that|my|our) (?:table|list|file|data|sheet|spreadsheet|whole year|ledger)$",
+        "",
+    ),
+    (r"\bpublished (?=after|before|in|since)", "year "),
+    (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
+    (r"\bhave not yet been\b", "have not been"),
+    (r"\bnot been (\w+)(?: yet)?\b", r"without \1"),
+    (r"\b(?:still )?(?:open|outstanding)$", r"\g<0>"),
+    (r"\bexceed(?:s|ed)?\b", "over"),
+    (r"\b(?:there is|there are|is there|are there|there was|there were|were there|was there)\b", ""),
+    (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
+)
+"""Wordings of one thing, and the one that is read."""
+
+FILLERS = set(
+    """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
+    there they them their its it we our us my me i you your please altogether total overall combined
+    by into this these those still currently yet already among during can made make anyone anybody someone
+    somebody""".split()  # noqa: SIM905
+)
+"""Words that say nothing more where their question is understood."""
+
+VERBS = set(
+    """sold sell sells bought buy borrowed borrow take took taken took ridden ride rode made make makes paid pay pays
+    spent spend spends placed came come comes got get gets gotten live lives living lived work works working worked
+    recorded logged listed kept keep keeps held hold holds happened happen occurred appear appears appeared use uses
+    used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
+    belong belongs run ran runs finished finish finishing started start starts began begun registered measured
+    mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
+    need needs needed put produced issued done found seen see saw cook cooked stored store bring
+    brings logged done brought out up off back gave give gives""".split()  # noqa: SIM905
+)
+"""Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
+
+
+def column_for(header: TableHeader, names: str) -> int | None:
+    """The one column with one of these words in its name."""
+    return header.with_word(*stems(names))
+
+
+def first_column_for(header: TableHeader, names: str) -> int | None:
+    """The one column with the first of these words that only one column has in its name."""
+    return next((one for name in stems(names) if (one := header.with_word(name)) is not None), None)
