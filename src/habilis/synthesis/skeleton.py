@@ -39,7 +39,11 @@ def skeleton(request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> s
 
 def as_asked(source: str, request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> str:
     """`source` with the head that its request settles. Raises `WriterFailed` for a package out of nowhere."""
-    source = completed(source, request, files)
+    return without_strangers(completed(source, request, files))
+
+
+def without_strangers(source: str) -> str:
+    """`source` as it is. Raises `WriterFailed` for a package out of nowhere."""
     package = undeclared(source)
     if package:
         raise WriterFailed(
