@@ -43,7 +43,7 @@ async def tool_developer(
     return Command(update=update, goto="executor")
 
 
-async def _outright(state: TaskState, ctx: TaskContext) -> Command[Literal["executor", "manager"]]:
+async def _outright(state: TaskState, ctx: TaskContext) -> Command[Literal["executor", "integrator", "manager"]]:
     """Build the one tool of a plan by rule, with its first call; without it a model plans."""
     result = await ctx.smith.build_outright(ctx.task.question, ctx.files_view, partial(keep_first, ctx))
     if isinstance(result, BuildFailure):

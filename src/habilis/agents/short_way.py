@@ -17,11 +17,11 @@ from pydantic import BaseModel, Field
 
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.grounding import Known, unfounded
-from habilis.agents.one_job import why_several
 from habilis.agents.recorded import results_of, told_with
 from habilis.context.results import as_text
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Plan
+from habilis.synthesis.one_job import why_several
 from habilis.synthesis.outright import request_of
 
 if TYPE_CHECKING:

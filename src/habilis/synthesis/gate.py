@@ -154,8 +154,9 @@ class Gate:
         if failure and not replay.replayed:
             raise ExampleDoubted(failure, flaw, trial.description)
         smoke = f"its own example fails, its recorded calls pass; {flaw}" if failure else smoke
+        first = trial.first if trial.first and str(aside) not in trial.first.outcome.model_dump_json() else None
         contract = contract.model_copy(update={"capabilities": contract.capabilities.with_inferred(trial.found)})
-        return Passed(source, contract, trial.description, smoke, replay, remarks, aliases, flaw, first=trial.first)
+        return Passed(source, contract, trial.description, smoke, replay, remarks, aliases, flaw, first=first)
 
     def _looked_through(self, source: str, contract: Contract, wanted: Wanted) -> tuple[str, ...]:
         """Constructs that settings only warn of. Raises `Rejected` for what they refuse, and for needs that grew."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from habilis.core.types import Frozen
+from habilis.contract.names import safe_name
+from habilis.core.events import Event, ToolGivenUp
+from habilis.core.place import raise_place
+from habilis.core.types import Frozen, ToolRequest
 from habilis.prompts import Rendered
 from habilis.synthesis.codeblocks import extract_code
 from habilis.synthesis.gate import Passed, Wanted
@@ -21,7 +27,7 @@ Purpose = Literal["build", "enhance", "merge"]
 Failed = TypeVar("Failed")
 
 
-class Declined(Exception):
+class NotOneTool(Exception):
     """A writer says that what it is asked for is not to be made; the text says why."""
 
 
@@ -45,7 +51,7 @@ class MergeFailure(Frozen):
 
 
 @dataclass(frozen=True)
-class Job:
+class SmithJob:
     """What is to be made: how the writer is asked, and what a candidate has to be."""
 
     purpose: Purpose
@@ -68,3 +74,21 @@ class Job:
 class Forged:
     attempts: int
     passed: Passed
+
+
+@contextlib.contextmanager
+def disk_told(name: str, emit: Callable[[Event], None]) -> Iterator[list[BuildFailure]]:
+    """What a disk refuses while the tool `name` is built costs that tool alone: the list holds the failure then."""
+    failures: list[BuildFailure] = []
+    try:
+        yield failures
+    except OSError as error:
+        raise_place(error, ours=True)
+        reason = f"a file could not be written: {error.strerror or error}"
+        emit(ToolGivenUp(tool=safe_name(name), purpose="build", reason=reason))
+        failures.append(BuildFailure(name=name, reason=reason))
+
+
+def request_key(request: ToolRequest) -> str:
+    """Equal for equal requests, order of keys ignored."""
+    return hashlib.sha256(json.dumps(request.model_dump(), sort_keys=True).encode()).hexdigest()[:32]

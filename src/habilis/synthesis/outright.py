@@ -6,14 +6,17 @@ the one that answers the question; it stands below the module, as one JSON objec
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import replace
 
+from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.examples import said_example
+from habilis.contract.names import safe_name
 from habilis.core.types import ToolRequest
-from habilis.synthesis.codeblocks import without_code
+from habilis.synthesis.codeblocks import extract_code, without_code
 from habilis.synthesis.gate import Wanted
-from habilis.synthesis.jobs import Declined
+from habilis.synthesis.jobs import NotOneTool
 
 NAME = "tool_for_the_question"
 """What stands for the tool until its writer has named it."""
@@ -29,11 +32,13 @@ def request_of(question: str) -> ToolRequest:
 
 
 def first_call_in(reply: str, wanted: Wanted) -> Wanted:
-    """`wanted` with the arguments that stand in a reply beside its module; as it is where there are none.
+    """`wanted` by the name that a module has, with the arguments that stand beside it, if any do.
 
-    Raises `Declined` for the word that there is no such tool.
+    Raises `NotOneTool` for the word that there is no such tool, `WriterFailed` for a reply without a module.
     """
     if _NONE.fullmatch(reply):
-        raise Declined(NOT_ONE_TOOL)
+        raise NotOneTool(NOT_ONE_TOOL)
+    with contextlib.suppress(ContractError):  # the gate says what is wrong with it
+        wanted = replace(wanted, name=safe_name(read_contract(extract_code(reply)).name))
     said = said_example(without_code(reply))
     return wanted if said is None or said.files else replace(wanted, first=said.arguments)

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -45,8 +44,8 @@ from habilis.synthesis.confirming import Confirmer
 from habilis.synthesis.gate import Gate, Passed, Predecessor, Rejected, Wanted, old_names
 from habilis.synthesis.jobs import SAME_AGAIN as SAME_AGAIN
 from habilis.synthesis.jobs import BuildFailure as BuildFailure
-from habilis.synthesis.jobs import Declined, Failed, Forged, Job
 from habilis.synthesis.jobs import EnhanceFailure as EnhanceFailure
+from habilis.synthesis.jobs import Failed, Forged, NotOneTool, SmithJob, disk_told, request_key
 from habilis.synthesis.jobs import MergeFailure as MergeFailure
 from habilis.synthesis.new_example import NewExample, checked
 from habilis.synthesis.outright import AT_MOST, first_call_in, request_of
@@ -107,7 +106,7 @@ class Smith:
         The very same request is built once: asked again, here or after a resume, it gives the tool that there is.
         Raises `ModelUnreachable`, `BudgetReached` and `PlaceError`; everything else is a `BuildFailure`.
         """
-        key = _request_key(request)
+        key = request_key(request)
         existing = self._library.private.find_request(key)
         if existing is not None:
             return existing
@@ -174,12 +173,12 @@ class Smith:
             )
 
         private = self._library.private
-        with self._disk(request.name) as refused, private.reserve(request.name) as name:
+        with disk_told(request.name, self._emit) as refused, private.reserve(request.name) as name:
             self._emit(ToolBuildStarted(tool=name, purpose="build"))
             wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
             whole = partial(as_asked, request=request, files=files)
             example = NewExample(self._writer, self._prompts, request, question, files)
-            job = Job("build", prompt, wanted, whole, example)
+            job = SmithJob("build", prompt, wanted, whole, example)
             back = await revived(self._gate, self._library, request, key, wanted)
             made = Forged(0, back.passed) if back else await self._forge(job)
             if isinstance(made, str):
@@ -200,7 +199,7 @@ class Smith:
         that there is. Raises as `build` does.
         """
         request = request_of(question)
-        key = _request_key(request)
+        key = request_key(request)
         if (existing := self._library.private.find_request(key)) is not None:
             return existing
 
@@ -208,34 +207,24 @@ class Smith:
             return self._prompts.render("outright", question=question, files=list(files), failure=failure)
 
         wanted = Wanted(request.name, ground=TaskGround.of(question, files))
-        job = Job("build", prompt, wanted, without_strangers, attempts=AT_MOST, wanted_of=first_call_in)
+        job = SmithJob("build", prompt, wanted, without_strangers, attempts=AT_MOST, wanted_of=first_call_in)
         self._emit(ToolBuildStarted(tool=request.name, purpose="build"))
-        with self._disk(request.name) as refused:
+        with disk_told(request.name, self._emit) as refused:
             try:
                 made = await self._forge(job)
-            except Declined as declined:
-                made = str(declined)
+            except NotOneTool as word:
+                made = str(word)
             if isinstance(made, str):
                 return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
             asked = made.passed.contract.name
             with self._library.private.reserve(asked) as name:
-                made = await self._confirmed(replace(job, wanted=replace(wanted, name=name)), made)
+                first = made.passed.first
+                wanted = replace(wanted, name=name, first=first.arguments if first else None)
+                made = await self._confirmed(replace(job, wanted=wanted), made)
                 if made.passed.first is not None:
                     keep(name, made.passed.first)
                 return self._added(name, made, self._origin(asked, name, key, made))
         return refused[0]
-
-    @contextlib.contextmanager
-    def _disk(self, name: str) -> Iterator[list[BuildFailure]]:
-        """What a disk refuses while the tool `name` is built costs this tool: the list holds the failure then."""
-        failures: list[BuildFailure] = []
-        try:
-            yield failures
-        except OSError as error:
-            raise_place(error, ours=True)
-            reason = f"a file could not be written: {error.strerror or error}"
-            self._emit(ToolGivenUp(tool=safe_name(name), purpose="build", reason=reason))
-            failures.append(BuildFailure(name=name, reason=reason))
 
     def _origin(self, asked: str, name: str, key: str, made: Forged) -> Origin:
         return Origin(
@@ -290,7 +279,7 @@ class Smith:
         made = await self._forge(job)
         return self._given_up(job, made, EnhanceFailure(reason=made)) if isinstance(made, str) else made
 
-    def _enhancing(self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()) -> Job:
+    def _enhancing(self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()) -> SmithJob:
         source = tool.source()
         records = {record.call_id: record for record in self._library.records(tool.name)}
         records |= {record.call_id: record for record in (*failures, *right)}
@@ -301,7 +290,9 @@ class Smith:
 
         sources = (Predecessor(tool, tuple(records.values())), *old_names(tool, self._library))
         needs = self._gate.needs_of(tool)
-        return Job("enhance", prompt, Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs))
+        return SmithJob(
+            "enhance", prompt, Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs)
+        )
 
     @as_build
     async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
@@ -360,13 +351,13 @@ class Smith:
         known = tuple(record for source in sources for record in source.records)
         return (await self._confirmed(self._merging(name, sources), Forged(0, passed), known)).passed
 
-    def _merging(self, name: str, sources: Sequence[Predecessor]) -> Job:
+    def _merging(self, name: str, sources: Sequence[Predecessor]) -> SmithJob:
         rows = [merge_row(source) for source in sources if not source.via]
         needs = together(*(self._gate.needs_of(source.tool) for source in sources))
         wanted = Wanted(name, sources=tuple(sources), merges=True, before=needs)
-        return Job("merge", lambda failure: self._prompts.render("merge", tools=rows, failure=failure), wanted)
+        return SmithJob("merge", lambda failure: self._prompts.render("merge", tools=rows, failure=failure), wanted)
 
-    async def _confirmed(self, job: Job, made: Forged, known: Sequence[RecordedCall] = ()) -> Forged:
+    async def _confirmed(self, job: SmithJob, made: Forged, known: Sequence[RecordedCall] = ()) -> Forged:
         """What was made, with the calls that its writer confirms; it stands without them where nobody can be asked."""
         if self._confirmer is not None:
             with contextlib.suppress(BudgetReached, ModelUnreachable):  # the next request says so again
@@ -377,7 +368,7 @@ class Smith:
         """Before the tool itself: killed in between, it is made again from the tape, and so are these."""
         self._library.private.keep_confirmed(name, passed.confirmed.calls, passed.confirmed.contents)
 
-    async def _forge(self, job: Job) -> Forged | str:
+    async def _forge(self, job: SmithJob) -> Forged | str:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
         self._host.start_trials(self._library.private.aside_root())
         reason = failure = ""
@@ -401,11 +392,6 @@ class Smith:
                 failure = fed_back(reason, source)
         return f"{job.attempts} attempts failed; the last one: {reason}"
 
-    def _given_up(self, job: Job, reason: str, failure: Failed) -> Failed:
+    def _given_up(self, job: SmithJob, reason: str, failure: Failed) -> Failed:
         self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
         return failure
-
-
-def _request_key(request: ToolRequest) -> str:
-    """Equal for equal requests, order of keys ignored."""
-    return hashlib.sha256(json.dumps(request.model_dump(), sort_keys=True).encode()).hexdigest()[:32]

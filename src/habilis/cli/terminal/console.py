@@ -158,7 +158,7 @@ class ConsoleSink:
         self.line("grant", f"{event.tool}: {one_line(' · '.join(parts) or 'nothing', 400)}", style)
 
     def _on_tool_adopted(self, event: ev.ToolAdopted) -> None:
-        self._busy.pop(f"tool {event.build_id or event.tool}", None)
+        self._busy.pop(f"tool {event.tool}", None)
         self.line("", f"✓ {event.tool} taken over: {event.origin_tool} of task {event.origin_task}", "green")
 
     def _on_tool_enhanced(self, event: ev.ToolEnhanced) -> None:
