@@ -31,9 +31,10 @@ _SEVERAL = re.compile(
     r"|ثم|بعد ذلك|أيضا|كذلك|फिर|उसके बाद|तथा|और",
     re.IGNORECASE,
 )
+_FILE = "FILE"
 _VALUE = r"(?:[-+]?[\d][\w.,:/%-]*|§)"
 _AND = r"and|und|et|y|e|en|i|и|ve|och|og|or|oder|ou|o|of"
-_VALUES_JOINED = re.compile(rf"{_VALUE} (?:{_AND}) (?={_VALUE})", re.IGNORECASE)
+_VALUES_JOINED = re.compile(rf"{_VALUE}(?: (?:{_AND}) | ?[和与與及と] ?)(?={_VALUE})", re.IGNORECASE)
 _JOINED = re.compile(
     r"\b(?:and|und|et|y|e|и|ve|och|og|or|oder|ou)\b|(?<![总總])和|[与與及]|(?<!も)と(?!も)|와 |과 ", re.IGNORECASE
 )
@@ -73,7 +74,7 @@ def why_several(question: str, files: Sequence[Mapping[str, Any]]) -> str:
 
     1. It is one sentence in one line, of at most `LONGEST` characters, with at most one mark and one word that ask.
     2. Nothing in it joins a second job: no "then" or "also", no semicolon, no "and" but between two values; and it
-       names at most one operation (mean, highest, count …).
+       names at most one operation (mean, highest …) beside a count.
     3. It leans on nothing before it: it does not begin with "and", "but", "what about".
     4. It stays here: no address, nothing of the web, no picture.
     5. There is something to work on: files that are all texts; or, where it speaks of no file, a number or a quoted
@@ -89,7 +90,7 @@ def why_several(question: str, files: Sequence[Mapping[str, Any]]) -> str:
         return "more than one sentence"
     if _SEVERAL.search(plain) or _JOINED.search(_VALUES_JOINED.sub(" ", plain)) or len(_ASKING.findall(plain)) > 1:
         return "something is joined to it"
-    if sum(map(len, operations(plain).values())) > 1:
+    if len({one for family in operations(plain).values() for one in family} - {"count"}) > 1:
         return "more than one operation"
     if _LEANING.match(plain):
         return "it leans on what was said before"
@@ -104,5 +105,5 @@ def why_several(question: str, files: Sequence[Mapping[str, Any]]) -> str:
 def _without_files(question: str, files: Sequence[Mapping[str, Any]]) -> str:
     """`question` without the names of its files, which may hold anything."""
     for named in sorted((str(file.get("named", "")) for file in files), key=len, reverse=True):
-        question = question.replace(named, "…") if named else question
+        question = question.replace(named, _FILE) if named else question
     return question

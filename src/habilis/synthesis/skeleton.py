@@ -21,7 +21,14 @@ from habilis.core.errors import WriterFailed
 from habilis.core.parsing import tree_of
 from habilis.core.types import JsonSchema, ToolRequest
 
-_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict", "array": "list"}
+_TYPES = {
+    "string": "str",
+    "integer": "int",
+    "number": "int | float",
+    "boolean": "bool",
+    "object": "dict",
+    "array": "list",
+}
 _ALWAYS_THERE = frozenset({"pydantic", "pydantic_core", "typing_extensions", "annotated_types"})
 _IMPORT = "from pydantic import BaseModel"
 _TWO_MEANINGS = "datetime"

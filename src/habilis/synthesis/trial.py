@@ -167,9 +167,13 @@ def _untried(described: Description, contract: Contract) -> TrialCall:
 
 
 def _of_first(described: Description, call: _Call, outcome: CallOutcome) -> TrialCall:
-    """What the call came to that a candidate was made for. Raises `Rejected` where it failed: both are its writer's."""
+    """What the call came to that a candidate was made for. Raises `Rejected` where it failed, but not for arguments that
+    no tool could use."""
     if failure := _failure(call.arguments, outcome):
-        raise Rejected(f"Its first call, {failure}")
+        flaw = _flaw(call, outcome, described.input_schema)
+        if flaw is None or not flaw.certain:
+            raise Rejected(f"Its first call, {failure}")
+        return TrialCall(described, f"not tried: its first call cannot be used: {flaw.reason}")
     found, tried = refused_in(outcome, call.arguments), outcome.error is None
     whole = tried and not found.shown()
     return TrialCall(
