@@ -167,8 +167,8 @@ def _untried(described: Description, contract: Contract) -> TrialCall:
 
 
 def _of_first(described: Description, call: _Call, outcome: CallOutcome) -> TrialCall:
-    """What the call came to that a candidate was made for. Raises `Rejected` where it failed, but not for arguments that
-    no tool could use."""
+    """What the call came to that a candidate was made for. Raises `Rejected` where it failed, but not for arguments
+    that no tool could use."""
     if failure := _failure(call.arguments, outcome):
         flaw = _flaw(call, outcome, described.input_schema)
         if flaw is None or not flaw.certain:
