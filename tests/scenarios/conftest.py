@@ -16,6 +16,8 @@ from .. import nursery
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = Path(__file__).parent / "child.py"
+LONG = "tools.short_way=false"
+"""The way with a plan by a model, and calls by one."""
 
 
 @dataclass

@@ -15,10 +15,9 @@ from habilis.core.types import CallOutcome, TaskResult
 from habilis.models.tape import Tape
 from habilis.testing import RecordingSink
 
-from .conftest import World
+from .conftest import LONG, World
 
 QUESTION = "What is the total price in sales.csv?"
-LONG = "tools.short_way=false"
 MODULE = """```python
 import csv
 from decimal import Decimal
