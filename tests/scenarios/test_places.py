@@ -168,7 +168,11 @@ def _refusals(whole: TaskResult) -> list[dict[str, Any]]:
 
 def _said(world: World, fault: dict[str, Any], *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """`habilis` with `words` in the world's folder, where `fault` holds; a variable that is empty is not set."""
-    env = {name: value for name, value in (world.environment() | variables).items() if value}
+    env = {
+        name: value
+        for name, value in (world.environment(HABILIS_TOOLS__SHORT_WAY="false") | variables).items()
+        if value
+    }
     command = [sys.executable, str(MISPLACED), json.dumps(fault), *words]
     return nursery.run(command, cwd=world.home, env=env, text=True, timeout=120)
 
