@@ -13,7 +13,7 @@ from langgraph.types import Command
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.grounding import Known, Unfounded, unfounded, unfounded_data
 from habilis.agents.holding import evidence_of
-from habilis.agents.recorded import results_of, told_with
+from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.agents.remembering import exchanges
 from habilis.agents.rules import mistelling
 from habilis.agents.short_way import AnswerReply, answer_given
@@ -47,7 +47,7 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
     findings = _within_limit(findings, ctx)
     if ctx.task.answer_schema is not None:
         return await _by_schema(ctx.task.answer_schema, findings, sources, ctx)
-    known = Known(sources, ctx.task.question)
+    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
     prompt = ctx.prompts.render("answer", **told, sources=cited)
     try:
@@ -77,7 +77,7 @@ async def _by_schema(
     text = json.dumps(schema, ensure_ascii=False)
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
     prompt = ctx.prompts.render("answer_form", **told, schema=text)
-    known = Known([*sources, *_offered(schema)], ctx.task.question)
+    known = Known([*sources, *_offered(schema)], ctx.task.question, folders=folders_of(ctx.task))
 
     def doubts(reply: Any) -> tuple[Unfounded, ...]:
         return unfounded_data(reply.final_answer, known)

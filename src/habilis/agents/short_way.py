@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.grounding import Known, unfounded
-from habilis.agents.recorded import results_of, told_with
+from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.context.results import as_text
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Plan
@@ -78,7 +78,8 @@ async def answered(state: ExecutorState, ctx: TaskContext) -> AnswerReply | None
         return None
     findings = _findings(raw, ctx)
     prompt = ctx.prompts.render("answer", conversation=[], question=ctx.task.question, findings=findings, sources=[])
-    known = Known([findings, *told_with(ctx.task), *results_of(state["calls"], ctx.tape)], ctx.task.question)
+    sources = [findings, *told_with(ctx.task), *results_of(state["calls"], ctx.tape)]
+    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
     try:
         reply = await grounded(
             prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), ctx, findings=findings

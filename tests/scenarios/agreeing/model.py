@@ -82,7 +82,6 @@ class Agreeing:
     reviews: int = 0
     judge: Callable[[str], dict[str, Any]] | None = None
     said: str = ""
-    told_first: int = 0
     asked: list[str] = field(default_factory=list)
 
     def __call__(self, messages: list[BaseMessage], tools: list[Any], form: Any) -> AIMessage | str | dict[str, Any]:
@@ -207,20 +206,14 @@ class Agreeing:
         called = prompt.partition("it gave:\n")[2].partition("\n</findings>")[0]
         if called:  # of the first call nothing was said yet
             self.said = self._finding([called])
-            self.told_first += 1
         final = self.said
         if self.temper == "honest" and self.case.final is not None:
             final = self.case.final
         elif self.temper == "told wrongly" and self.number % 2:
-            final = self.case.mistold[(self._finals + self.number // 2) % len(self.case.mistold)]
+            final = self.case.mistold[(self.asked.count("final") + self.number // 2) % len(self.case.mistold)]
         elif self.temper == "always a number":
             final = self.said if self.number % 2 else "42"
         return {"final_answer": final, "reasoning_summary": "as the tool says"}
-
-    @property
-    def _finals(self) -> int:
-        """How often a last answer was asked for; one straight from the first call comes before them."""
-        return max(self.asked.count("final") - self.told_first, 1)
 
     def _fixed(self, prompt: str) -> dict[str, Any]:
         names = re.findall(r"- record: (\S+)", prompt)

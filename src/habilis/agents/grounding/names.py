@@ -176,7 +176,7 @@ class Names:
             return "abbreviation"
         if len(bare) > 3 and any(bare.removesuffix(ending) in known for ending in ("s", "n", "es", "en", "er", "e")):
             return "inflection"
-        if any(_inflected(bare, other) for other in self._beginning(bare[:3])):
+        if any(is_form(bare, other) for other in self._beginning(bare[:3])):
             return "inflection"
         if same_in_another_language(bare, known):
             return "another language"
@@ -243,7 +243,7 @@ def _has_no_spaces(word: str) -> bool:
     return re.fullmatch(rf"[{_HAN}\u3040-\u30ff]+", word) is not None
 
 
-def _inflected(one: str, other: str) -> bool:
+def is_form(one: str, other: str) -> bool:
     """Whether two words are forms of one: the same but for a short ending, as Москве and Москва."""
     shared = shared_beginning(one, other)
     if one.isascii() and other.isascii():
