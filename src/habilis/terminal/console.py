@@ -14,7 +14,7 @@ from habilis.config import OFFLINE_NOTICE
 from habilis.core import events as ev
 from habilis.core.types import Usage
 from habilis.core.usage import money_text
-from habilis.terminal.wording import call_text, one_line, plain, reuse_text, seconds_text
+from habilis.terminal.wording import call_text, one_line, plain, plan_text, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,10 +133,8 @@ class ConsoleSink:
 
     def _on_planned(self, event: ev.Planned) -> None:
         plan = event.plan
-        parts = [f"use {reuse_text(plan.reuse, plan.serves)}"] if plan.reuse else []
-        parts += [f"build {', '.join(request.name for request in plan.build)}"] if plan.build else []
         again = f"attempt {event.attempt}: " if event.attempt > 1 else ""
-        self.line("plan", again + (" · ".join(parts) or "no tools"))
+        self.line("plan", again + plan_text(plan.model_dump()))
         if plan.guidance.strip():
             self.line("", one_line(plan.guidance, 300), "dim")
 
