@@ -14,7 +14,7 @@ from habilis.agents.grounding.listed import counts
 from habilis.agents.grounding.wording import language, says_decrease
 from habilis.values.moments import WEEKDAYS, Clock, Day
 from habilis.values.numbers import EXACT, Number, NumberReading, carried, scales_named
-from habilis.values.plain import plain
+from habilis.values.plain import folded, plain
 from habilis.values.scanning import Values, scan
 from habilis.values.units import Unit, units_of
 
@@ -23,15 +23,7 @@ SEARCHED = 2_000_000
 READ = 100_000
 """Characters of them that are read for numbers and dates; beyond it only the digits as they stand count."""
 _WORD = re.compile(r"[^\W_]+")
-_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]")
 _NOT_ALNUM = re.compile(r"[\W_]+")
-
-
-def folded(text: str) -> str:
-    """`text` without case, accents and forms of one letter."""
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())))
 
 
 def squeezed(text: str) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from habilis.agents.grounding.known import Known, folded, scripts
-from habilis.agents.grounding.other_scripts import latin, same_in_another_language, skeleton
+from habilis.agents.grounding.known import Known, scripts
 from habilis.agents.grounding.vocabulary import is_word
 from habilis.agents.grounding.wording import bare_nouns, language, ordinary
 from habilis.library.retrieval.terms import shared_beginning
 from habilis.values.moments import MONTHS, WEEKDAYS
+from habilis.values.other_scripts import latin, same_in_another_language, skeleton
+from habilis.values.plain import folded
 
 CASED = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN"))
 _HAN = r"\u3400-\u9fff"
