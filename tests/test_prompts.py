@@ -132,6 +132,7 @@ VALUES: dict[str, dict[str, object]] = {
         ],
         "failure": FAILURE,
     },
+    "outright": {"question": QUESTION, "files": FILES, "failure": FAILURE},
     "plan": {
         "conversation": CONVERSATION,
         "question": QUESTION,

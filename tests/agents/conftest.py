@@ -120,7 +120,7 @@ class Stage:
         return lambda *_: model
 
     def team(self, script: Callable[..., Any], *settings: str, **options: Any) -> Team:
-        loaded = load_settings(overrides=[f"runs_dir={self.root}", *settings])
+        loaded = load_settings(overrides=[f"runs_dir={self.root}", "tools.short_way=false", *settings])
         return Team(loaded, library=self.root / "library", sinks=[self.sink], clients=self.clients(script), **options)
 
     async def play(

@@ -137,13 +137,37 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sandbox_level: str) -
 async def test_a_hopeless_server_costs_little(kind: str, alone: Alone) -> None:
     most, answer, more = SERVERS[kind]
     with ScriptedServer(answer(), **more) as server:
-        result = await alone.ask(server)
+        result = await alone.ask(server, "tools.short_way=false")
     assert len(server.requests) <= most
     assert result.usage.model_calls == len(server.requests)
     if kind == "review misshapen":  # rules settle what the judge says nothing of
         assert (result.status, result.final_answer, result.review and result.review.by) == ("answered", "42", "rules")
     else:
         assert result.status == "gave_up"
+
+
+@pytest.mark.slow
+@pytest.mark.promise
+@pytest.mark.parametrize(
+    ("kind", "status"),
+    [
+        ("prose, every form refused", "gave_up"),
+        ("echo", "gave_up"),
+        ("code misshapen", "answered"),
+        ("plan misshapen", "answered"),
+        ("unknown tool", "answered"),
+    ],
+)
+async def test_on_the_short_way_a_hopeless_server_costs_one_call_more_at_most(
+    kind: str, status: str, alone: Alone
+) -> None:
+    """… and what spoils a plan, a build or a call by itself spoils nothing where none of them is asked for."""
+    most, answer, more = SERVERS[kind]
+    with ScriptedServer(answer(), **more) as server:
+        result = await alone.ask(server)
+    assert len(server.requests) <= most + 1
+    assert result.status == status
+    assert status != "answered" or result.final_answer == "42"
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,9 @@ async def play(stage: Stage, script: Script, *settings: str, run: str = "run", q
 
 def team(stage: Stage, script: Script, *settings: str) -> Team:
     model = ScriptedModel(script=script, trusted_judge=False)
-    loaded = load_settings(overrides=[f"runs_dir={stage.root}", "sandbox.warm=false", *settings])
+    loaded = load_settings(
+        overrides=[f"runs_dir={stage.root}", "sandbox.warm=false", "tools.short_way=false", *settings]
+    )
     return Team(loaded, library=stage.root / "library", sinks=[stage.sink], clients=lambda *_: model)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from habilis.terminal.wording import reuse_text
+from habilis.terminal.wording import plan_text
 
 from .conftest import Script, Stage, call, calling, tool_source
 
@@ -66,7 +66,7 @@ async def test_a_plan_whose_word_gives_its_only_tool_away_is_sent_back_once(stag
     assert "highest, not average" in str(script.asked[1][1][-1].content)
     planned = stage.sink.of("planned")[0].plan
     assert planned.serves == {"average_of_column": "the average price"}
-    assert reuse_text(planned.reuse, planned.serves) == "average_of_column: the average price"
+    assert plan_text(planned.model_dump()).startswith("use average_of_column: the average price")
 
 
 async def test_a_tool_that_makes_files_keeps_those_that_need_one(stage: Stage) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from habilis.agents.evidence import Evidence
-from habilis.agents.rules import refusal
+from habilis.agents.rules import mistelling, refusal
 from habilis.core.types import CallOutcome, Invocation, TaskFile
 
 TABLE = "station,country,height_m,wind,rain\nAlma,Peru,412,18.5,3.2\nBirk,Norway,1530,44.1,0\nDune,Peru,5,61.3,7.75\n"
@@ -288,3 +288,42 @@ def test_a_currency_or_a_degree_is_one_that_something_names(
     answer: str, question: str, output: dict[str, Any], rule: str
 ) -> None:
     assert rule_of(answer, question, called(output)) == rule
+
+
+def test_the_word_that_the_question_quotes_is_the_one_that_is_told_of() -> None:
+    counted = called({"count": 2}, word="piano")
+    question = "How often does the word 'piano' occur in letter.txt?"
+    assert rule_of("The word 'florins' occurs 2 times.", question, counted) == "another word"
+    assert rule_of("The word 'piano' occurs 2 times.", question, counted) == ""
+    turned = called({"text": "onaip"}, text="piano")
+    assert rule_of("It is 'onaip'.", "What is 'piano' written backwards?", turned) == ""
+    assert rule_of("It is a 'light' table.", "Which table is it?", called({"name": "table"})) == ""
+
+
+def test_a_name_of_another_row_is_known_in_each_of_its_forms(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text(
+        "имя,город\nАнна,Казань\nГлеб,Пермь\nМарина,Казань\nМария,Тверь\n", encoding="utf-8"
+    )
+    table = TaskFile(named="m.csv", path=str(tmp_path / "m.csv"))
+    counted = called({"count": 2}, path="m.csv", column="город", value="Казань")
+    question = "Сколько человек в m.csv живёт в городе Казань?"
+    given = Evidence("В Перми живёт 2 человека.", question, [counted], 1, files=(table,))
+    assert (found := mistelling(given)) is not None
+    assert found.rule == "another row"
+    assert rule_of("В Казани живёт 2 человека.", question, counted, files=(table,)) == ""
+    row = called({"row": {"имя": "Марина", "город": "Казань"}}, path="m.csv", column="имя", value="Марина")
+    assert rule_of("Город Марины - Казань.", "Где в m.csv живёт Марина?", row, files=(table,)) == ""
+
+
+def test_a_date_is_no_number_that_was_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text("name,born,dogs\nKira,1993-08-15,1\nLuca,1969-03-30,3\n", encoding="utf-8")
+    contacts = TaskFile(named="c.csv", path=str(tmp_path / "c.csv"))
+    row = called({"row": {"name": "Kira", "born": "1993-08-15", "dogs": "1"}}, path="c.csv", value="Kira")
+
+    def rule(answer: str, question: str) -> str:
+        return rule_of(answer, question, row, files=(contacts,))
+
+    assert rule("It is 1993-08-15.", "What is Kira's telephone number in c.csv?") == "a date for a number"
+    assert rule("1993-08-15", "When was Kira born, by c.csv?") == ""
+    assert rule("1993-08-15", "What is the date of birth of Kira, number 1 of c.csv?") == ""
+    assert rule("1, as of 1993-08-15", "What is the number of dogs of Kira in c.csv?") == ""

@@ -16,6 +16,8 @@ from .. import nursery
 
 ROOT = Path(__file__).resolve().parents[2]
 CHILD = Path(__file__).parent / "child.py"
+LONG = "tools.short_way=false"
+"""The way with a plan by a model, and calls by one."""
 
 
 @dataclass
@@ -36,19 +38,22 @@ class World:
         )
         return Team(loaded, library=self.home / "library", sinks=[sink] if sink else [])
 
-    def environment(self) -> dict[str, str]:
-        """What a child process of the test needs to know."""
+    def environment(self, **more: str) -> dict[str, str]:
+        """What a child process of the test needs to know, and settings of its own."""
         return {
             **os.environ,
             "OPENAI_BASE_URL": self.server.base_url,
             "OPENAI_MODEL": "scripted",
             "PYTHONPATH": str(ROOT / "src"),
+            **more,
         }
 
-    def start(self, run: Path, question: str, kill_at: int = 0, *more: str) -> subprocess.CompletedProcess[str]:
+    def start(
+        self, run: Path, question: str, kill_at: int = 0, *more: str, **settings: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run a task in a process of its own that kills itself at its `kill_at`-th event."""
         command = [sys.executable, str(CHILD), str(run), question, str(kill_at), *more]
-        return nursery.run(command, cwd=self.home, env=self.environment(), text=True, timeout=120)
+        return nursery.run(command, cwd=self.home, env=self.environment(**settings), text=True, timeout=120)
 
 
 @pytest.fixture

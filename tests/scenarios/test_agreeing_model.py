@@ -114,6 +114,8 @@ async def play(cases: Sequence[Case], temper: Temperament, library: str, folder:
 
     async def one(case: Case) -> Played:
         number = CASES.index(case)
+        if temper == "told wrongly":
+            number += 2 * LIBRARIES.index(library)  # each lie is the first that is told, over one library or another
         model = ScriptedModel(script=Agreeing(case, temper, number))
         async with gate:
             team = Team(loaded, library=public, clients=lambda *_: model)

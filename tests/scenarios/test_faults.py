@@ -6,7 +6,7 @@ from habilis.testing import ScriptedServer
 from habilis.testing.faults import Fault, FaultKind, when
 
 from ..marks import PROMISE
-from .conftest import World
+from .conftest import LONG, World
 
 QUESTION = "What is the average price in euro.csv?"
 MARKS = {
@@ -43,7 +43,7 @@ def _server(world: World, fault: Fault, mark: str, times: int) -> ScriptedServer
 async def _survives(world: World, role: str, kind: FaultKind) -> None:
     _server(world, Fault(kind, retry_after=0.01), MARKS[role], 1)
     timeout = "models.basic.timeout_s=0.5" if kind == "hang" else "models.basic.timeout_s=10"
-    result = await world.team(timeout, "models.basic.max_retries=2").run(QUESTION, base=world.home)
+    result = await world.team(LONG, timeout, "models.basic.max_retries=2").run(QUESTION, base=world.home)
     assert (result.status, result.final_answer) == ("answered", "1500.5"), result.error
 
 
@@ -63,14 +63,14 @@ async def test_every_fault_at_every_role_is_survived(world: World, role: str, ki
 @pytest.mark.parametrize("kind", ["malformed_arguments", "unknown_tool"])
 async def test_a_wrong_call_is_corrected(world: World, kind: FaultKind) -> None:
     _server(world, Fault(kind), MARKS["step"], 1)
-    result = await world.team(*FAST).run(QUESTION, base=world.home)
+    result = await world.team(LONG, *FAST).run(QUESTION, base=world.home)
     assert (result.status, result.final_answer) == ("answered", "1500.5"), result.error
 
 
 @pytest.mark.parametrize("kind", STAYING)
 async def test_a_fault_that_stays_ends_with_an_honest_status(world: World, kind: FaultKind) -> None:
     _server(world, Fault(kind), MARKS["step"], 500)
-    result = await world.team(*FAST, "models.basic.max_retries=0", "limits.max_attempts=2").run(
+    result = await world.team(LONG, *FAST, "models.basic.max_retries=0", "limits.max_attempts=2").run(
         QUESTION, base=world.home
     )
     assert result.status == STAYING[kind], result.error
@@ -79,14 +79,14 @@ async def test_a_fault_that_stays_ends_with_an_honest_status(world: World, kind:
 
 async def test_a_service_that_refuses_is_asked_once_not_again_and_again(world: World) -> None:
     world.server.choose = when(lambda _: True, [Fault("unauthorized")] * 50)
-    result = await world.team(*FAST).run(QUESTION, base=world.home)
+    result = await world.team(LONG, *FAST).run(QUESTION, base=world.home)
     assert result.status == "unreachable"
     assert len(world.server.requests) == 1
 
 
 async def test_a_model_that_hangs_ends_at_the_time_budget(world: World) -> None:
     _server(world, Fault("hang"), MARKS["step"], 50)
-    result = await world.team("limits.max_time_s=2").run(QUESTION, base=world.home)
+    result = await world.team(LONG, "limits.max_time_s=2").run(QUESTION, base=world.home)
     assert result.status == "budget"
     assert result.seconds < 20
     assert result.tools_made
@@ -95,7 +95,7 @@ async def test_a_model_that_hangs_ends_at_the_time_budget(world: World) -> None:
 @pytest.mark.parametrize("refused", [3, *(pytest.param(n, marks=PROMISE) for n in (1, 2))])
 async def test_servers_that_know_fewer_forms_do_as_well(world: World, refused: int) -> None:
     world.server.refuse = set(FORMS[:refused])
-    result = await world.team(*FAST).run(QUESTION, base=world.home)
+    result = await world.team(LONG, *FAST).run(QUESTION, base=world.home)
     assert (result.status, result.final_answer) == ("answered", "1500.5"), result.error
 
 
@@ -106,5 +106,7 @@ async def test_a_bad_day_of_the_service(world: World, seed: int) -> None:
     from habilis.testing.faults import seeded
 
     world.server.choose = seeded(seed, rate=0.3)
-    result = await world.team("models.basic.max_retries=8", "models.basic.timeout_s=5").run(QUESTION, base=world.home)
+    result = await world.team(LONG, "models.basic.max_retries=8", "models.basic.timeout_s=5").run(
+        QUESTION, base=world.home
+    )
     assert (result.status, result.final_answer) == ("answered", "1500.5"), result.error

@@ -1,4 +1,4 @@
-"""kill -9 anywhere, then resume: the same answer, and no finished model call is paid twice."""
+"""kill -9 anywhere, then resume: the same answer, and no finished model call is paid twice. On either way."""
 
 from pathlib import Path
 
@@ -9,12 +9,14 @@ from habilis.testing import RecordingSink
 from .conftest import World
 
 QUESTION = "What is the average price in euro.csv?"
+LONG, SHORT = "false", "true"
 
 
-async def _undisturbed(world: World) -> tuple[str, list[str], int]:
+async def _undisturbed(world: World, short: str) -> tuple[str, list[str], int]:
     """Answer, kinds of events, and number of model calls of a run that nobody kills."""
     sink = RecordingSink()
-    result = await world.team(sink=sink).run(QUESTION, base=world.home, run_dir=world.home / "runs" / "whole")
+    team = world.team(f"tools.short_way={short}", sink=sink)
+    result = await team.run(QUESTION, base=world.home, run_dir=world.home / "runs" / "whole")
     assert result.status == "answered"
     calls = world.server.finished
     world.server.requests.clear()
@@ -22,15 +24,18 @@ async def _undisturbed(world: World) -> tuple[str, list[str], int]:
     return result.final_answer, names, calls
 
 
-async def _killed_and_resumed(world: World, number: int, name: str, answer: str, calls: int) -> None:
+async def _killed_and_resumed(world: World, number: int, name: str, answer: str, calls: int, short: str) -> None:
     run = world.home / "runs" / f"killed{number}"
     world.server.requests.clear()
-    child = world.start(run, QUESTION, kill_at=number)
+    child = world.start(run, QUESTION, kill_at=number, HABILIS_TOOLS__SHORT_WAY=short)
     assert child.returncode == -9, child.stderr
-    result = await world.team().resume(run)
+    result = await world.team(f"tools.short_way={short}").resume(run)
     assert (result.status, result.final_answer) == ("answered", answer), name
     assert world.server.finished == calls, name
     assert result.usage.model_calls == calls, name
+    if short == SHORT:
+        (call,) = result.invocations
+        assert call.outcome.opened == (str(world.home / "euro.csv"),), name
 
 
 PLACES = [
@@ -49,18 +54,19 @@ PLACES = [
 @pytest.mark.slow
 @pytest.mark.promise
 async def test_killed_in_every_node_a_task_goes_on_where_it_stood(world: World) -> None:
-    answer, names, calls = await _undisturbed(world)
+    answer, names, calls = await _undisturbed(world, LONG)
     for place in PLACES:
         assert place in names, names
-        await _killed_and_resumed(world, names.index(place) + 1, place, answer, calls)
+        await _killed_and_resumed(world, names.index(place) + 1, place, answer, calls, LONG)
 
 
 @pytest.mark.slow
 @pytest.mark.promise
-async def test_killed_at_every_single_event(world: World) -> None:
-    answer, names, calls = await _undisturbed(world)
+@pytest.mark.parametrize("short", [LONG, SHORT])
+async def test_killed_at_every_single_event(world: World, short: str) -> None:
+    answer, names, calls = await _undisturbed(world, short)
     for number, name in enumerate(names[:-1], 1):
-        await _killed_and_resumed(world, number, name, answer, calls)
+        await _killed_and_resumed(world, number, name, answer, calls, short)
 
 
 async def test_a_finished_task_is_not_run_again(world: World) -> None:

@@ -21,7 +21,7 @@ from habilis.core.types import TaskResult
 from .. import nursery
 from ..fulldisk import FullDisk
 from ..marks import PROMISE
-from .conftest import World
+from .conftest import LONG, World
 
 MISPLACED = Path(__file__).parent / "misplaced.py"
 
@@ -34,7 +34,7 @@ CALLS = 12
 async def _whole(world: World) -> tuple[TaskResult, int]:
     """The result of a run that nothing disturbs, and how many times it writes."""
     with FullDisk(world.home) as disk:
-        result = await world.team().run(QUESTION, base=world.home, run_dir=world.home / "runs" / "whole")
+        result = await world.team(LONG).run(QUESTION, base=world.home, run_dir=world.home / "runs" / "whole")
     assert result.status == "answered"
     return result, disk.writes
 
@@ -50,7 +50,7 @@ async def _filled(world: World, at: int, whole: TaskResult) -> bool:
     told = ""
     with FullDisk(world.home, at) as disk:
         try:
-            result = await world.team().run(QUESTION, base=world.home, run_dir=run)
+            result = await world.team(LONG).run(QUESTION, base=world.home, run_dir=run)
         except PlaceError as error:
             told = str(error)
     # not even the question could be kept
@@ -60,9 +60,9 @@ async def _filled(world: World, at: int, whole: TaskResult) -> bool:
         assert (result.status, "free space" in str(result.error)) == ("environment_error", True), (at, result.error)
         assert not [e for e in result.invocations if e.outcome.error and "space" in e.outcome.error.message], at
     if (run / "tasks" / "task" / "task.json").is_file():
-        again = await world.team().resume(run)
+        again = await world.team(LONG).resume(run)
     else:
-        again = await world.team().run(QUESTION, base=world.home, run_dir=run)
+        again = await world.team(LONG).run(QUESTION, base=world.home, run_dir=run)
     assert (again.status, again.final_answer) == ("answered", whole.final_answer), (at, again.error)
     assert world.server.finished == whole.usage.model_calls, (at, "a call was paid again, or a tool was blamed")
     assert again.usage.total_tokens == whole.usage.total_tokens, at
@@ -147,10 +147,10 @@ async def test_a_place_that_fails_in_the_middle_of_a_task_blames_nobody(
     run = world.home / "runs" / "broken"
     with place(world) as fault:
         sink: Any = _Breaks(*moment, fault)
-        result = await world.team("sandbox.warm=false", sink=sink).run(QUESTION, base=world.home, run_dir=run)
+        result = await world.team(LONG, "sandbox.warm=false", sink=sink).run(QUESTION, base=world.home, run_dir=run)
     assert result.status == "environment_error" or (place, result.status) == (_no_temporary_folder, "answered")
     assert [event for event in _events(run) if event["kind"] in ("tool_rejected", "tool_given_up")] == _refusals(whole)
-    again = await world.team().resume(run)
+    again = await world.team(LONG).resume(run)
     assert (again.status, again.final_answer) == ("answered", whole.final_answer)
     assert world.server.finished == whole.usage.model_calls
     assert again.usage.total_tokens == whole.usage.total_tokens
@@ -170,7 +170,11 @@ def _refusals(whole: TaskResult) -> list[dict[str, Any]]:
 
 def _said(world: World, fault: dict[str, Any], *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """`habilis` with `words` in the world's folder, where `fault` holds; a variable that is empty is not set."""
-    env = {name: value for name, value in (world.environment() | variables).items() if value}
+    env = {
+        name: value
+        for name, value in (world.environment(HABILIS_TOOLS__SHORT_WAY="false") | variables).items()
+        if value
+    }
     command = [sys.executable, str(MISPLACED), json.dumps(fault), *words]
     return nursery.run(command, cwd=world.home, env=env, text=True, timeout=120)
 

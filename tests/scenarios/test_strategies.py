@@ -15,7 +15,7 @@ from habilis.demo import reply
 from habilis.testing import Fault, RecordingSink, ScriptedServer, SeenRequest, in_plain_text
 
 from ..marks import PROMISE
-from .conftest import World
+from .conftest import LONG, World
 
 TASKS = [
     "What is 2+3*4?",
@@ -37,6 +37,7 @@ async def solve(world: World, server: ScriptedServer, name: str, question: str, 
             f"runs_dir={world.home / name}",
             f"models.basic.base_url={server.base_url}",
             "models.basic.model=scripted",
+            LONG,
             *settings,
         ]
     )
@@ -130,15 +131,15 @@ async def test_a_task_asked_as_text_resumes_and_replays_without_paying_twice(wor
     question = TASKS[1]
     with ScriptedServer(in_plain_text(reply), faults=[None] * 3 + ["unauthorized"]) as plain:
         loaded = [f"models.basic.base_url={plain.base_url}", "models.basic.strategy=react_text"]
-        stopped = await world.team(*loaded).run(question, base=world.home)
+        stopped = await world.team(LONG, *loaded).run(question, base=world.home)
         assert stopped.status == "unreachable"
-        result = await world.team(*loaded).resume(Path(stopped.run_dir))
+        result = await world.team(LONG, *loaded).resume(Path(stopped.run_dir))
         assert (result.status, result.final_answer) == ("answered", "20")
         assert plain.repeated() == []
         paid = sum(seen.finished for seen in plain.requests)
         assert result.usage.model_calls >= paid
         asked = len(plain.requests)
-        again = await world.team(*loaded).run(question, base=world.home, replay=Path(result.run_dir))
+        again = await world.team(LONG, *loaded).run(question, base=world.home, replay=Path(result.run_dir))
         assert (again.final_answer, len(plain.requests)) == ("20", asked)
 
 
@@ -154,7 +155,7 @@ async def test_what_the_model_can_is_found_out_in_the_middle_of_a_task(world: Wo
     sink = RecordingSink()
     with ScriptedServer(in_plain_text(reply), models=["only-text"]) as plain:
         loaded = [f"models.basic.base_url={plain.base_url}", "models.basic.model=only-text"]
-        result = await world.team(*loaded, sink=sink).run(TASKS[1], base=world.home)
+        result = await world.team(LONG, *loaded, sink=sink).run(TASKS[1], base=world.home)
     assert (result.status, result.final_answer) == ("answered", "20")
     assert any("calls are made as text" in event.text for event in sink.of("notice"))
 
@@ -162,16 +163,16 @@ async def test_what_the_model_can_is_found_out_in_the_middle_of_a_task(world: Wo
 async def test_a_budget_ends_work_as_text_and_keeps_it(world: World) -> None:
     with ScriptedServer(in_plain_text(reply)) as plain:
         loaded = [f"models.basic.base_url={plain.base_url}", "models.basic.strategy=react_text"]
-        stopped = await world.team(*loaded, "limits.max_tokens=1800").run(TASKS[1], base=world.home)
+        stopped = await world.team(LONG, *loaded, "limits.max_tokens=1800").run(TASKS[1], base=world.home)
         assert stopped.status == "budget"
-        result = await world.team(*loaded).resume(Path(stopped.run_dir))
+        result = await world.team(LONG, *loaded).resume(Path(stopped.run_dir))
         assert (result.status, result.final_answer) == ("answered", "20")
         assert plain.repeated() == []
 
 
 async def test_what_is_streamed_is_shown_and_only_the_whole_is_recorded(world: World) -> None:
     sink = RecordingSink()
-    result = await world.team("models.basic.stream=true", sink=sink).run(TASKS[0], base=world.home)
+    result = await world.team(LONG, "models.basic.stream=true", sink=sink).run(TASKS[0], base=world.home)
     assert result.final_answer == "14"
     pieces = sink.of("thought_piece")
     thoughts = [event for event in sink.of("thought") if event.stage == "replied"]

@@ -16,7 +16,7 @@ from habilis.demo import reply
 from habilis.testing import ScriptedServer, in_plain_text
 
 from .. import nursery
-from .conftest import World
+from .conftest import LONG, World
 
 THOUGHT = "First of all the numbers are added up, one after another."
 
@@ -29,7 +29,7 @@ def thinking(messages: list[BaseMessage], tools: list[dict[str, Any]], form: dic
 def on_a_terminal(world: World, *settings: str) -> str:
     """All that `habilis run` writes to a terminal of 120 columns."""
     ours, theirs = pty.openpty()
-    sets = [part for one in settings for part in ("--set", one)]
+    sets = [part for one in (LONG, *settings) for part in ("--set", one)]
     command = [sys.executable, "-m", "habilis", "run", "What is 2+3*4?", "--output", str(world.home / "runs"), *sets]
     environ = {**world.environment(), "TERM": "xterm", "COLUMNS": "120", "NO_COLOR": "1"}
     process = nursery.Program(command, cwd=world.home, env=environ, stdin=theirs, stdout=theirs, stderr=theirs)

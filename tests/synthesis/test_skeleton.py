@@ -37,8 +37,8 @@ def test_a_skeleton_is_a_tool_that_lacks_only_its_work() -> None:
     (example,) = contract.examples
     assert example.arguments == {"path": "sales.csv", "column": "...", "weights": []}
     assert example.files == {"sales.csv": 'day,"price"\n1,2\n'}
-    assert "    column: str\n    weights: list[float] | None = None\n" in made
-    assert "    average: float | None = None\n    error: str | None = None\n" in made
+    assert "    column: str\n    weights: list[int | float] | None = None\n" in made
+    assert "    average: int | float | None = None\n    error: str | None = None\n" in made
     assert made.endswith("def run(input: InputModel) -> OutputModel:\n    ...")
 
 

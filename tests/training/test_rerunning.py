@@ -35,7 +35,7 @@ async def test_without_leave_to_pay_it_is_told_where_the_two_part(stage: Stage) 
     tasks = concerned(taped_tasks(run, stage.root / "library"), "double")
     silent = Script([])
     (found,) = await rerun(tasks, "double", settings, pay=False, clients=stage.clients(silent))
-    assert found.parted.startswith("model call 1 (basic, plan) was not recorded")
+    assert found.parted.startswith("model call 1 (builder, write tool) was not recorded")
     assert found.without_it is None
     assert found.paid_tokens == 0
     assert silent.asked == []
@@ -52,7 +52,7 @@ async def test_with_leave_the_rest_is_paid_and_both_sides_are_told(stage: Stage)
     assert found.without_it is not None
     assert found.without_it.calls == 0
     assert 0 < found.paid_tokens <= found.without_it.tokens
-    assert found.parted.startswith("model call 1 (basic, plan)")
+    assert found.parted.startswith("model call 1 (builder, write tool)")
     assert all(
         "double" not in str(messages[-1].content).split("<candidates>")[-1] for messages, _ in script.of("plans")
     )

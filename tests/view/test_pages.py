@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from habilis.core import events as ev
-from habilis.core.types import TaskResult, Usage
+from habilis.core.types import Plan, TaskResult, ToolRequest, Usage
 from habilis.rundir import RunDir
 from habilis.view.curves import curves
 from habilis.view.log import PAGE_EVENTS, read_page
@@ -19,7 +19,7 @@ from habilis.view.rendering import relative
 from habilis.view.runs import Runs
 from habilis.view.site import NoSuchPage, Site
 
-from .conftest import USED
+from .conftest import USED, course
 
 
 def links(page: str) -> list[str]:
@@ -67,6 +67,22 @@ def test_a_task_shows_plan_builds_calls_verdicts_review_answer_and_roles(written
     told += ["1 2 3", "{&#34;mean&#34;: 2}", "fits", "So it is 2.", "accepted", "right", "builder", "by counting"]
     for said in told:
         assert said in page, said
+
+
+def test_a_task_of_the_short_way_shows_plan_build_call_and_answer(written, look):
+    """The build begins before its tool has a name; the page speaks of the one that its writer gave it."""
+    wish = ToolRequest(name="tool_for_the_question", description="What?", input_schema={}, output_schema={})
+    events = [event for event in course() if event.kind != "tool_rejected"]
+    places = {event.kind: place for place, event in enumerate(events)}
+    events[places["planned"]] = ev.Planned(attempt=1, plan=Plan(build=(wish,), by="rule"))
+    events[places["tool_build_started"]] = ev.ToolBuildStarted(tool=wish.name, build_id="build-1")
+    written.happens(written.task("run"), *events)
+    page = look("runs/run/tasks/task/")
+    assert wish.name not in page
+    said = ("One new tool, written with its first call", "Build of mean", "1 2 3", "{&#34;mean&#34;: 2}", "So it is 2.")
+    places = [page.index(word, page.index("What happened")) for word in said]
+    assert places == sorted(places)
+    assert "build mean" in page, "in the picture of where time went"
 
 
 def test_a_mend_is_shown_as_a_change_of_code(written, look):

@@ -12,10 +12,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from habilis.agents.columns import Column
 from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.agents.grounding import Known, founded_by, unfounded
 from habilis.agents.grounding.wording import grammar
+from habilis.contract.columns import Column
 from habilis.core.types import Invocation
 from habilis.library.retrieval.terms import shared_beginning
 from habilis.values.moments import Moment
@@ -28,7 +28,7 @@ SHORT_TEXT, SMALL_NUMBER = 3, 10
 """A text of so many characters, a whole number up to that, may be an option's default: nobody need have given it."""
 KIN = 4
 """Letters that a word of the question and one of a column's name share where they mean the same: temp, temperature."""
-_QUOTED = re.compile(
+QUOTED = re.compile(
     r"(?<!\w)'([^'\n]{1,80})'(?!\w)|\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|„([^“\n]{1,80})“|「([^」\n]{1,80})」"
 )
 _CHOICE = re.compile(r"\d\W{0,3}(?:or|oder|ou|o|или)\s\W{0,2}\d", re.IGNORECASE)
@@ -50,7 +50,7 @@ def from_nowhere(evidence: Evidence) -> str | None:
 def invented_arguments(call: Invocation, evidence: Evidence) -> bool:
     """Whether the values that `call` worked on come from nowhere: most numbers of a list, or every single value."""
     before = [one.text for one in evidence.succeeded if one.ordinal < call.ordinal]
-    known = Known([*before, *evidence.known, *evidence.begins], evidence.question)
+    known = Known([*before, *evidence.known, *evidence.begins], evidence.question, folders=evidence.folders)
     text = plain("\n".join([evidence.question, *evidence.known, *evidence.begins, *before]))
     leaves = list(_leaves(call.arguments))
     for numbers in _lists(call.arguments):
@@ -227,7 +227,7 @@ class _Aim:
     @cached_property
     def quoted_left(self) -> list[str]:
         """What the question quotes and no call was given, nor gave."""
-        quoted = [next(filter(None, found.groups())) for found in _QUOTED.finditer(self.evidence.question)]
+        quoted = [next(filter(None, found.groups())) for found in QUOTED.finditer(self.evidence.question)]
         return [text for text in quoted if not self._is_used(text)]
 
 
@@ -258,7 +258,7 @@ def _other_text(aim: _Aim) -> str | None:
 
 def _more_than_quoted(aim: _Aim) -> str | None:
     """What the question quotes, with words beside it that nobody gave."""
-    quoted = [next(filter(None, found.groups())) for found in _QUOTED.finditer(aim.evidence.question)]
+    quoted = [next(filter(None, found.groups())) for found in QUOTED.finditer(aim.evidence.question)]
     known = plain("\n".join([aim.evidence.question, *aim.evidence.known, *aim.evidence.begins]))
     for call in aim.calls:
         for name, leaf in call.arguments.items():
@@ -300,7 +300,7 @@ def _other_number(aim: _Aim) -> str | None:
 def _numbers_left(aim: _Aim) -> list[str]:
     """Numbers and dates of the question, small ones aside, that no call was given, nor gave."""
     used = Known([aim.used])
-    bare = _QUOTED.sub(" ", aim.evidence.asked)
+    bare = QUOTED.sub(" ", aim.evidence.asked)
     found = [value for value in founded_by(bare, used) if value.kind in ("number", "date") and not value.rule]
     return [value.text for value in found if re.search(r"\d{2}", value.text)]
 

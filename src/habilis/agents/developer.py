@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Literal
 
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from habilis.agents.short_way import keep_first
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.context.task import TaskContext
 from habilis.core.types import Plan
+from habilis.synthesis.outright import NOT_ONE_TOOL
 from habilis.synthesis.smith import BuildFailure
 
 
 @step
-async def tool_developer(state: TaskState, runtime: Runtime[TaskContext]) -> Command[Literal["executor", "integrator"]]:
+async def tool_developer(
+    state: TaskState, runtime: Runtime[TaskContext]
+) -> Command[Literal["executor", "integrator", "manager"]]:
     """Build what the plan asks for. What was built is kept and bound even when another build failed."""
     ctx = runtime.context
     plan = Plan.model_validate(state["plan"])
+    if plan.by == "rule":
+        return await _outright(state, ctx)
     async with asyncio.TaskGroup() as group:
         builds = [
             group.create_task(ctx.smith.build(request, question=ctx.task.question, files=ctx.files_view))
@@ -34,6 +41,15 @@ async def tool_developer(state: TaskState, runtime: Runtime[TaskContext]) -> Com
     if failures and ctx.settings.tools.on_build_failure == "stop":
         return Command(update={**update, "report": failures[0]}, goto="integrator")
     return Command(update=update, goto="executor")
+
+
+async def _outright(state: TaskState, ctx: TaskContext) -> Command[Literal["executor", "integrator", "manager"]]:
+    """Build the one tool of a plan by rule, with its first call; without it a model plans."""
+    result = await ctx.smith.build_outright(ctx.task.question, ctx.files_view, partial(keep_first, ctx))
+    if isinstance(result, BuildFailure):
+        failures = [] if result.reason == NOT_ONE_TOOL else [f"{result.name} could not be built: {result.reason}"]
+        return Command(update={"build_failures": failures}, goto="manager")
+    return Command(update={"bound": [result.name, *state["bound"]]}, goto="executor")
 
 
 def _kept(state: TaskState, plan: Plan, ctx: TaskContext) -> list[str]:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from habilis.agents.columns import Column, columns_of
 from habilis.agents.grounding import Known
 from habilis.context.results import as_text
+from habilis.contract.columns import Column, columns_of
 from habilis.core.types import Invocation, TaskFile
 
 
@@ -22,7 +22,7 @@ class Evidence:
     `files` are those that the question brought, `begins` what the model was shown of them, `known` texts that need no
     call: earlier turns, names of files, what the user said.
     `unseen` are names of tools of which no record tells what they read: they run elsewhere, or have packages of their
-    own, which may open files without Python's knowledge.
+    own, which may open files without Python's knowledge. `folders` are those that the task's files lie in.
     """
 
     answer: str
@@ -33,6 +33,7 @@ class Evidence:
     known: Sequence[str] = ()
     begins: Sequence[str] = ()
     unseen: frozenset[str] = frozenset()
+    folders: Sequence[str] = ()
 
     @property
     def succeeded(self) -> list[Invocation]:

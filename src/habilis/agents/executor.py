@@ -18,6 +18,7 @@ from langgraph.types import Command, interrupt
 from habilis.agents import mending, rounds, summary
 from habilis.agents.correcting import corrected_step
 from habilis.agents.remembering import earlier_messages
+from habilis.agents.short_way import answered, first_reply
 from habilis.agents.showing import showing
 from habilis.agents.state import ExecutorState, Stop
 from habilis.agents.steps import step
@@ -86,13 +87,27 @@ async def act(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[Af
     ctx = runtime.context
     last = is_last_round(state, ctx.settings.limits)
     position = state["position"] + 1
+    if state["short"] == "call" and (first := first_reply(ctx)) is not None:
+        ctx.emit(_thought(position, first, Usage(), Usage()))
+        made: ExecutorState = {"messages": [*state["messages"], first], "position": position, "short": "answer"}
+        return Command(update=made, goto="call_tools")
     ctx.emit(Thought(position=position, stage="asked"))
     before = ctx.models.usage
+    if state["short"] == "answer" and not last:
+        with under(f"round-{position}"):
+            answer = await answered(state, ctx)
+        if answer is not None:
+            said = AIMessage(answer.text)
+            ctx.emit(_thought(position, said, before, ctx.models.usage))
+            given: ExecutorState = {"text": answer.text, "stop": "answer", "told": answer.model_dump(), "short": ""}
+            return Command(
+                update={**given, "messages": [*state["messages"], said], "position": position}, goto="__end__"
+            )
     with under(f"round-{position}"):
         reply = await _next_reply(state, ctx, last=last, position=position)
     ctx.emit(_thought(position, reply, before, ctx.models.usage))
     goto = after_act(reply, last=last, care_due=mending.is_due(state, ctx))
-    update: ExecutorState = {"messages": [*state["messages"], reply], "position": position}
+    update: ExecutorState = {"messages": [*state["messages"], reply], "position": position, "short": ""}
     if goto != "roll_back":
         update["empty_run"] = 0
     if goto in ("enhance", "__end__"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langchain_core.messages import ToolMessage
 
 from habilis.agents.evidence import Evidence
-from habilis.agents.recorded import told_with
+from habilis.agents.recorded import folders_of, told_with
 from habilis.agents.state import TaskState, unpacked
 from habilis.context.presets import ASK_USER
 from habilis.context.task import TaskContext
@@ -24,6 +24,7 @@ def evidence_of(answer: str, state: TaskState, ctx: TaskContext) -> Evidence:
         files=[file for file in task.files if file.path not in before],
         known=[*said, *told_with(task)],
         begins=[str(file["begins"]) for file in ctx.files_view if file["begins"]],
+        folders=folders_of(task),
         unseen=frozenset(name for name in {call.tool for call in calls} if _reads_unseen(name, ctx)),
     )
 

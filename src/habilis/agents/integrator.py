@@ -9,14 +9,14 @@ from typing import Any, Literal
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
-from pydantic import BaseModel, Field
 
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.grounding import Known, Unfounded, unfounded, unfounded_data
 from habilis.agents.holding import evidence_of
-from habilis.agents.recorded import results_of, told_with
+from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.agents.remembering import exchanges
 from habilis.agents.rules import mistelling
+from habilis.agents.short_way import AnswerReply, answer_given
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.context.results import as_text, cut_text
@@ -34,14 +34,10 @@ CITED = ("knowledge", "web")
 MOST_SOURCES = 40
 
 
-class AnswerReply(BaseModel):
-    final_answer: str = Field(max_length=8_000, description="the answer alone")
-    reasoning_summary: str = Field(default="", max_length=1_500)
-
-
 @step
 async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command[Literal["__end__"]]:
-    """One structured call makes the answer. Without findings there is nothing to ask: the answer says so."""
+    """One structured call makes the answer, unless the execution gave it in its form. Without findings there is nothing
+    to ask: the answer says so."""
     ctx = runtime.context
     findings = best_text(state)
     if not findings:
@@ -51,11 +47,11 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
     findings = _within_limit(findings, ctx)
     if ctx.task.answer_schema is not None:
         return await _by_schema(ctx.task.answer_schema, findings, sources, ctx)
-    known = Known(sources, ctx.task.question)
+    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
     prompt = ctx.prompts.render("answer", **told, sources=cited)
     try:
-        reply = await grounded(
+        reply = answer_given(state) or await grounded(
             prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), ctx, findings=findings
         )
     except ModelReplyUnusable as error:
@@ -81,7 +77,7 @@ async def _by_schema(
     text = json.dumps(schema, ensure_ascii=False)
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
     prompt = ctx.prompts.render("answer_form", **told, schema=text)
-    known = Known([*sources, *_offered(schema)], ctx.task.question)
+    known = Known([*sources, *_offered(schema)], ctx.task.question, folders=folders_of(ctx.task))
 
     def doubts(reply: Any) -> tuple[Unfounded, ...]:
         return unfounded_data(reply.final_answer, known)

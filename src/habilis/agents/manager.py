@@ -15,6 +15,7 @@ from habilis.agents.holding import evidence_of
 from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
 from habilis.agents.reviewing import NOT_VERIFIED, reviewed, told_plainly
+from habilis.agents.short_way import plan_by_rule
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.context.task import TaskContext
@@ -46,7 +47,7 @@ async def manager(
     ctx = runtime.context
     if state["attempt"] == 0:
         for file in ctx.files_view:
-            if file.get("nameless"):
+            if file.get("nameless") and not state.get("plan"):
                 ctx.emit(Notice(level="warning", text=NAMELESS.format(file["named"])))
         return await _plan(state, ctx, None)
     review = await _review(state, ctx)
@@ -54,7 +55,8 @@ async def manager(
     update: TaskState = {"accepted": review.accepted, "review": review.model_dump()}
     if review.accepted:
         return Command(update=update, goto="integrator")
-    last = state["attempt"] >= ctx.settings.limits.max_attempts
+    shortly = Plan.model_validate(state["plan"]).by == "rule" and state["attempt"] == 1
+    last = state["attempt"] >= ctx.settings.limits.max_attempts and not shortly
     if review.by in rules.TELLING and (last or _told_wrongly_before(state)):
         told = told_plainly(evidence_of("", state, ctx), ctx)
         if told is not None:
@@ -153,10 +155,14 @@ def _ran(state: TaskState, *, since: int) -> bool:
 
 
 async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Command[Next]:
-    """One structured call gives the plan; a model that gives none leaves the executor with the tools there are."""
+    """A rule gives the plan, or else one structured call; a model that gives none leaves the executor with the tools
+    there are."""
     report = review.reason if review else ""
     tried = _tried(state, ctx) if report else []
     candidates = [card for card in _candidates(state, ctx) if card.name not in tried]
+    if (plan := plan_by_rule(state, candidates, ctx)) is not None:
+        ctx.emit(Planned(attempt=1, plan=plan))
+        return Command(update={"plan": plan.model_dump(mode="json")}, goto="tool_developer")
     prompt = ctx.prompts.render(
         "plan",
         conversation=exchanges(ctx.task),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from habilis.agents.remembering import exchanges
@@ -20,6 +21,12 @@ def results_of(calls: Sequence[dict[str, Any]], tape: Tape) -> list[str]:
         if call.outcome.error is None:
             found |= dict.fromkeys((call.text, as_text(call.outcome.output)))
     return [text for text in found if text]
+
+
+def folders_of(task: Task) -> list[str]:
+    """The folders that the task's files lie in, whose names say nothing of what is asked."""
+    folders = {str(Path(file.path).parent) for file in task.files}
+    return sorted(folder for folder in folders if len(folder) > 1)
 
 
 def told_with(task: Task) -> list[str]:

@@ -6,9 +6,10 @@ import re
 from decimal import Decimal
 from itertools import product
 
-from habilis.agents.arguments import are_kin
+from habilis.agents.arguments import QUOTED, are_kin
 from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.agents.grounding import founded_by
+from habilis.agents.grounding.names import is_form
 from habilis.agents.grounding.wording import grammar, ordinary, verdicts
 from habilis.agents.leaves import Leaf, Results
 from habilis.library.retrieval.terms import terms
@@ -21,15 +22,11 @@ _CLAUSE = re.compile(
     r"[.;!?](?:\s|$)|[\n()|。；、，]|,\s|\s[-–—]\s|\b(?:and|while|but|whereas|than|und|während|aber|et|mais|y|pero|и|а|но)\b"
 )
 _RESPECTIVELY = re.compile(r"\brespectively\b|\bjeweils\b|\brespectivement\b|\brespectivamente\b", re.IGNORECASE)
-_WHICH = re.compile(
+WHICH = re.compile(
     r"\b(?:which|who|whose|whom|where|welche[rsnm]?|wer|wo|quel(?:le)?s?|qui|où|quién|cuál|dónde)\b"
     r"|\b(?:кто|где|куда|в как(?:ом|ой|их))\b|誰|どこ|どの|どれ|どちら",
     re.IGNORECASE,
 )
-_WHEN = re.compile(
-    r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
-)
-_HOW = re.compile(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
 _OF_ROWS = frozenset(("rows", "row_count", "n", "n_rows", "number_of_rows", "count"))
 _MARK_LENGTH = 8
 """Characters of an identifier that no answer gives in other words."""
@@ -51,7 +48,7 @@ _BETWEEN = re.compile(r"\s(?:the\s)?[$€£]?$")
 _WORD = re.compile(r"[^\W\d_]+")
 
 
-def _numbers(text: str) -> set[Decimal]:
+def numbers_of(text: str) -> set[Decimal]:
     """Each number of `text`, in each way that it can be read."""
     values = scan(plain_form(text).text)
     read = {reading.value for number in values.numbers for reading in number.readings}
@@ -67,9 +64,9 @@ def other_record(evidence: Evidence) -> str | None:
         [leaf for leaf in results.all if leaf.name],
         [leaf for leaf in results.all if leaf.number is not None],
     )
-    asked = _numbers(evidence.question)
+    asked = numbers_of(evidence.question)
     for clause in _CLAUSE.split(evidence.answer)[:MOST_CLAUSES]:
-        text, said = plain(clause), _numbers(clause) - asked
+        text, said = plain(clause), numbers_of(clause) - asked
         if not said:
             continue
         named = _longest({leaf.name for leaf in names if leaf.name in text and stands_in(leaf.name, text)})
@@ -91,7 +88,7 @@ def _longest(names: set[str]) -> set[str]:
 
 def other_choice(evidence: Evidence) -> str | None:
     """Of what the question offers, the results name one, and the answer names another, or none."""
-    if not _WHICH.search(evidence.question):
+    if not WHICH.search(evidence.question):
         return None
     asked, answer = plain(evidence.question), plain(evidence.answer)
     results = Results(evidence)
@@ -141,7 +138,7 @@ def bound_for_value(evidence: Evidence) -> str | None:
     """`Less than 42` where the results say 42, and no other number is told."""
     known = {reading.value for reading in evidence.found.readings}
     text = plain_form(evidence.answer).text
-    asked = _numbers(evidence.question)
+    asked = numbers_of(evidence.question)
     told = [n for n in scan(text).numbers if n.sure and not any(r.value in asked for r in n.readings)]
     if len(told) != 1 or not any(reading.value in known for reading in told[0].readings):
         return None
@@ -169,7 +166,7 @@ def nothing_of_the_results(evidence: Evidence) -> str | None:
     answer = plain(evidence.answer)
     if any(leaf.name and stands_in(leaf.name, answer) for leaf in leaves):
         return None
-    if _numbers(evidence.answer) & {leaf.number for leaf in leaves}:
+    if numbers_of(evidence.answer) & {leaf.number for leaf in leaves}:
         return None
     own = [value for value in founded_by(evidence.answer, evidence.found) if value.rule]
     if own or _YES.search(answer) or _NO.search(answer):
@@ -201,38 +198,7 @@ def _left_out(evidence: Evidence, leaves: list[Leaf]) -> str | None:
 def _says_number_alone(evidence: Evidence) -> bool:
     """Whether an answer holds a number, and beside it no judgement and no word of the question."""
     words = {word for word in _WORD.findall(plain(evidence.answer)) if word not in ("the", "answer", "is", "result")}
-    return bool(_numbers(evidence.answer)) and not words & (verdicts() | set(_WORD.findall(evidence.asked)))
-
-
-def number_for_name(evidence: Evidence) -> str | None:
-    """A number alone, where the question asks which or who, and the results hold the name."""
-    text = plain(evidence.answer)
-    asks = _WHICH.search(evidence.question) or _WHEN.search(evidence.question)
-    headed = _name_columns(evidence)
-    if (not asks and not headed) or _HOW.search(evidence.question):
-        return None
-    said = scan(plain_form(evidence.answer).text)
-    if not _numbers(evidence.answer) - _numbers(evidence.question) or said.moments or said.marks:
-        return None
-    leaves = Results(evidence).leaves
-    given = {plain(str(leaf.value)) for leaf in Results(evidence).all if leaf.path[0] == "arguments"}
-    names = {plain(str(leaf.value)) for leaf in leaves if isinstance(leaf.value, str) and leaf.number is None}
-    names -= given
-    names = {name for name in names if 0 < len(name) <= 60 and not stands_in(name, evidence.asked)}
-    if not asks:
-        names = {name for name in names if name in headed}
-    if not names or any(name in text for name in names):
-        return None
-    words = [word for word in _WORD.findall(evidence.answer) if word[0].isupper() and not text.startswith(word.lower())]
-    return None if words else "the answer gives a number where a name, a place or a date was asked for"
-
-
-def _name_columns(evidence: Evidence) -> set[str]:
-    """Cells of the columns of names that the question asks after, where it names no column of numbers."""
-    named = [c for c in evidence.columns if stands_in(plain(c.name), evidence.asked)]
-    if any(column.is_numeric for column in named):
-        return set()
-    return {plain(cell) for column in named for cell in column.cells}
+    return bool(numbers_of(evidence.answer)) and not words & (verdicts() | set(_WORD.findall(evidence.asked)))
 
 
 def other_field(evidence: Evidence) -> str | None:
@@ -240,7 +206,7 @@ def other_field(evidence: Evidence) -> str | None:
     if re.search(r"\bhow (?!many\b|much\b)\w+", evidence.question, re.IGNORECASE):
         return None
     leaves = [leaf for leaf in Results(evidence).leaves if leaf.number is not None]
-    said, asked = _numbers(evidence.answer), set(_WORD.findall(evidence.asked))
+    said, asked = numbers_of(evidence.answer), set(_WORD.findall(evidence.asked))
     told = [leaf for leaf in leaves if leaf.number in said]
     calls = {leaf.call for leaf in told}
     meant = [leaf for leaf in leaves if leaf.call in calls and _names_field(leaf, asked)]
@@ -288,13 +254,36 @@ def other_row(evidence: Evidence) -> str | None:
     answer, known = plain(evidence.answer), plain("\n".join([evidence.question, *evidence.given, *evidence.known]))
     given = plain("\n".join(evidence.called))
     common = grammar() | ordinary()
+    forms = _strange_names(evidence.answer, f"{known} {given}")
     for column in evidence.columns:
         for cell in dict.fromkeys(column.cells):
             bare = plain(cell)
-            if len(bare) < 2 or bare in common or not _WORD.search(bare) or not stands_in(bare, answer):
+            if len(bare) < 2 or bare in common or not _WORD.search(bare):
+                continue
+            if not stands_in(bare, answer) and not (cell[:1].isupper() and any(is_form(one, bare) for one in forms)):
                 continue
             if bare not in known and bare not in given:
                 return f'the answer names "{cell}", which stands in the file, but in no result of a call'
+    return None
+
+
+def _strange_names(answer: str, known: str) -> list[str]:
+    """Words of `answer` with a capital that are no form of a word of `known`, in letters of a language that inflects
+    names."""
+    names = {plain(word) for word in _WORD.findall(answer) if word[0].isupper() and not word.isascii()}
+    words = set(_WORD.findall(known)) if names else set()
+    return [name for name in names if not any(name == word or is_form(name, word) for word in words)]
+
+
+def other_word(evidence: Evidence) -> str | None:
+    """Where the question quotes what it asks about, the answer quotes another word, which nothing holds."""
+    if not evidence.behind or not QUOTED.search(evidence.question):
+        return None
+    known = plain("\n".join([evidence.question, *evidence.given, *evidence.called, *evidence.known]))
+    for found in QUOTED.finditer(evidence.answer):
+        word = plain(next(filter(None, found.groups())))
+        if _WORD.search(word) and not stands_in(word, known):
+            return f'the answer speaks of "{word}", which the question does not ask about and no call gave'
     return None
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from habilis.agents import arguments, retelling
+from habilis.agents import arguments, other_kinds, retelling
 from habilis.agents.arguments import invented_arguments
 from habilis.agents.evidence import Evidence, Refusal, plain, stands_in
 from habilis.agents.grounding import Known, unfounded
@@ -120,7 +120,8 @@ def _values_from_nowhere(evidence: Evidence) -> str | None:
     results = evidence.given
     # What stands in the beginning of a file alone was found by no call: it may be of any row.
     begins = [" ".join(column.name for column in evidence.columns)] if results else evidence.begins
-    known = Known([*results, *evidence.called, *evidence.known, *begins], evidence.question)
+    sources = [*results, *evidence.called, *evidence.known, *begins]
+    known = Known(sources, evidence.question, folders=evidence.folders)
     # What a model knows or words by itself is for the judge; what it computes needs a call.
     kinds = STATED if results else COMPUTED
     found = tuple(value for value in unfounded(evidence.answer[:MAX_TEXT], known) if value.kind in kinds)
@@ -148,7 +149,9 @@ RULES: dict[str, Rule] = {
     "turned round": retelling.turned_round,
     "a bound for a value": retelling.bound_for_value,
     "nothing of the results": retelling.nothing_of_the_results,
-    "a number for a name": retelling.number_for_name,
+    "another word": retelling.other_word,
+    "a number for a name": other_kinds.number_for_name,
+    "a date for a number": other_kinds.date_for_number,
     "another field": retelling.other_field,
     "another row": retelling.other_row,
     "a unit from nowhere": unit_from_nowhere,
@@ -162,7 +165,9 @@ TELLING = frozenset(
         "turned round",
         "a bound for a value",
         "nothing of the results",
+        "another word",
         "a number for a name",
+        "a date for a number",
         "another field",
         "another row",
         "a unit from nowhere",

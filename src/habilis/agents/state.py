@@ -26,6 +26,7 @@ class TaskState(TypedDict, total=False):
     (see `packed`). `pending` is the executor's answer, `earlier` those of earlier attempts, `summary` what an
     execution that ran out of rounds had to say. `review` is the last `Review` as JSON, `report` the reason of its
     RETRY. `position` counts thoughts.
+    `told` is the answer that an execution gave in its final form (`agents.short_way`).
     `tape` is how far the tape was used when the step ended (`agents.steps`).
     """
 
@@ -43,6 +44,7 @@ class TaskState(TypedDict, total=False):
     review: dict[str, Any]
     answer: dict[str, Any]
     answer_error: str
+    told: dict[str, Any]
     messages: list[BaseMessage]
     calls: list[dict[str, Any]]
     rounds: int
@@ -59,7 +61,8 @@ class ExecutorState(TypedDict, total=False):
     (`was_cut`: the last of them was cut off, `cut_how` is what the model is told of it); `failed_run` rounds
     in a row in which every call failed. `ending` is set when only the answer without tools is left to be asked for,
     `stop` when the execution is over. `enhancements` holds, by tool, one entry for each look that
-    tried to mend it: the kinds of failure seen, one a line.
+    tried to mend it: the kinds of failure seen, one a line. `short` is what is left of the short way: its first call is
+    to be made, the answer is to be asked for, or nothing; `told` is that answer.
     """
 
     attempt: int
@@ -76,6 +79,8 @@ class ExecutorState(TypedDict, total=False):
     ending: Stop
     stop: Stop
     text: str
+    short: Literal["", "call", "answer"]
+    told: dict[str, Any]
     position: int
     enhancements: dict[str, list[str]]
     tape: int

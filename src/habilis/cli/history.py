@@ -8,7 +8,7 @@ from typing import Any
 from habilis.core.errors import UserError
 from habilis.core.types import Review, TaskResult
 from habilis.rundir import TaskDir, read_jsonl
-from habilis.terminal.wording import call_text, one_line, reuse_text, seconds_text
+from habilis.terminal.wording import call_text, one_line, plan_text, seconds_text
 
 
 @dataclass
@@ -96,10 +96,7 @@ def _take(history: TaskHistory, row: dict[str, Any]) -> None:
         if row.get("resumed"):
             told.append(("resumed", ""))
     elif kind == "planned":
-        plan = row["plan"]
-        parts = [f"use {reuse_text(plan['reuse'], plan.get('serves', {}))}"] if plan["reuse"] else []
-        parts += [f"build {', '.join(r['name'] for r in plan['build'])}"] if plan["build"] else []
-        told.append(("plan", f"attempt {row['attempt']}: {' · '.join(parts) or 'no tools'}"))
+        told.append(("plan", f"attempt {row['attempt']}: {plan_text(row['plan'])}"))
     elif kind == "thought":
         history.thoughts[int(row["position"])] = {k: v for k, v in row.items() if k != "kind"}
     elif kind == "asked":

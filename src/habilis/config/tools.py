@@ -20,6 +20,11 @@ class ToolsSettings(Frozen):
         True,
         description="ask the writer of each tool, once, for calls that would tell a wrong version, with their results",
     )
+    short_way: bool = Field(
+        True,
+        description="have a question of one job, for which the library has nothing, answered by one tool written with "
+        "its first call; false: always plan by a model",
+    )
     on_build_failure: Literal["continue", "stop"] = Field(
         "continue", description="stop: end the task when a tool could not be built"
     )

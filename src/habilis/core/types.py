@@ -125,13 +125,15 @@ class ToolRequest(Frozen):
 class Plan(Frozen):
     """The manager's plan: names to reuse (checked against the library), tools to build, guidance in words.
 
-    `serves` says of reused tools, by name, what of the question they do, where the model said it.
+    `serves` says of reused tools, by name, what of the question they do, where the model said it. `by`: who planned; a
+    plan by rule builds one tool together with its first call.
     """
 
     reuse: tuple[str, ...] = ()
     serves: dict[str, str] = Field(default_factory=dict)
     build: tuple[ToolRequest, ...] = ()
     guidance: str = ""
+    by: Literal["model", "rule"] = "model"
 
 
 class ToolSpec(Frozen):

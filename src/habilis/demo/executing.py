@@ -207,6 +207,12 @@ def _plain(value: Any) -> str:
     return f"({value})" if isinstance(value, int | float) and value < 0 else str(value)
 
 
+def arguments_of(operation: DemoOperation, fields: Mapping[str, str], values: Mapping[str, Any]) -> dict[str, Any]:
+    """`values` under the names of `fields`, as a tool takes them that is written for `operation`."""
+    types = {fields[slot.role]: slot.type for slot in operation.inputs}
+    return _arguments(_Bound("", fields, types), values)
+
+
 def _arguments(tool: _Bound, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values under the tool's own names, a number as text where the tool takes text."""
     arguments: dict[str, Any] = {}

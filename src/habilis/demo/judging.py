@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from habilis.demo import MODEL_NAME
+from habilis.demo import MODEL_NAME, outright
 from habilis.demo.executing import CONCLUSION
 from habilis.demo.questions.language import words
 from habilis.demo.questions.prompts import Seen, entries, first_object, loads
@@ -87,6 +87,8 @@ def fixed(seen: Seen) -> dict[str, Any]:
 def answer(seen: Seen) -> dict[str, str]:
     """The value behind the last conclusion; without one, the findings' own first words."""
     findings = seen.parts.get("findings", "").strip()
+    if called := outright.CALLED.fullmatch(findings):
+        return outright.answer(seen, called)
     before, mark, after = f"\n{findings}".rpartition(f"\n{CONCLUSION} ")
     if mark and after.strip():
         sentences = [line for line in before.splitlines() if "(from `" in line]

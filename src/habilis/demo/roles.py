@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.demo import MODEL_NAME, citing, executing, expecting, following, judging, writing
+from habilis.demo import MODEL_NAME, citing, executing, expecting, following, judging, outright, writing
 from habilis.demo.faults import RUBBISH, Faults
 from habilis.demo.filling import asked_schema, filled
 from habilis.demo.questions.operations import recognise, request_for
@@ -128,6 +128,7 @@ _DATA: Mapping[str, Callable[[Seen], Mapping[str, Any]]] = {
 }
 _TEXTS: Mapping[str, Callable[[Seen], str]] = {
     "build": writing.build,
+    "outright": outright.module_and_call,
     "enhance": writing.enhance,
     "merge": writing.merge,
     "expect": expecting.expect,

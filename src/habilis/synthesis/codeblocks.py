@@ -178,6 +178,14 @@ def _defines_run(tree: ast.Module) -> bool:
     return any(isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == "run" for node in tree.body)
 
 
+def without_code(reply: str) -> str:
+    """What stands in `reply` beside its blocks of Python."""
+    for block in list(_blocks(reply)):
+        if block.tag in _PYTHON or _RUN.search(block.text):
+            reply = reply.replace(block.text, "\n")
+    return reply
+
+
 def ends_a_block(text: str) -> bool:
     """Whether every block of code in `text` is closed, and there is one: what was cut stands behind it."""
     fences = len(_FENCE.findall(text))

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from habilis.contract.aliases import Alias, alias_between, properties
 from habilis.contract.capabilities import NO_PROGRAMS, Capabilities, Grant
@@ -24,8 +24,8 @@ from habilis.synthesis.binding import binding
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround
 from habilis.synthesis.comparing import Versions, compare, evidence_on
 from habilis.synthesis.replay import Replayer, ReplayReport
+from habilis.synthesis.trial import FirstCall, Trials
 from habilis.synthesis.trial import Rejected as Rejected
-from habilis.synthesis.trial import Trials
 
 if TYPE_CHECKING:
     from habilis.contract.runnable import Description, Runnable
@@ -67,7 +67,7 @@ class Wanted:
 
     `old` is the tool that it mends; `merges` that it is to take the place of all `sources`, by aliases of its own.
     `before`: what the versions that it takes the place of need; more than that it gets by the settings' word alone.
-    `ground` is what a task gives to try it on.
+    `ground` is what a task gives to try it on, `first` the arguments of the call that it is made for.
     """
 
     name: str
@@ -77,6 +77,7 @@ class Wanted:
     merges: bool = False
     before: Capabilities | None = None
     ground: TaskGround = NO_GROUND
+    first: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ class Confirmed:
 class Passed:
     """A candidate that passed every gate. `smoke` says what its trial call came to; `contract` holds all its needs,
     those that the trial showed too. `remarks` are constructs that settings only warn of. `flaw` says what is wrong with
-    its example where it was not tried for that."""
+    its example where it was not tried for that. `first` is the call that it was made for, where it was tried by it."""
 
     source: str
     contract: Contract
@@ -106,6 +107,7 @@ class Passed:
     aliases: Mapping[str, Alias] = field(default_factory=dict)
     flaw: str = ""
     confirmed: Confirmed = Confirmed()
+    first: FirstCall | None = None
 
 
 class Gate:
@@ -141,7 +143,9 @@ class Gate:
             module.write_bytes(source.encode("utf-8"))
             candidate = Runnable(wanted.name, module, contract.requirements)
             try:
-                trial = await self._trials.run(candidate, contract, wanted.ground, aside / "trial", grant)
+                trial = await self._trials.run(
+                    candidate, contract, wanted.ground, aside / "trial", grant, first=wanted.first
+                )
                 _check_fields(trial.description, wanted.fields)
                 aliases = _aliases(source, trial.description, wanted.sources) if wanted.merges else {}
                 replay = await self._replayed(candidate, wanted, aliases, aside / "replay", grant)
@@ -154,8 +158,9 @@ class Gate:
         if failure and not replay.replayed:
             raise ExampleDoubted(failure, flaw, trial.description)
         smoke = f"its own example fails, its recorded calls pass; {flaw}" if failure else smoke
+        first = trial.first if trial.first and str(aside) not in trial.first.outcome.model_dump_json() else None
         contract = contract.model_copy(update={"capabilities": contract.capabilities.with_inferred(trial.found)})
-        return Passed(source, contract, trial.description, smoke, replay, remarks, aliases, flaw)
+        return Passed(source, contract, trial.description, smoke, replay, remarks, aliases, flaw, first=first)
 
     def _looked_through(self, source: str, contract: Contract, wanted: Wanted) -> tuple[str, ...]:
         """Constructs that settings only warn of. Raises `Rejected` for what they refuse, and for needs that grew."""

@@ -21,7 +21,14 @@ from habilis.core.errors import WriterFailed
 from habilis.core.parsing import tree_of
 from habilis.core.types import JsonSchema, ToolRequest
 
-_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "object": "dict", "array": "list"}
+_TYPES = {
+    "string": "str",
+    "integer": "int",
+    "number": "int | float",
+    "boolean": "bool",
+    "object": "dict",
+    "array": "list",
+}
 _ALWAYS_THERE = frozenset({"pydantic", "pydantic_core", "typing_extensions", "annotated_types"})
 _IMPORT = "from pydantic import BaseModel"
 _TWO_MEANINGS = "datetime"
@@ -39,7 +46,11 @@ def skeleton(request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> s
 
 def as_asked(source: str, request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> str:
     """`source` with the head that its request settles. Raises `WriterFailed` for a package out of nowhere."""
-    source = completed(source, request, files)
+    return without_strangers(completed(source, request, files))
+
+
+def without_strangers(source: str) -> str:
+    """`source` as it is. Raises `WriterFailed` for a package out of nowhere."""
     package = undeclared(source)
     if package:
         raise WriterFailed(

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from habilis.contract.aliases import called_by, properties
 from habilis.contract.capabilities import together
@@ -34,75 +33,33 @@ from habilis.core.events import (
 )
 from habilis.core.parents import as_build
 from habilis.core.place import raise_place
-from habilis.core.types import Frozen, ToolRequest
+from habilis.core.types import ToolRequest
 from habilis.library import LayeredLibrary, Origin, Tool
 from habilis.prompts import Prompts, Rendered
 from habilis.runtime.grants import Grants
 from habilis.synthesis.adopting import adopted
 from habilis.synthesis.calls_by_rule import TaskGround
-from habilis.synthesis.codeblocks import extract_code, fed_back
+from habilis.synthesis.codeblocks import fed_back
 from habilis.synthesis.confirming import Confirmer
 from habilis.synthesis.gate import Gate, Passed, Predecessor, Rejected, Wanted, old_names
+from habilis.synthesis.jobs import SAME_AGAIN as SAME_AGAIN
+from habilis.synthesis.jobs import BuildFailure as BuildFailure
+from habilis.synthesis.jobs import EnhanceFailure as EnhanceFailure
+from habilis.synthesis.jobs import Failed, Forged, NotOneTool, SmithJob, disk_told, request_key
+from habilis.synthesis.jobs import MergeFailure as MergeFailure
 from habilis.synthesis.new_example import NewExample, checked
+from habilis.synthesis.outright import AT_MOST, first_call_in, request_of
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.reviving import revived
 from habilis.synthesis.shown_calls import failure_row, merge_row
-from habilis.synthesis.skeleton import as_asked, skeleton, with_imports
+from habilis.synthesis.skeleton import as_asked, skeleton, without_strangers
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
     from habilis.models.chat import Models
     from habilis.runtime.host import ToolHost
     from habilis.synthesis.sharing import BuildFolder, Offer
-
-ATTEMPTS = 3
-"""At writing or mending one tool: a writer that fails three times, told why each time, fails a fourth time too."""
-SAME_AGAIN = "This is the version that failed before, letter by letter. It still fails; change what the reason names."
-
-Purpose = Literal["build", "enhance", "merge"]
-Failed = TypeVar("Failed")
-
-
-class BuildFailure(Frozen):
-    """A requested tool could not be built. `reason` is for the manager's next plan."""
-
-    name: str
-    reason: str
-
-
-class EnhanceFailure(Frozen):
-    """No attempt to mend a tool passed; the tool stays as it was."""
-
-    reason: str
-
-
-class MergeFailure(Frozen):
-    """No attempt to make one tool of several passed; all of them stay."""
-
-    reason: str
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What is to be made: how the writer is asked, and what a candidate has to be."""
-
-    purpose: Purpose
-    prompt: Callable[[str], Rendered]
-    wanted: Wanted
-    whole: Callable[[str], str] = str
-    """Puts before a module what its writer left out of it."""
-    example: NewExample | None = None
-    """Where an example comes from when the module's cannot be used."""
-
-    def module(self, reply: str) -> str:
-        """The whole module in a reply. Raises `WriterFailed`."""
-        return with_imports(self.whole(extract_code(reply)))
-
-
-@dataclass(frozen=True)
-class Forged:
-    attempts: int
-    passed: Passed
+    from habilis.synthesis.trial import FirstCall
 
 
 class Smith:
@@ -135,6 +92,11 @@ class Smith:
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
         self._mending: dict[str, asyncio.Lock] = {}
 
+    @property
+    def builds_alone(self) -> bool:
+        """Whether no other task waits for what this one builds, to be told by what was asked for."""
+        return self._shared is None
+
     @as_build
     async def build(
         self, request: ToolRequest, *, question: str, files: Sequence[Mapping[str, Any]]
@@ -144,7 +106,7 @@ class Smith:
         The very same request is built once: asked again, here or after a resume, it gives the tool that there is.
         Raises `ModelUnreachable`, `BudgetReached` and `PlaceError`; everything else is a `BuildFailure`.
         """
-        key = _request_key(request)
+        key = request_key(request)
         existing = self._library.private.find_request(key)
         if existing is not None:
             return existing
@@ -211,42 +173,79 @@ class Smith:
             )
 
         private = self._library.private
-        try:
-            with private.reserve(request.name) as name:
-                self._emit(ToolBuildStarted(tool=name, purpose="build"))
-                wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
-                whole = partial(as_asked, request=request, files=files)
-                example = NewExample(self._writer, self._prompts, request, question, files)
-                job = _Job("build", prompt, wanted, whole, example)
-                back = await revived(self._gate, self._library, request, key, wanted)
-                made = Forged(0, back.passed) if back else await self._forge(job)
-                if isinstance(made, str):
-                    return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
-                made = made if back else await self._confirmed(job, made)
-                origin = Origin(
-                    task=self._task_id,
-                    writer=self._writer.name,
-                    model=self._models.name("builder"),
-                    asked_name=request.name,
-                    our_suffix=name != safe_name(request.name),
-                    request_key=key,
-                    smoke=made.passed.smoke,
-                )
-                if back:
-                    origin = origin.model_copy(update=back.origin)
-                self._keep_confirmed(name, made.passed)
-                tool = private.add(
-                    made.passed.source, made.passed.description, made.passed.contract, name=name, origin=origin
-                )
-        except OSError as error:
-            raise_place(error, ours=True)
-            reason = f"a file could not be written: {error.strerror or error}"
-            self._emit(ToolGivenUp(tool=safe_name(request.name), purpose="build", reason=reason))
-            return BuildFailure(name=request.name, reason=reason)
+        with disk_told(request.name, self._emit) as refused, private.reserve(request.name) as name:
+            self._emit(ToolBuildStarted(tool=name, purpose="build"))
+            wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
+            whole = partial(as_asked, request=request, files=files)
+            example = NewExample(self._writer, self._prompts, request, question, files)
+            job = SmithJob("build", prompt, wanted, whole, example)
+            back = await revived(self._gate, self._library, request, key, wanted)
+            made = Forged(0, back.passed) if back else await self._forge(job)
+            if isinstance(made, str):
+                return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
+            made = made if back else await self._confirmed(job, made)
+            origin = self._origin(request.name, name, key, made)
+            return self._added(name, made, origin.model_copy(update=back.origin) if back else origin)
+        return refused[0]
+
+    @as_build
+    async def build_outright(
+        self, question: str, files: Sequence[Mapping[str, Any]], keep: Callable[[str, FirstCall], None]
+    ) -> Tool | BuildFailure:
+        """Build the one tool that `question` asks for, as its writer sees fit, tried by its first call over the task's
+        own files; `keep` is told its name and that call before the tool is there.
+
+        A writer who says that one tool does not do it is not asked again. Asked again after a resume, it gives the tool
+        that there is. Raises as `build` does.
+        """
+        request = request_of(question)
+        key = request_key(request)
+        if (existing := self._library.private.find_request(key)) is not None:
+            return existing
+
+        def prompt(failure: str) -> Rendered:
+            return self._prompts.render("outright", question=question, files=list(files), failure=failure)
+
+        wanted = Wanted(request.name, ground=TaskGround.of(question, files))
+        job = SmithJob("build", prompt, wanted, without_strangers, attempts=AT_MOST, wanted_of=first_call_in)
+        self._emit(ToolBuildStarted(tool=request.name, purpose="build"))
+        with disk_told(request.name, self._emit) as refused:
+            try:
+                made = await self._forge(job)
+            except NotOneTool as word:
+                made = str(word)
+            if isinstance(made, str):
+                return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
+            asked = made.passed.contract.name
+            with self._library.private.reserve(asked) as name:
+                first = made.passed.first
+                wanted = replace(wanted, name=name, first=first.arguments if first else None)
+                made = await self._confirmed(replace(job, wanted=wanted), made)
+                if made.passed.first is not None:
+                    keep(name, made.passed.first)
+                return self._added(name, made, self._origin(asked, name, key, made))
+        return refused[0]
+
+    def _origin(self, asked: str, name: str, key: str, made: Forged) -> Origin:
+        return Origin(
+            task=self._task_id,
+            writer=self._writer.name,
+            model=self._models.name("builder"),
+            asked_name=asked,
+            our_suffix=name != safe_name(asked),
+            request_key=key,
+            smoke=made.passed.smoke,
+        )
+
+    def _added(self, name: str, made: Forged, origin: Origin) -> Tool:
+        """What was made, as a tool of this task, and the word that it is there."""
+        self._keep_confirmed(name, made.passed)
+        private, passed = self._library.private, made.passed
+        tool = private.add(passed.source, passed.description, passed.contract, name=name, origin=origin)
         of = {"tool": tool.name, "version": tool.version, "path": str(tool.path)}
-        smoke, confirmed = made.passed.smoke, made.passed.confirmed.count
+        smoke, confirmed = passed.smoke, passed.confirmed.count
         self._emit(ToolBuilt(**of, attempts=made.attempts, smoke=smoke, confirmed=confirmed))
-        self._tell(tool, made.passed)
+        self._tell(tool, passed)
         return tool
 
     async def enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
@@ -281,7 +280,7 @@ class Smith:
         made = await self._forge(job)
         return self._given_up(job, made, EnhanceFailure(reason=made)) if isinstance(made, str) else made
 
-    def _enhancing(self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()) -> _Job:
+    def _enhancing(self, tool: Tool, failures: Sequence[RecordedCall], right: Sequence[RecordedCall] = ()) -> SmithJob:
         source = tool.source()
         records = {record.call_id: record for record in self._library.records(tool.name)}
         records |= {record.call_id: record for record in (*failures, *right)}
@@ -292,7 +291,9 @@ class Smith:
 
         sources = (Predecessor(tool, tuple(records.values())), *old_names(tool, self._library))
         needs = self._gate.needs_of(tool)
-        return _Job("enhance", prompt, Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs))
+        return SmithJob(
+            "enhance", prompt, Wanted(tool.name, properties(tool.input_schema), tool, sources, before=needs)
+        )
 
     @as_build
     async def _enhance(self, tool: Tool, failures: Sequence[RecordedCall]) -> Tool | EnhanceFailure:
@@ -352,13 +353,13 @@ class Smith:
         known = tuple(record for source in sources for record in source.records)
         return (await self._confirmed(self._merging(name, sources), Forged(0, passed), known)).passed
 
-    def _merging(self, name: str, sources: Sequence[Predecessor]) -> _Job:
+    def _merging(self, name: str, sources: Sequence[Predecessor]) -> SmithJob:
         rows = [merge_row(source) for source in sources if not source.via]
         needs = together(*(self._gate.needs_of(source.tool) for source in sources))
         wanted = Wanted(name, sources=tuple(sources), merges=True, before=needs)
-        return _Job("merge", lambda failure: self._prompts.render("merge", tools=rows, failure=failure), wanted)
+        return SmithJob("merge", lambda failure: self._prompts.render("merge", tools=rows, failure=failure), wanted)
 
-    async def _confirmed(self, job: _Job, made: Forged, known: Sequence[RecordedCall] = ()) -> Forged:
+    async def _confirmed(self, job: SmithJob, made: Forged, known: Sequence[RecordedCall] = ()) -> Forged:
         """What was made, with the calls that its writer confirms; it stands without them where nobody can be asked."""
         if self._confirmer is not None:
             with contextlib.suppress(BudgetReached, ModelUnreachable):  # the next request says so again
@@ -369,31 +370,30 @@ class Smith:
         """Before the tool itself: killed in between, it is made again from the tape, and so are these."""
         self._library.private.keep_confirmed(name, passed.confirmed.calls, passed.confirmed.contents)
 
-    async def _forge(self, job: _Job) -> Forged | str:
+    async def _forge(self, job: SmithJob) -> Forged | str:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""
         self._host.start_trials(self._library.private.aside_root())
         reason = failure = ""
+        first: dict[str, Any] | None = None
         refused: dict[str, str] = {}
-        for attempt in range(1, ATTEMPTS + 1):
+        for attempt in range(1, job.attempts + 1):
             source = ""
             prompt = job.prompt(failure)
             try:
-                source = job.module(await self._writer.write(prompt.system, prompt.user))
-                if source in refused:
+                reply = await self._writer.write(prompt.system, prompt.user)
+                wanted = job.wanted_of(reply, job.wanted)
+                source = job.module(reply)
+                if source in refused and wanted.first in (None, first):
                     raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
-                return Forged(attempt, await checked(self._gate, source, job.wanted, job.example))
+                first = wanted.first
+                return Forged(attempt, await checked(self._gate, source, wanted, job.example))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)
                 refused.setdefault(source, reason)
                 self._emit(ToolRejected(tool=job.wanted.name, purpose=job.purpose, attempt=attempt, reason=reason))
                 failure = fed_back(reason, source)
-        return f"{ATTEMPTS} attempts failed; the last one: {reason}"
+        return f"{job.attempts} attempts failed; the last one: {reason}"
 
-    def _given_up(self, job: _Job, reason: str, failure: Failed) -> Failed:
+    def _given_up(self, job: SmithJob, reason: str, failure: Failed) -> Failed:
         self._emit(ToolGivenUp(tool=job.wanted.name, purpose=job.purpose, reason=reason))
         return failure
-
-
-def _request_key(request: ToolRequest) -> str:
-    """Equal for equal requests, order of keys ignored."""
-    return hashlib.sha256(json.dumps(request.model_dump(), sort_keys=True).encode()).hexdigest()[:32]

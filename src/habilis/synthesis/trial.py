@@ -47,6 +47,15 @@ class Rejected(Exception):
 
 
 @dataclass(frozen=True)
+class FirstCall:
+    """The call that a tool was made for, over the task's own files: its arguments as they were run, and what came of
+    it."""
+
+    arguments: dict[str, Any]
+    outcome: CallOutcome
+
+
+@dataclass(frozen=True)
 class TrialCall:
     """What trying a candidate came to. `smoke` says it in words, `found` is what the call was refused.
 
@@ -59,6 +68,7 @@ class TrialCall:
     found: Capabilities = NOTHING
     flaw: str = ""
     failure: str = ""
+    first: FirstCall | None = None
 
 
 @dataclass(frozen=True)
@@ -85,12 +95,25 @@ class Trials:
         self._host, self._live = host, live
 
     async def run(
-        self, candidate: Runnable, contract: Contract, ground: TaskGround, workspace: Path, grant: Grant
+        self,
+        candidate: Runnable,
+        contract: Contract,
+        ground: TaskGround,
+        workspace: Path,
+        grant: Grant,
+        *,
+        first: dict[str, Any] | None = None,
     ) -> TrialCall:
-        """Load the candidate and try it; in one interpreter where its own example serves. Raises `Rejected`."""
+        """Load the candidate and try it; in one interpreter where its own example serves. Raises `Rejected`.
+
+        `first` are the arguments of the call that it was made for: where nothing forbids it, that is the trial.
+        """
         if contract.effects == "writes" or grant.subprocess or not grant.empty:
             ground = NO_GROUND  # a trial changes nothing of the user's, and sends nothing of it anywhere
-        call = _laid_out(contract.examples[0] if contract.examples else None, ground, workspace)
+        if ground == NO_GROUND or contract.capabilities.shown():
+            first = None
+        example = contract.examples[0] if contract.examples else None
+        call = _laid_out(example if first is None else Example(arguments=first), ground, workspace)
         offline = not self._live and bool(grant.network or grant.watched)
         arguments = call.arguments if call and not offline else None
         described, outcome = await self._host.try_out(
@@ -101,6 +124,8 @@ class Trials:
         _check_schemas(described)
         if offline:
             return TrialCall(described, "not tried: it reaches hosts, and here nothing may")
+        if first is not None and call is not None and outcome is not None:
+            return _of_first(described, call, outcome)
         if call is None or outcome is None:
             trial = _untried(described, contract)
         else:
@@ -139,6 +164,21 @@ def _untried(described: Description, contract: Contract) -> TrialCall:
         return TrialCall(described, f"not tried: {NO_EXAMPLE}")
     flaw = f"{UNUSABLE}{contract.flaws[0].reason}"
     return TrialCall(described, f"not tried: {flaw}", flaw=flaw)
+
+
+def _of_first(described: Description, call: _Call, outcome: CallOutcome) -> TrialCall:
+    """What the call came to that a candidate was made for. Raises `Rejected` where it failed, but not for arguments
+    that no tool could use."""
+    if failure := _failure(call.arguments, outcome):
+        flaw = _flaw(call, outcome, described.input_schema)
+        if flaw is None or not flaw.certain:
+            raise Rejected(f"Its first call, {failure}")
+        return TrialCall(described, f"not tried: its first call cannot be used: {flaw.reason}")
+    found, tried = refused_in(outcome, call.arguments), outcome.error is None
+    whole = tried and not found.shown()
+    return TrialCall(
+        described, _smoke(call, outcome), found, first=FirstCall(call.arguments, outcome) if whole else None
+    )
 
 
 def _of_example(described: Description, call: _Call, outcome: CallOutcome) -> TrialCall:

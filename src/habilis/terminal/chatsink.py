@@ -82,10 +82,12 @@ class ChatSink(ConsoleSink):
         return
 
     def _on_tool_build_started(self, event: ev.ToolBuildStarted) -> None:
-        self._busy[f"tool {event.tool}"] = f"{'mending' if event.purpose == 'enhance' else 'writing'} {event.tool}"
+        self._busy[f"tool {event.build_id or event.tool}"] = (
+            f"{'mending' if event.purpose == 'enhance' else 'writing'} {event.tool}"
+        )
 
     def _on_tool_built(self, event: ev.ToolBuilt) -> None:
-        self._busy.pop(f"tool {event.tool}", None)
+        self._busy.pop(f"tool {event.build_id or event.tool}", None)
         self.line("tool", f"✓ {event.tool} written", "green")
 
     def _on_tool_call_started(self, event: ev.ToolCallStarted) -> None:

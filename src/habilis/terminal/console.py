@@ -14,7 +14,7 @@ from habilis.config import OFFLINE_NOTICE
 from habilis.core import events as ev
 from habilis.core.types import Usage
 from habilis.core.usage import money_text
-from habilis.terminal.wording import call_text, one_line, plain, reuse_text, seconds_text
+from habilis.terminal.wording import call_text, one_line, plain, plan_text, seconds_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,20 +133,18 @@ class ConsoleSink:
 
     def _on_planned(self, event: ev.Planned) -> None:
         plan = event.plan
-        parts = [f"use {reuse_text(plan.reuse, plan.serves)}"] if plan.reuse else []
-        parts += [f"build {', '.join(request.name for request in plan.build)}"] if plan.build else []
         again = f"attempt {event.attempt}: " if event.attempt > 1 else ""
-        self.line("plan", again + (" · ".join(parts) or "no tools"))
+        self.line("plan", again + plan_text(plan.model_dump()))
         if plan.guidance.strip():
             self.line("", one_line(plan.guidance, 300), "dim")
 
     def _on_tool_build_started(self, event: ev.ToolBuildStarted) -> None:
         doing = {"build": "writing", "enhance": "mending", "merge": "merging into"}[event.purpose]
-        self._busy[f"tool {event.tool}"] = f"{doing} {event.tool}"
+        self._busy[f"tool {event.build_id or event.tool}"] = f"{doing} {event.tool}"
         self.line("tool", f"{doing} {event.tool}")
 
     def _on_tool_built(self, event: ev.ToolBuilt) -> None:
-        self._busy.pop(f"tool {event.tool}", None)
+        self._busy.pop(f"tool {event.build_id or event.tool}", None)
         self.line(
             "", f"✓ {event.tool} built, {_attempts(event.attempts)}; trial call: {one_line(event.smoke)}", "green"
         )
@@ -165,7 +163,7 @@ class ConsoleSink:
         self.line("", f"✓ {event.tool} taken over: {event.origin_tool} of task {event.origin_task}", "green")
 
     def _on_tool_enhanced(self, event: ev.ToolEnhanced) -> None:
-        self._busy.pop(f"tool {event.tool}", None)
+        self._busy.pop(f"tool {event.build_id or event.tool}", None)
         replay = f"{event.replayed} of {event.records} recorded calls replayed"
         self.line("", f"✓ {event.tool} mended, {_attempts(event.attempts)}; {replay}", "green")
 
@@ -173,7 +171,7 @@ class ConsoleSink:
         self.line("", f"✗ {event.tool}, attempt {event.attempt} rejected: {one_line(event.reason, 300)}", "yellow")
 
     def _on_tool_given_up(self, event: ev.ToolGivenUp) -> None:
-        self._busy.pop(f"tool {event.tool}", None)
+        self._busy.pop(f"tool {event.build_id or event.tool}", None)
         whats = {"enhance": "not mended, the version before stays", "merge": "not made, the tools before stay"}
         what = whats.get(event.purpose, "not built")
         self.line("", f"✗ {event.tool} {what}: {one_line(event.reason, 300)}", "red")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from habilis.core.errors import UserError
@@ -32,9 +32,15 @@ def one_line(text: str, width: int = 200) -> str:
     return line if len(line) <= width else line[: width - 1].rstrip() + "…"
 
 
-def reuse_text(names: Sequence[str], serves: Mapping[str, str]) -> str:
-    """The tools that a plan reuses, each with what it said that the tool is for."""
-    return ", ".join(f"{name}: {one_line(serves[name], 80)}" if serves.get(name) else name for name in names)
+def plan_text(plan: Mapping[str, Any]) -> str:
+    """A plan's tools: those that it reuses, each with what it said that the tool is for, and those to build."""
+    if plan.get("by") == "rule":
+        return "one new tool, written with its first call"
+    serves = plan.get("serves", {})
+    reused = [f"{name}: {one_line(serves[name], 80)}" if serves.get(name) else name for name in plan["reuse"]]
+    built = [request["name"] for request in plan["build"]]
+    parts = [f"{word} {', '.join(names)}" for word, names in (("use", reused), ("build", built)) if names]
+    return " · ".join(parts) or "no tools"
 
 
 def call_text(tool: str, arguments: Mapping[str, Any], width: int = 160) -> str:

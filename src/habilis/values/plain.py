@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,6 +30,14 @@ _LEVEL = {
     "\u200f": "",
     "\u00ad": "",
 }
+_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]")
+
+
+def folded(text: str) -> str:
+    """`text` without case, accents and forms of one letter."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())))
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def spans_of(events: Iterable[LoggedEvent]) -> list[Stretch]:
         if kind := _BEGINS.get(event.kind):
             begun.setdefault((kind, _key(event)), []).append(event)
         elif (kind := _ENDS.get(event.kind)) and (waiting := begun.get((kind, _key(event)))):
-            spans.append(_span(kind, waiting.pop(0), event.at, failed=_failed(event)))
+            spans.append(_span(kind, waiting.pop(0), event.at, made=event.text("tool"), failed=_failed(event)))
     for (kind, _), left in begun.items():
         spans += [_span(kind, event, last, is_open=True) for event in left]
     return sorted(spans, key=lambda span: (span.begin, -span.end))
@@ -142,8 +142,10 @@ def _key(event: LoggedEvent) -> str:
     return "|".join(event.text(key) for key in ("role", "tool") if event.text(key))
 
 
-def _span(kind: str, event: LoggedEvent, end: float, *, failed: bool = False, is_open: bool = False) -> Stretch:
-    named = event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
+def _span(
+    kind: str, event: LoggedEvent, end: float, *, made: str = "", failed: bool = False, is_open: bool = False
+) -> Stretch:
+    named = made or event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
     label = f"{event.text('purpose')} {named}" if kind == "build" else named
     return Stretch(kind, short(label, 80), event.at, max(end, event.at), failed, is_open)
 

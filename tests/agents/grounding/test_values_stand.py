@@ -305,3 +305,22 @@ def test_one_shared_digit_or_word_founds_nothing() -> None:
 @pytest.mark.parametrize("answer", ["", " ", "\0", "yes", "No.", "higher", "ja", "…", "?"])
 def test_what_claims_no_value_is_never_doubted(answer: str) -> None:
     assert unfounded(answer, ["Osaka has 19013000"]) == ()
+
+
+def test_the_word_between_two_amounts_turns_no_sign() -> None:
+    question = "What is the balance of cash, debit minus credit?"
+    assert unfounded("-200.25", Known(['{"balance": 200.25}'], question)) == (Unfounded("number", "-200.25"),)
+    assert unfounded("Debit minus credit is 200.25.", Known(['{"balance": -200.25}'], question))
+    assert not unfounded("It is minus 200.25.", Known(['{"balance": -200.25}'], question))
+    assert not unfounded("-200.25", Known(["The balance fell by 200.25."], question))
+    assert not unfounded("-5", Known(["It was minus 5 outside."], "How cold was it?"))
+
+
+def test_a_number_in_the_name_of_a_folder_founds_nothing() -> None:
+    """… of one where the task's files lie: else any answer might be right by where they were put."""
+    sources = ['{"rows": 12}', "/data/run7/2024/sales_31.csv"]
+    known = Known(sources, "How many rows has sales_31.csv?", folders=["/data/run7/2024"])
+    assert not unfounded("sales_31.csv has 12 rows.", known)
+    assert not unfounded("/data/run7/2024/sales_31.csv has 12 rows.", known)
+    for answer in ("It has 7 rows.", "It has 2024 rows."):
+        assert unfounded(answer, known)

@@ -58,6 +58,7 @@ _MARKS = {
     "<findings>": "final",
     "<calls>": "verdicts",
     "<records": "fixed",
+    "<job>": "outright",
     "<tool_request>": "code",
     "<tool_code": "code",
     "<work>": "summary",
@@ -114,6 +115,12 @@ class Agreeing:
     def _code(self, prompt: str) -> str:
         return f"```python\n{self.case.job.source}```"
 
+    def _outright(self, prompt: str) -> str:
+        """The tool and its first call, which goes wrong as its calls do."""
+        self.tries = 1  # however often it is asked, this is the first call
+        call = self._own_arguments(self.number)
+        return f"{self._code(prompt)}\n```json\n{json.dumps(call)}\n```"
+
     def _step(self, messages: Sequence[BaseMessage], tools: Sequence[Any]) -> AIMessage | str:
         results = _of_this_attempt(messages)
         names = [tool["function"]["name"] for tool in tools]
@@ -128,14 +135,16 @@ class Agreeing:
         turn = self.tries - 1 + self.number
         called = f"c{len(self.asked)}"
         if own in names:
-            arguments = self.case.arguments
-            if self.temper in ("wrong arguments", "a reason against its verdict"):
-                arguments = self.case.called(turn)
-            elif self.temper == "an error repeated":
-                arguments = {name: self._lost(name, value) for name, value in self.case.arguments.items()}
-            return {"name": own, "args": arguments, "id": called}
+            return {"name": own, "args": self._own_arguments(turn), "id": called}
         fields = tools[0]["function"]["parameters"].get("properties", {})
         return {"name": names[0], "args": self._guessed(fields), "id": called}
+
+    def _own_arguments(self, turn: int) -> dict[str, Any]:
+        if self.temper in ("wrong arguments", "a reason against its verdict"):
+            return self.case.called(turn)
+        if self.temper == "an error repeated":
+            return {name: self._lost(name, value) for name, value in self.case.arguments.items()}
+        return self.case.arguments
 
     def _lost(self, name: str, value: Any) -> Any:
         """An argument that makes a call fail: a file that is not there, a word for a number."""
@@ -194,6 +203,9 @@ class Agreeing:
         return {"reason": "Each value stands in the findings.", "word": "founded"}
 
     def _final(self, prompt: str) -> dict[str, Any]:
+        called = prompt.partition("it gave:\n")[2].partition("\n</findings>")[0]
+        if called:  # of the first call nothing was said yet
+            self.said = self._finding([called])
         final = self.said
         if self.temper == "honest" and self.case.final is not None:
             final = self.case.final

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from habilis.agents.grounding.figures import Figures
-from habilis.agents.grounding.known import Known, folded, scripts
+from habilis.agents.grounding.known import Known, scripts
 from habilis.agents.grounding.names import Names
 from habilis.agents.grounding.wording import SURE_WORDS, grammar, language, verdicts
-from habilis.values.plain import Plain, blanked, plain
+from habilis.values.plain import Plain, blanked, folded, plain
 from habilis.values.scanning import scan
 
 Kind = Literal["number", "date", "quotation", "name", "words"]

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from habilis.agents.grounding.known import Amounts, Known, squeezed
 from habilis.agents.grounding.listed import counts
-from habilis.agents.grounding.wording import DECREASE, HEDGE
+from habilis.agents.grounding.wording import HEDGE, says_decrease
 from habilis.values.moments import Day, Moment
 from habilis.values.numbers import EXACT, Number, NumberReading, scales_named
 from habilis.values.scanning import Mark
@@ -43,13 +43,8 @@ class Figures:
 
     @cached_property
     def _says_decrease(self) -> bool:
-        return any(word in DECREASE for word in re.findall(r"[^\W\d_]+", self.text.lower())) or any(
-            sign in self.text for sign in ("降", "减", "負", "负", "低", "マイナス", "零下")
-        )
-
-    @cached_property
-    def _known_decrease(self) -> bool:
-        return bool(self.known.words & DECREASE)
+        signs = ("降", "减", "負", "负", "低", "マイナス", "零下")
+        return says_decrease(self.text) or any(sign in self.text for sign in signs)
 
     def is_label(self, number: Number) -> bool:
         """Whether a number counts lines or steps or names a source, and says nothing: `1.`, `Step 2`, `[3]`."""
@@ -102,7 +97,7 @@ class Figures:
     def _reading(self, reading: NumberReading, number: Number) -> str:
         slack = self._slack(reading, number)
         rule = self._within(reading, slack)
-        if not rule and reading.value < 0 and self._known_decrease:
+        if not rule and reading.value < 0 and self.known.says_decrease:
             rule = self._within(replace(reading, value=-reading.value), slack) and "sign in words"
         if not rule and reading.value > 0 and self._says_decrease:
             rule = self._within(replace(reading, value=-reading.value), slack) and "sign in words"

@@ -11,10 +11,10 @@ from decimal import Decimal
 from functools import cached_property
 
 from habilis.agents.grounding.listed import counts
-from habilis.agents.grounding.wording import language
+from habilis.agents.grounding.wording import language, says_decrease
 from habilis.values.moments import WEEKDAYS, Clock, Day
 from habilis.values.numbers import EXACT, Number, NumberReading, carried, scales_named
-from habilis.values.plain import plain
+from habilis.values.plain import folded, plain
 from habilis.values.scanning import Values, scan
 from habilis.values.units import Unit, units_of
 
@@ -23,15 +23,7 @@ SEARCHED = 2_000_000
 READ = 100_000
 """Characters of them that are read for numbers and dates; beyond it only the digits as they stand count."""
 _WORD = re.compile(r"[^\W_]+")
-_MARKS = re.compile("[\u0300-\u036f\u0591-\u05c7\u064b-\u0652]")
 _NOT_ALNUM = re.compile(r"[\W_]+")
-
-
-def folded(text: str) -> str:
-    """`text` without case, accents and forms of one letter."""
-    if text.isascii():
-        return text.lower()
-    return unicodedata.normalize("NFC", _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())))
 
 
 def squeezed(text: str) -> str:
@@ -54,10 +46,13 @@ class Amounts:
 class Known:
     """The sources of an answer: findings first, then whatever else it may rest on, and the `question`."""
 
-    def __init__(self, sources: Sequence[str], question: str = "") -> None:
+    def __init__(self, sources: Sequence[str], question: str = "", *, folders: Sequence[str] = ()) -> None:
+        """`folders` are where the task's files lie: numbers in their names say nothing."""
         self.question = question
-        self.sources = [source for source in (*sources, question) if source]
+        self._findings = [source for source in sources if source]
+        self.sources = [source for source in (*self._findings, question) if source]
         self._text = "\n\n".join(self.sources)[:SEARCHED]
+        self._folders = sorted(folders, key=len, reverse=True)
 
     @cached_property
     def text(self) -> str:
@@ -104,7 +99,10 @@ class Known:
 
     @cached_property
     def _read(self) -> str:
-        return plain(self._text[:READ]).text
+        text = self._text[:READ]
+        for folder in self._folders:
+            text = text.replace(folder, "")
+        return plain(text).text
 
     @cached_property
     def values(self) -> Values:
@@ -114,6 +112,11 @@ class Known:
     def was_cut(self) -> bool:
         """Whether there is more than was read for values."""
         return len(self._text) > READ
+
+    @cached_property
+    def says_decrease(self) -> bool:
+        """Whether the sources, the question apart, say in words what a minus says."""
+        return any(says_decrease(plain(source[:READ]).text) for source in self._findings)
 
     @cached_property
     def readings(self) -> list[NumberReading]:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from habilis.agents.grounding.known import Known, folded, scripts
-from habilis.agents.grounding.other_scripts import latin, same_in_another_language, skeleton
+from habilis.agents.grounding.known import Known, scripts
 from habilis.agents.grounding.vocabulary import is_word
 from habilis.agents.grounding.wording import bare_nouns, language, ordinary
 from habilis.library.retrieval.terms import shared_beginning
 from habilis.values.moments import MONTHS, WEEKDAYS
+from habilis.values.other_scripts import latin, same_in_another_language, skeleton
+from habilis.values.plain import folded
 
 CASED = frozenset(("LATIN", "CYRILLIC", "GREEK", "ARMENIAN"))
 _HAN = r"\u3400-\u9fff"
@@ -176,7 +177,7 @@ class Names:
             return "abbreviation"
         if len(bare) > 3 and any(bare.removesuffix(ending) in known for ending in ("s", "n", "es", "en", "er", "e")):
             return "inflection"
-        if any(_inflected(bare, other) for other in self._beginning(bare[:3])):
+        if any(is_form(bare, other) for other in self._beginning(bare[:3])):
             return "inflection"
         if same_in_another_language(bare, known):
             return "another language"
@@ -243,7 +244,7 @@ def _has_no_spaces(word: str) -> bool:
     return re.fullmatch(rf"[{_HAN}\u3040-\u30ff]+", word) is not None
 
 
-def _inflected(one: str, other: str) -> bool:
+def is_form(one: str, other: str) -> bool:
     """Whether two words are forms of one: the same but for a short ending, as Москве and Москва."""
     shared = shared_beginning(one, other)
     if one.isascii() and other.isascii():

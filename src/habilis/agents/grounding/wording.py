@@ -109,10 +109,10 @@ _VERDICTS = """yes no true false correct incorrect right wrong valid invalid eve
     是 否 不 不是 对 错 有 没有 大 小 多 少 更多 更少 增加 减少 上升 下降 相同 不同 未知 偶数 奇数 正确 错误 可以 不能
     はい いいえ 同じ 違う 不明 増加 減少 ある ない 正しい 偶数 奇数 نعم لا صحيح خطأ أكثر أقل متساو زاد انخفض"""
 """Judgements: an answer that is one of them stands on no word of the findings."""
-_DECREASE = """minus negative fell fall fallen falling drop drops dropped decrease decreased decreases decline declined
+_DECREASE = """negative fell fall fallen falling drop drops dropped decrease decreased decreases decline declined
     lower less below under loss losses lost deficit down cut reduced reduction shrank ago cooler colder colder south
-    gesunken sank sinkt fiel gefallen weniger verlust verluste minus unter niedriger rückgang verringert kälter frost
-    baisse baissé diminué perte moins bajó disminuyó pérdida bajo menos cayó снизился снизилась упал упала минус
+    gesunken sank sinkt fiel gefallen weniger verlust verluste unter niedriger rückgang verringert kälter frost
+    baisse baissé diminué perte moins bajó disminuyó pérdida bajo menos cayó снизился снизилась упал упала
     убыток 下降 减少 减 亏损 负 零下 低 減少 赤字 マイナス 氷点下 انخفض خسارة"""
 _BARE_NOUNS = """angaben höhe prozent ordnung form folge gefahr wirklichkeit zukunft metern meter kilometern
     minuten stunden
@@ -132,8 +132,15 @@ HEDGE = re.compile(
     re.IGNORECASE,
 )
 
-DECREASE = frozenset(_DECREASE.split())
-"""Words that say what a minus says."""
+_FALLS = frozenset(_DECREASE.split())
+_SIGNED = re.compile(r"\b(?:minus|минус)\s?[$€£¥]?\s?\d")
+"""Between two amounts (`debit minus credit`) the same word says what is done, and nothing of the sign of the result."""
+
+
+def says_decrease(text: str) -> bool:
+    """Whether words of `text` say what a minus says."""
+    text = text.lower()
+    return any(word in _FALLS for word in _WORD.findall(text)) or _SIGNED.search(text) is not None
 
 
 @lru_cache(maxsize=1)

@@ -17,6 +17,7 @@ _SECTION = re.compile(r"^<([a-z_]+)(?: [^>\n]*)?>\n(.*?)\n?^</\1>[ ]*$", re.MULT
 _KINDS: tuple[tuple[str, str], ...] = (
     ("disputed", "dispute"),
     ("tested_tool", "expect"),
+    ("job", "outright"),
     ("tool_request", "build"),
     ("tool_code", "enhance"),
     ("candidates", "plan"),
@@ -30,6 +31,10 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("question", "execute"),
     ("tools", "cluster"),
 )
+
+
+_NAMED_ALONE = re.compile(r"^- (.+?)(, begins(?: with data[^:\n]*)?:)?$", re.MULTILINE)
+"""An entry of a list of files without paths."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +61,12 @@ class Seen:
 
     @property
     def question(self) -> str:
-        return self.parts.get("question", "")
+        return self.parts.get("question", self.parts.get("job", ""))
 
     @property
     def files(self) -> tuple[SeenFile, ...]:
-        return _files(self.parts.get("files", ""))
+        listed = self.parts.get("files", "")
+        return _files(_NAMED_ALONE.sub(r"- \1 (\1)\2", listed) if self.kind == "outright" else listed)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from habilis.values.plain import folded
+
 _CYRILLIC = (
     "абвгдеёжзийклмнопрстуфхцчшщъыьэюяіїєґ",
     "a b v g d e e zh z i i k l m n o p r s t u f kh ts ch sh shch _ y _ e yu ya i yi ye g",
@@ -128,8 +130,6 @@ def same_in_another_language(word: str, words: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=1)
 def _folded_rows() -> dict[str, set[int]]:
-    from habilis.agents.grounding.known import folded
-
     found: dict[str, set[int]] = {}
     for word, rows in _rows().items():
         for part in folded(word).split("-"):

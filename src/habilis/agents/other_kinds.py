@@ -1,0 +1,70 @@
+"""Whether an answer is of the kind that the question asks for: a name, a date, a number."""
+
+from __future__ import annotations
+
+import re
+
+from habilis.agents.evidence import Evidence, plain, stands_in
+from habilis.agents.leaves import Results
+from habilis.agents.retelling import WHICH, numbers_of
+from habilis.values.plain import plain as plain_form
+from habilis.values.scanning import scan
+
+_WHEN = re.compile(
+    r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
+)
+_HOW = re.compile(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+")
+_NUMBER = re.compile(
+    r"\b(?:numbers?|amount|how (?:many|much)|(?:tele)?phone|fax|nummer|anzahl|wie viele?|num[eé]ro|número|nombre de"
+    r"|combien|cuánt[oa]s?|номер|число|сколько)\b|\w+nummer\b|電話番号|番号|电话|號碼|号码|多少",
+    re.IGNORECASE,
+)
+_TIME = re.compile(
+    r"\b(?:dates?|days?|weeks?|months?|years?|times?|since|until|birthdays?|born|datum|tag|monat|jahr|geboren|jour|mois"
+    r"|année|fecha|día|mes|año|дата|день|месяц|год)\b|日|月|年|いつ",
+    re.IGNORECASE,
+)
+
+
+def number_for_name(evidence: Evidence) -> str | None:
+    """A number alone, where the question asks which or who, and the results hold the name."""
+    text = plain(evidence.answer)
+    asks = WHICH.search(evidence.question) or _WHEN.search(evidence.question)
+    headed = _name_columns(evidence)
+    if (not asks and not headed) or _HOW.search(evidence.question):
+        return None
+    said = scan(plain_form(evidence.answer).text)
+    if not numbers_of(evidence.answer) - numbers_of(evidence.question) or said.moments or said.marks:
+        return None
+    leaves = Results(evidence).leaves
+    given = {plain(str(leaf.value)) for leaf in Results(evidence).all if leaf.path[0] == "arguments"}
+    names = {plain(str(leaf.value)) for leaf in leaves if isinstance(leaf.value, str) and leaf.number is None}
+    names -= given
+    names = {name for name in names if 0 < len(name) <= 60 and not stands_in(name, evidence.asked)}
+    if not asks:
+        names = {name for name in names if name in headed}
+    if not names or any(name in text for name in names):
+        return None
+    words = [word for word in _WORD.findall(evidence.answer) if word[0].isupper() and not text.startswith(word.lower())]
+    return None if words else "the answer gives a number where a name, a place or a date was asked for"
+
+
+def _name_columns(evidence: Evidence) -> set[str]:
+    """Cells of the columns of names that the question asks after, where it names no column of numbers."""
+    named = [c for c in evidence.columns if stands_in(plain(c.name), evidence.asked)]
+    if any(column.is_numeric for column in named):
+        return set()
+    return {plain(cell) for column in named for cell in column.cells}
+
+
+def date_for_number(evidence: Evidence) -> str | None:
+    """Dates and no number, where the question asks for a number and for no date."""
+    question = evidence.asked
+    if not evidence.behind or not _NUMBER.search(question) or _TIME.search(question) or _WHEN.search(question):
+        return None
+    said, asked = scan(plain_form(evidence.answer).text), scan(plain_form(evidence.question).text)
+    own = {day for moment in said.moments for day in moment.days if not moment.clock}
+    if said.numbers or said.marks or not own - {day for moment in asked.moments for day in moment.days}:
+        return None
+    return "the answer gives a date where a number was asked for"

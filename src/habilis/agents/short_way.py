@@ -1,0 +1,101 @@
+"""The short way: one tool, written together with its first call, and an answer from what that call gave.
+
+Planned by rule where the library has nothing and the question looks like one job. The gate's trial of the new tool is
+that call, over the task's own files; it stands on the tape like any call, and the execution begins with it. Whatever
+does not end well goes on the long way, with what was made.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.messages import AIMessage
+from langchain_core.messages.tool import tool_call
+from pydantic import BaseModel, Field
+
+from habilis.agents.answering import Doubted, grounded
+from habilis.agents.grounding import Known, unfounded
+from habilis.agents.recorded import folders_of, results_of, told_with
+from habilis.context.results import as_text
+from habilis.core.errors import ModelReplyUnusable
+from habilis.core.types import Plan
+from habilis.synthesis.one_job import why_several
+from habilis.synthesis.outright import request_of
+
+if TYPE_CHECKING:
+    from habilis.agents.state import ExecutorState, TaskState
+    from habilis.context.task import TaskContext
+    from habilis.core.types import ToolCard
+    from habilis.synthesis.trial import FirstCall
+
+FIRST = "first"
+"""The id of the first call, and the name under which the tape has its arguments."""
+
+
+class AnswerReply(BaseModel):
+    final_answer: str = Field(max_length=8_000, description="the answer alone")
+    reasoning_summary: str = Field(default="", max_length=1_500)
+
+    @property
+    def text(self) -> str:
+        """The answer and how it was found, as a review sees them."""
+        return f"{self.final_answer}\n\n{self.reasoning_summary}".strip()
+
+
+def plan_by_rule(state: TaskState, candidates: Sequence[ToolCard], ctx: TaskContext) -> Plan | None:
+    """The plan that takes no model, None where one is needed: something can be reused, the question is a turn that may
+    lean on others, tasks of a step share what they build, or it does not look like one job."""
+    task, tools = ctx.task, ctx.settings.tools
+    if not (tools.short_way and tools.synthesis and ctx.smith.builds_alone) or state["attempt"] or state.get("plan"):
+        return None
+    if candidates or task.earlier is not None or task.missing or why_several(task.question, ctx.files_view):
+        return None
+    return Plan(build=(request_of(task.question),), by="rule")
+
+
+def keep_first(ctx: TaskContext, tool: str, first: FirstCall) -> None:
+    """Write the first call of `tool` and its outcome to the tape, where the execution finds it."""
+    ctx.tape.note(FIRST, json.dumps({"tool": tool, "arguments": first.arguments}, ensure_ascii=False))
+    ctx.tape.call_ended(FIRST, first.outcome)
+
+
+def first_reply(ctx: TaskContext) -> AIMessage | None:
+    """The first call as the model's reply that it takes the place of; None where none was made."""
+    noted = ctx.tape.noted(FIRST)
+    if noted is None:
+        return None
+    call = json.loads(noted)
+    return AIMessage("", tool_calls=[tool_call(name=call["tool"], args=call["arguments"], id=FIRST)])
+
+
+async def answered(state: ExecutorState, ctx: TaskContext) -> AnswerReply | None:
+    """The answer from what the first call gave; None where it gave nothing, or the model has no answer that stands on
+    it. An answer in a form of its own is left to the integrator."""
+    raw = state["calls"][-1]
+    if raw["verdict"] != "success" or ctx.task.answer_schema is not None:
+        return None
+    findings = _findings(raw, ctx)
+    prompt = ctx.prompts.render("answer", conversation=[], question=ctx.task.question, findings=findings, sources=[])
+    sources = [findings, *told_with(ctx.task), *results_of(state["calls"], ctx.tape)]
+    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
+    try:
+        reply = await grounded(
+            prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), ctx, findings=findings
+        )
+    except ModelReplyUnusable:
+        return None
+    return None if isinstance(reply, Doubted) or not reply.final_answer.strip() else reply
+
+
+def _findings(raw: dict[str, Any], ctx: TaskContext) -> str:
+    tool = ctx.tool(raw["tool"])
+    does = tool.spec.description if tool is not None else ""
+    return f"{raw['tool']}: {does}\nCalled with {as_text(raw['arguments'])}, it gave:\n{raw['text']}"
+
+
+def answer_given(state: TaskState) -> AnswerReply | None:
+    """The answer that the execution gave in its final form, None where it is still to be made."""
+    reply = AnswerReply.model_validate(state["told"]) if state.get("told") else None
+    return reply if reply is not None and state["accepted"] and reply.text == state["pending"] else None

@@ -1,0 +1,50 @@
+"""A tool together with its first call, and the answer from what that call gave: for questions of one step."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from habilis.demo import executing, following
+from habilis.demo.form import peel, written
+from habilis.demo.questions.language import squeeze
+from habilis.demo.questions.operations import fields_of, recognise, request_for, result_of
+from habilis.demo.questions.prompts import Seen, first_object, loads
+from habilis.demo.questions.world import FilledOperation, Ref
+from habilis.demo.toolbox import source_for
+from habilis.demo.understanding import Understood, all_operations
+
+NO_TOOL = "NONE"
+CALLED = re.compile(r"([\w-]+): ([^\n]*)\nCalled with ([^\n]*), it gave:\n(.*)", re.DOTALL)
+"""Findings that are one call and what it gave: tool, description, arguments, result."""
+
+
+def module_and_call(seen: Seen) -> str:
+    """The tool for a question of one step with the arguments of its call: naive first, robust after a failure."""
+    understood = following.understood(seen)
+    if not isinstance(understood, Understood) or len(understood.steps) != 1 or seen.missing:
+        return NO_TOOL
+    (step,) = understood.steps
+    deferred = any(isinstance(value, Ref | FilledOperation) for value in step.values.values())
+    if deferred or step.view != "value" or any(file.nameless for file in seen.files):
+        return NO_TOOL
+    request = request_for(step.operation, seen.question)
+    names = [[str(field["name"]) for field in request[part]] for part in ("parameters", "returns")]
+    fields = fields_of(step.operation, *names)
+    if fields is None:
+        return NO_TOOL
+    source = source_for(step.operation, request["name"], request["description"], fields, robust="failure" in seen.parts)
+    arguments = executing.arguments_of(step.operation, fields.inputs, step.values)
+    return f"```python\n{source.strip()}\n```\n```json\n{json.dumps(arguments, ensure_ascii=False)}\n```"
+
+
+def answer(seen: Seen, called: re.Match[str]) -> dict[str, Any]:
+    """The value that a call gave, in the form that the question asks for; empty where it cannot be told."""
+    name, description, said, result = called.groups()
+    arguments, output = loads(said), first_object(result)
+    operation = recognise(name, description, list(arguments or {}), all_operations())
+    if operation is None or output is None or output.get("error") or result.count("\n") > 0:
+        return {"final_answer": "", "reasoning_summary": ""}
+    value = written(result_of(operation, output), peel(squeeze(seen.question))[1])
+    return {"final_answer": value, "reasoning_summary": f"The result of `{name}` with {said}."}
