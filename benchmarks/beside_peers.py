@@ -155,8 +155,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def main() -> None:
-    args = _parser().parse_args()
+def main(words: Sequence[str] | None = None) -> None:
+    args = _parser().parse_args(words)
     try:
         rows = load(args.dataset)
     except UserError as error:

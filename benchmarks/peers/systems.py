@@ -101,7 +101,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 
 def _ended(argv: Sequence[str], folder: Path, env: Mapping[str, str] | None, limit_s: float) -> tuple[str, str]:
-    """What a command printed, on standard output and on standard error. All that it started ends with it."""
+    """What a command printed, on standard output and on standard error. All of its process group ends with it."""
     started = subprocess.Popen(
         argv,
         cwd=folder,
@@ -113,9 +113,9 @@ def _ended(argv: Sequence[str], folder: Path, env: Mapping[str, str] | None, lim
         errors="replace",
         start_new_session=True,
     )
-    try:
-        return started.communicate(timeout=limit_s)
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(started.pid, signal.SIGKILL)
-        started.wait()
+    with started:
+        try:
+            return started.communicate(timeout=limit_s)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(started.pid, signal.SIGKILL)
