@@ -180,9 +180,11 @@ def _list_in(path: Path, value: Any) -> list[Any]:
 
 def _table(path: Path, text: str, delimiter: str | None) -> Read:
     csv.field_size_limit(max(MAX_CELL, csv.field_size_limit()))
-    quoting = csv.QUOTE_NONE if delimiter and _is_unquoted(text, delimiter) else csv.QUOTE_MINIMAL
-    divided = delimiter or _delimiter(text)
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=divided, quoting=quoting, strict=True)
+    stream, divided = io.StringIO(text, newline=""), delimiter or _delimiter(text)
+    if divided == "\t" and _is_unquoted(text):
+        rows = csv.reader(stream, delimiter=divided, quoting=csv.QUOTE_NONE)
+    else:
+        rows = csv.reader(stream, delimiter=divided, strict=True)
     try:
         head = next(rows, [])
     except csv.Error as error:
@@ -211,8 +213,8 @@ def _table(path: Path, text: str, delimiter: str | None) -> Read:
             yield RawRow(f"row {number}", {n: v if v.strip() else None for n, v in zip(names, row, strict=True)})
 
 
-def _is_unquoted(text: str, delimiter: str) -> bool:
-    return UNQUOTED.issubset(text.partition("\n")[0].strip().split(delimiter))
+def _is_unquoted(text: str) -> bool:
+    return UNQUOTED.issubset(text.partition("\n")[0].strip().split("\t"))
 
 
 def _delimiter(text: str) -> str:
