@@ -89,7 +89,9 @@ def asked(bench: SimpleNamespace, folder: Path, base_url: str = "", **more: Any)
 def test_what_a_peer_runs_changes_its_own_folder_alone(bench: SimpleNamespace, tmp_path: Path) -> None:
     precious = tmp_path / "precious.txt"
     precious.write_text("kept")
+    precious.chmod(0o640)
     script = f"""touch mine.txt; rm {precious}; echo gone > {precious}; touch {tmp_path}/new
+    id -u > me; [ "$(cat me)" = {os.getuid()} ] || chmod 777 {precious}
     [ -z "$HABILIS_SECRET" ] && printf '\\036{{"status": "answered", "text": "done"}}'"""
     os.environ["HABILIS_SECRET"] = "x"
     try:
@@ -98,7 +100,8 @@ def test_what_a_peer_runs_changes_its_own_folder_alone(bench: SimpleNamespace, t
         del os.environ["HABILIS_SECRET"]
     assert said == {"status": "answered", "final_answer": "done"}
     assert (tmp_path / "work" / "mine.txt").is_file(), "it did run"
-    assert precious.read_text() == "kept"
+    assert (precious.read_text(), precious.stat().st_mode & 0o777) == ("kept", 0o640)
+    assert (tmp_path / "work" / "me").read_text() != "0\n"
     assert not (tmp_path / "new").exists()
     assert "denied" in (tmp_path / "work" / "stderr.txt").read_text()
 

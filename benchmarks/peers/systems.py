@@ -1,8 +1,9 @@
 """Who can be asked, and how: Habilis in a process of its own, each peer in one that may write its folder alone.
 
-A peer runs what a model wrote in the very machine. The kernel (Landlock) keeps it from changing anything outside of
-the folder of its question, it gets none of the user's environment, and it ends at the time limit with all that it
-started. Where the kernel cannot do that, peers are not asked.
+A peer runs what a model wrote in the very machine. The kernel (Landlock) keeps it from writing, making or removing any
+file outside of the folder of its question, and from signals to others where it can; one that root starts is no longer
+root. It gets none of the user's environment, and ends at the time limit with its process group. Where the kernel cannot
+do that, peers are not asked.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from peers.agents import AGENTS, MARK
 PEERS = tuple(AGENTS)
 MEMORY_BYTES, FILE_BYTES = 8 << 30, 1 << 30
 SHOWN = 300
-_CHANGES = sum(1 << bit for bit in (1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14))
+_CHANGES = sum(1 << bit for bit in (1, *range(4, 15)))
 """Landlock's rights to write, remove, make and cut off; to read and to run is left as it is."""
 _GRACE_S = 30
+_NOBODY = 65_534
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def run_peer(name: str, asked: Asked, python: str) -> dict[str, Any]:
 
 def missing(name: str, python: str) -> str:
     """Why a peer cannot be asked; empty where it can."""
-    if not landlock_abi():
+    if landlock_abi() < 4:
         return "this kernel has no Landlock, which keeps what a peer runs from harm"
     done = subprocess.run(
         [python, "-c", f"import sys, {name}; sys.exit(0)"], capture_output=True, text=True, check=False
@@ -89,9 +91,14 @@ def missing(name: str, python: str) -> str:
 def _walled(argv: Sequence[str], folder: Path) -> list[str]:
     """`argv` so that nothing outside of `folder` can be changed by it."""
     paths: list[Any] = [[_CHANGES, [str(folder)]], [1 << 1, ["/dev/null", "/dev/zero", "/dev/tty"]]]
-    rules = {"size": 16, "handled": _CHANGES, "handled_net": 0, "scoped": 0, "file_bits": 1 << 1 | 1 << 14}
+    size, scoped = (24, 1 << 1) if landlock_abi() >= 6 else (16, 0)
+    rules = {"size": size, "handled": _CHANGES, "handled_net": 0, "scoped": scoped, "file_bits": 1 << 1 | 1 << 14}
     limits = {"memory_bytes": MEMORY_BYTES, "file_bytes": FILE_BYTES, "core_bytes": 0}
-    policy = {"workspace": str(folder), "limits": limits, "landlock": {**rules, "paths": paths}}
+    policy: dict[str, Any] = {"workspace": str(folder), "limits": limits, "landlock": {**rules, "paths": paths}}
+    if os.geteuid() == 0:
+        policy |= {"uid": _NOBODY, "keep_reading": True}
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, _NOBODY, _NOBODY)
     return [sys.executable, "-s", "-P", "-S", "-B", str(program("confine")), json.dumps(policy), *argv]
 
 
