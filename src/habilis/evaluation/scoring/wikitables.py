@@ -27,7 +27,7 @@ Date = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Value:
+class TableValue:
     """One value: its text, normalised, and what it is as a number or as a date (-1: a field that is not known)."""
 
     text: str
@@ -39,7 +39,7 @@ class Value:
         """What makes two values of one side the same."""
         return self.number if self.number is not None else self.date or self.text
 
-    def matches(self, other: Value) -> bool:
+    def matches(self, other: TableValue) -> bool:
         """Whether both mean the same."""
         if self.text == other.text:
             return True
@@ -55,19 +55,19 @@ def same_values(expected: Sequence[str], canonical: Sequence[str], given: Sequen
     return len(wanted) == len(got) and all(any(one.matches(other) for other in got) for one in wanted)
 
 
-def _distinct(values: Iterable[Value]) -> list[Value]:
+def _distinct(values: Iterable[TableValue]) -> list[TableValue]:
     return list({value.identity: value for value in values}.values())
 
 
-def value_of(text: str, canonical: str = "") -> Value:
+def value_of(text: str, canonical: str = "") -> TableValue:
     """The value that `text` is, told by its canonical form where it has one."""
     form = canonical or text
     number, date = _number(form), _date(form)
     if number is None and date is not None and date[1:] == (_UNKNOWN, _UNKNOWN):
         number = float(date[0])
     if number is not None:
-        return Value(normalised(text), number=round(number) if abs(number - round(number)) < CLOSE else number)
-    return Value(normalised(text), date=date)
+        return TableValue(normalised(text), number=round(number) if abs(number - round(number)) < CLOSE else number)
+    return TableValue(normalised(text), date=date)
 
 
 def _number(text: str) -> float | None:
