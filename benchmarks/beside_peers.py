@@ -68,6 +68,7 @@ def answered(way: Way, row: Row, folder: Path, proxy: CountingProxy, limits: dic
     except subprocess.TimeoutExpired:
         found = {"status": "timed_out", "error": f"no end in {limits['seconds']} s"}
     seconds = time.monotonic() - began
+    proxy.end()
     text = str(found.get("final_answer") or "")
     claimed = found.get("status") == "answered" and not UNDONE.search(text)
     right = claimed and asyncio.run(score(row, text, None)).right is True
@@ -96,6 +97,7 @@ def evolved(
         command += ["--set", one]
     count = proxy.begin(sys.maxsize)
     done = subprocess.run(command, check=False)
+    proxy.end()
     print(f"evolved on {len(rows)} questions of the other half (exit code {done.returncode}): {count.figures()}")
     return run / "library"
 

@@ -10,6 +10,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,6 +71,22 @@ def test_a_server_that_tells_no_tokens_is_told_of_as_such(bench: SimpleNamespace
         count = proxy.begin(9)
         posted(proxy.base_url)
     assert (count.calls, count.untold, count.prompt_tokens) == (1, 1, 0)
+
+
+def test_a_call_that_is_broken_off_counts_with_its_seconds(bench: SimpleNamespace) -> None:
+    with (
+        ScriptedServer(lambda *_: AIMessage("text"), faults=["hang"]) as server,
+        bench.proxy.CountingProxy(server.base_url) as proxy,
+        ThreadPoolExecutor() as pool,
+    ):
+        count = proxy.begin(9)
+        waiting = pool.submit(posted, proxy.base_url)
+        assert server.wait_for(1)
+        proxy.end()
+        assert (count.calls, count.untold, count.model_s > 0) == (1, 1, True)
+        error = waiting.exception()
+        assert isinstance(error, urllib.error.HTTPError)
+        error.close()
 
 
 def fake(folder: Path, script: str) -> str:

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from habilis.testing.service import QuietHandler, QuietServer
 
-TIMEOUT_S = 3_600.0
+TIMEOUT_S, SETTLE_S = 3_600.0, 10.0
 
 
 @dataclass
@@ -64,6 +64,8 @@ class CountingProxy:
         self.upstream, self.key, self.most_reply_tokens = urlsplit(upstream.rstrip("/")), key, most_reply_tokens
         self.count = Count(most=0)
         self.under_way: set[http.client.HTTPConnection] = set()
+        self.open_calls = 0
+        self.settled = threading.Condition()
         self._http = _Server(("127.0.0.1", 0), _Handler)
         self._http.proxy = self
 
@@ -72,12 +74,19 @@ class CountingProxy:
         return f"http://127.0.0.1:{self._http.server_address[1]}/v1"
 
     def begin(self, most_calls: int) -> Count:
-        """A new count. What an earlier question still has under way is broken off, so that the next pays nothing."""
-        for connection in list(self.under_way):
-            with contextlib.suppress(OSError, AttributeError):
-                connection.sock.shutdown(socket.SHUT_RDWR)
+        """A new count, of at most so many calls."""
+        self.end()
         self.count = Count(most=most_calls)
         return self.count
+
+    def end(self) -> None:
+        """Break off what is under way: it counts here and costs the next question nothing. Returns once it is counted,
+        or after `SETTLE_S`."""
+        with self.settled:
+            for connection in self.under_way:
+                with contextlib.suppress(OSError, AttributeError):
+                    connection.sock.shutdown(socket.SHUT_RDWR)
+            self.settled.wait_for(lambda: not self.open_calls, SETTLE_S)
 
     def connected(self) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self.upstream.scheme == "https" else http.client.HTTPConnection
@@ -88,7 +97,7 @@ class CountingProxy:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.begin(0)
+        self.end()
         self._http.shutdown()
         self._http.server_close()
 
@@ -114,10 +123,15 @@ class _Handler(QuietHandler):
             self._answer(400, "application/json", json.dumps(told).encode())
             return
         began, usage = time.monotonic(), None
+        with proxy.settled:
+            proxy.open_calls += 1
         try:
             usage = _usage(self._forward("POST", json.dumps(_same_for_all(json.loads(body), proxy)).encode()))
         finally:
             count.add(usage, time.monotonic() - began)
+            with proxy.settled:
+                proxy.open_calls -= 1
+                proxy.settled.notify_all()
 
     def _forward(self, method: str, body: bytes | None) -> bytes:
         """Ask the server, hand on what it says as it comes, and return it whole."""
@@ -128,8 +142,10 @@ class _Handler(QuietHandler):
             **({"authorization": f"Bearer {proxy.key}"} if proxy.key else {}),
         }
         connection, whole = proxy.connected(), b""
-        proxy.under_way.add(connection)
         try:
+            connection.connect()
+            with proxy.settled:
+                proxy.under_way.add(connection)
             connection.request(method, path, body, headers)
             said = connection.getresponse()
             kind = said.getheader("content-type", "application/json")
@@ -149,7 +165,8 @@ class _Handler(QuietHandler):
             with contextlib.suppress(OSError):
                 self._answer(502, "application/json", json.dumps({"error": {"message": str(error)}}).encode())
         finally:
-            proxy.under_way.discard(connection)
+            with proxy.settled:
+                proxy.under_way.discard(connection)
             connection.close()
             self.close_connection = True
         return whole
