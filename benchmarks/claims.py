@@ -5,26 +5,26 @@
 Forty small questions (`claim_cases/data.py`), each one `habilis run` in a process of its own with a fresh copy of the
 library, from which nothing is carried over. A wrong claim is an `answered` that is not right; where the files do not
 hold the answer, every `answered` is wrong. Slow on purpose: one after another. `--beside smolagents` asks its CodeAgent
-the same questions with the same model, where that package is installed.
+the same questions with the same model, by an interpreter that has that package (`--peers-python`).
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from claim_cases.data import Question, lay_out, questions
 from claim_cases.libraries import LIBRARIES, make
+from peers.systems import PEERS, Asked, missing, run_habilis, run_peer
 
-LIMIT_S = 900
+LIMIT_S, PEER_STEPS = 900, 6
 SETTINGS = (
     "models.basic.token_limit=6000",
     "models.basic.temperature=0",
@@ -35,15 +35,6 @@ SETTINGS = (
     "tools.packages=none",
 )
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
-SMOL = """
-import sys
-from smolagents import CodeAgent, OpenAIServerModel
-model = OpenAIServerModel(model_id="local", api_base=sys.argv[1], api_key="none", temperature=0)
-agent = CodeAgent(tools=[], model=model, max_steps=6, verbosity_level=0,
-    additional_authorized_imports=["csv", "json", "hashlib", "datetime", "io", "pathlib", "posixpath", "open", "os"])
-agent.python_executor.send_variables({"open": open})
-print("\x1e" + str(agent.run(sys.argv[2])))
-"""
 
 
 def right(expected: str, answer: str) -> bool:
@@ -59,37 +50,21 @@ def right(expected: str, answer: str) -> bool:
     )
 
 
-def habilis(question: Question, folder: Path, base_url: str, settings: list[str]) -> dict[str, Any]:
+def habilis(asked: Asked, settings: Sequence[str]) -> dict[str, Any]:
     """The result of one `habilis run`, as `--json` gives it."""
-    command = [sys.executable, "-m", "habilis", "run", question.text, "--json", "--no-absorb"]
-    command += ["--output", str(folder / "runs"), "--library", str(folder / "library")]
-    command += [part for name in question.files for part in ("--file", name)]
-    chosen = (f"models.basic.base_url={base_url}", "models.basic.provider=openai", *SETTINGS, *settings)
-    command += [part for one in chosen for part in ("--set", one)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    (folder / "stderr.txt").write_text(done.stderr, encoding="utf-8")
-    result: dict[str, Any] = json.loads(done.stdout) if done.stdout.strip() else {"error": done.stderr[-300:]}
-    return result
+    return run_habilis(asked, asked.folder / "library", [*SETTINGS, *settings])
 
 
-def smolagents(question: Question, folder: Path, base_url: str, settings: list[str]) -> dict[str, Any]:
-    """What smolagents' CodeAgent, which runs what it writes in this very machine, says of `question`."""
-    text = question.text + "".join(f" The file is {folder / name}." for name in question.files)
-    command = [sys.executable, "-c", SMOL, base_url, text]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=LIMIT_S, check=False)
-    _, mark, answer = done.stdout.rpartition("\x1e")
-    if not mark or answer.strip() in ("", "None"):
-        return {"status": "gave_up", "error": done.stderr[-300:]}
-    return {"status": "answered", "final_answer": answer.strip()}
-
-
-def ask(way: Callable[..., dict[str, Any]], question: Question, folder: Path, kind: str, *how: Any) -> dict[str, Any]:
+def ask(
+    way: Callable[[Asked], dict[str, Any]], question: Question, folder: Path, kind: str, base_url: str
+) -> dict[str, Any]:
     """One question, in a folder of its own; with the seconds it took and whether the answer is right."""
     lay_out(folder)
     make(kind, folder / "library")
+    files = tuple(folder / name for name in question.files)
     start = time.monotonic()
     try:
-        found = way(question, folder, *how)
+        found = way(Asked(question.text, files, folder, base_url, limit_s=LIMIT_S, steps=PEER_STEPS))
     except subprocess.TimeoutExpired:
         found = {"status": "timed_out", "error": f"no end in {LIMIT_S} s"}
     answer = str(found.get("final_answer") or "")
@@ -104,20 +79,25 @@ def main() -> None:
     parser.add_argument("--library", choices=LIBRARIES, action="append")
     parser.add_argument("--half", choices=["tuning", "held"])
     parser.add_argument("--first", type=int, help="only so many questions")
-    parser.add_argument("--beside", choices=["smolagents"])
+    parser.add_argument("--beside", choices=PEERS, help="ask a peer too (README.md says how to install it)")
+    parser.add_argument("--peers-python", default=sys.executable, help="interpreter that has the peer")
     parser.add_argument("--keep", type=Path, help="folder that keeps the runs")
     parser.add_argument("--set", action="append", default=[], dest="settings")
     args = parser.parse_args()
     top = args.keep or Path(tempfile.mkdtemp(prefix="habilis-claims-"))
     asked = [q for q in questions() if args.half is None or q.held == (args.half == "held")][: args.first]
-    ways = [("habilis", habilis)] if args.beside is None else [("habilis", habilis), (args.beside, smolagents)]
+    ways: list[tuple[str, Callable[[Asked], dict[str, Any]]]] = [("habilis", lambda one: habilis(one, args.settings))]
+    if args.beside:
+        if why := missing(args.beside, args.peers_python):
+            parser.error(f"--beside {args.beside}: {why}")
+        ways.append((args.beside, lambda one: run_peer(args.beside, one, args.peers_python)))
     print("| who | library | question | answer | verdict | status | calls | s |\n|---|---|---|---|---|---|---|---|")
     totals: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for kind in args.library or LIBRARIES:
         for number, question in enumerate(asked):
             for who, way in ways if kind == LIBRARIES[0] else ways[:1]:
                 folder = top / f"{who}-{kind.replace(' ', '-')}-{number}-{int(time.time())}"
-                found = ask(way, question, folder, kind, args.base_url, args.settings)
+                found = ask(way, question, folder, kind, args.base_url)
                 totals.setdefault((who, kind), []).append(found)
                 verdict = "right" if found["right"] else "WRONG" if found["wrong"] else "no claim"
                 said = f"{found.get('status')} {found.get('error') or ''}"[:80]

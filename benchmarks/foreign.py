@@ -13,9 +13,11 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from habilis.config import Settings
+from habilis.curation.manual.duplicates import duplicates
 from habilis.curation.manual.gates import make_host
 from habilis.curation.manual.trying import try_tools
 from habilis.exchange.importing import Importer
@@ -87,9 +89,9 @@ KINDS: tuple[tuple[str, str, str, str, str], ...] = (
 LACKING = ("import yaml", "import requests", "from PIL import Image", "import bs4", "from sklearn import svm")
 
 
-def foreign(folder: Path, tools: int = TOOLS) -> None:
-    """Fill `folder` with tool files, the same for one number."""
-    lot = random.Random(SEED)
+def foreign(folder: Path, tools: int = TOOLS) -> list[set[str]]:
+    """Fill `folder` with tool files, the same for one number. Returns which of them are of equal code."""
+    lot, alike = random.Random(SEED), dict[str, set[str]]()
     folder.mkdir(parents=True)
     for number in range(tools):
         kind, imports, takes, gives, body = KINDS[number % len(KINDS)]
@@ -100,12 +102,26 @@ def foreign(folder: Path, tools: int = TOOLS) -> None:
             imports = "\n".join(filter(None, [imports, lot.choice(LACKING)]))
         source = HEAD.format(about=about, imports=imports) + META.format(name=name, about=about)
         source += FORM.format(takes=takes, gives=gives, body=body.format(n=n, m=m))
+        alike.setdefault(f"{imports} {takes} {gives} {body.format(n=n, m=m)}", set()).add(name)
         (folder / f"{name}.py").write_text(source if number % 227 else "def (", encoding="utf-8")
+    return [names for names in alike.values() if len(names) > 1]
+
+
+def joined(groups: Sequence[set[str]], pairs: Sequence[tuple[str, str]]) -> int:
+    """How many of `groups` are held together by `pairs`."""
+
+    def whole(group: set[str]) -> bool:
+        held = {min(group)}
+        while more := {name for pair in pairs if held & set(pair) for name in pair if name in group} - held:
+            held |= more
+        return held == group
+
+    return sum(map(whole, groups))
 
 
 async def timed(home: Path, tools: int) -> list[tuple[str, str]]:
     """What taking over and proving `tools` tools below `home` came to."""
-    foreign(home / "theirs", tools)
+    alike = foreign(home / "theirs", tools)
     settings = Settings()
     host = make_host(settings)
     began = time.perf_counter()
@@ -118,12 +134,20 @@ async def timed(home: Path, tools: int) -> list[tuple[str, str]]:
     began = time.perf_counter()
     found = (await try_tools(library, library.names(), settings)).proved
     proving = time.perf_counter() - began
+    began = time.perf_counter()
+    pairs, _ = await duplicates(library, settings)
+    looking = time.perf_counter() - began
+    proposed = [pair.tools for pair in pairs if pair.verdict in ("same", "equal")]
+    there = [group for names in alike if len(group := names & set(library.names())) > 1]
     ways = {way: sum(one.ending == way for one in found) for way in ("proved", "network", "files", "failed")}
     return [
         ("taken over, seconds", f"{taken:.1f}"),
         ("in figures", report.sums.text),
         ("proved, seconds", f"{proving:.1f}"),
         *((f"ended: {way}", f"{count}") for way, count in ways.items()),
+        ("proved, of those that reach no host", f"{ways['proved'] / (len(found) - ways['network']):.0%}"),
+        ("groups of equal code, proposed whole by dedupe", f"{joined(there, proposed)} of {len(there)}"),
+        ("dedupe, seconds", f"{looking:.1f}"),
     ]
 
 

@@ -65,6 +65,12 @@ VALUES: dict[str, dict[str, object]] = {
         ],
         "pairs": [{"one": "average_column", "other": "roll_die"}],
     },
+    "calls": {
+        "name": "average_column",
+        "code": CODE,
+        "input_schema": SCHEMA,
+        "problem": "ValueError: no column value",
+    },
     "dispute": {
         "name": "average_column",
         "description": "Average one column of a table.",

@@ -9,10 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from habilis.cli import main
 from habilis.library import Library
 from habilis.terminal.interrupting import Stop, run_to_stop
+from habilis.testing import ScriptedServer
 
 Captured = pytest.CaptureFixture[str]
 
@@ -119,6 +121,24 @@ def test_a_foreign_tool_is_imported_proved_and_called_for_the_records(here: Path
     assert (kinds.count("used"), set(kinds)) == (1, {"used", "tried"})
     assert main([*given, "--json"]) == 1
     assert len(Library(here / "runs" / "library").records("double_it")) == len(kinds)
+
+
+@pytest.mark.sandbox
+def test_what_a_model_was_asked_for_is_told_with_its_cost(
+    here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picky = DOUBLE.replace("double_it", "picky").replace("return", "assert input.number == 4711\n    return")
+    (here / "theirs" / "picky.py").write_text(picky)
+    assert main(["library", "import", "theirs"]) == 0
+    with ScriptedServer(lambda *_: AIMessage('{"arguments": {"number": 4711}}')) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        capsys.readouterr()
+        assert main(["library", "prove"]) == 0
+        out = capsys.readouterr().out
+        assert server.finished == 1
+    assert "a model was asked for calls of 1 tool: 1 model call, " in out
+    assert "tokens, cost unknown" in out
+    assert [call.output["result"] for call in Library(here / "runs" / "library").records("picky")] == [9422]
 
 
 def test_a_file_that_is_no_tool_of_the_library_is_not_recorded(here: Path, capsys: Captured) -> None:

@@ -48,6 +48,16 @@ def read_expectations(reply: str) -> tuple[Expectation, ...]:
     return tuple(found)
 
 
+def read_calls(reply: str) -> tuple[Example, ...]:
+    """The calls alone in such a reply, whatever they are said to give."""
+    found: list[Example] = []
+    for entry in _entries(reply):
+        call = read_example(dict(entry))
+        if isinstance(call, Example) and call not in found:
+            found.append(call)
+    return tuple(found)
+
+
 def values_in(value: Any) -> list[Any]:
     """What stands in `value` (JSON) without the names of its fields, in its order."""
     if isinstance(value, Mapping):

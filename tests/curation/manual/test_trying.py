@@ -16,6 +16,7 @@ from habilis.curation.manual.trying import Proved, TriedTools, try_tools
 from habilis.library import Library
 from habilis.library.generations import Generations
 from habilis.synthesis.first_calls import first_calls
+from habilis.testing import ScriptedModel
 
 from ..merging.conftest import module
 
@@ -35,8 +36,12 @@ class Shelf:
     async def has(self, name: str, body: str, takes: str = "number: int", gives: str = "value: float | None") -> None:
         await self._put(self.library, module(name, body, takes, gives), name, self.host)
 
-    async def tried(self, names: Sequence[str] = ()) -> TriedTools:
-        return await try_tools(self.library, names or self.library.names(), SETTINGS, host=self.host)
+    async def tried(self, names: Sequence[str] = (), *script: Any, **settings: Any) -> TriedTools:
+        """With `script` a model that gives these replies is set."""
+        self.model = ScriptedModel(script=list(script))
+        clients = (lambda *_: self.model) if script else None
+        chosen = SETTINGS.model_copy(update=settings)
+        return await try_tools(self.library, names or self.library.names(), chosen, host=self.host, clients=clients)
 
     async def proved(self) -> dict[str, Proved]:
         """Tries all tools, and keeps what held."""
@@ -192,3 +197,74 @@ def test_values_fit_what_the_schema_says(name: str, said: Any, fits: Any) -> Non
     schema = {"properties": {name: said}, "required": [name], "$defs": {"Point": points, "Loop": loop}}
     found = [given.arguments[name] for given in first_calls("", schema, "seed")]
     assert not found if fits is None else found and all(map(fits, found))
+
+
+PICKY = """    if not input.code.startswith('QX-'):
+        raise ValueError('no code of ours')
+    return OutputModel(value=float(len(input.code)))"""
+GOOD_CALLS = """Here they are:
+{"arguments": {"code": "QX-1"}}
+{"arguments": {"code": "QX-22"}, "files": {}}
+{"arguments": {"code": "nothing"}}
+"""
+
+
+async def test_a_model_is_asked_once_where_nothing_else_gives_a_result(shelf: Shelf) -> None:
+    await shelf.has("picky", PICKY, "code: str")
+    await shelf.has("twice", "    return OutputModel(value=2 * input.number)")
+    tried = await shelf.tried((), GOOD_CALLS)
+    proved = {one.name: one for one in tried.proved}
+    assert (proved["picky"].ending, proved["twice"].ending) == ("proved", "proved")
+    assert {"QX-1", "QX-22"} <= {call.arguments["code"] for call in tried.calls["picky"]}
+    assert all(call.arguments["code"].startswith("QX-") for call in tried.calls["picky"]), "what fails is not kept"
+    assert (tried.asked, tried.usage.model_calls, len(shelf.model.asked)) == (1, 1, 1)
+    assert tried.usage.total_tokens > 0
+    ((messages, _),) = shelf.model.asked
+    assert "no code of ours" in str(messages[-1].content)
+
+
+async def test_a_model_brings_the_files_that_its_calls_name(shelf: Shelf) -> None:
+    body = "    lines = open(input.path, encoding='utf-8').read().split('\\n')\n"
+    body += "    assert lines[0] == 'head-of-ours'\n    return OutputModel(value=float(lines[1]))"
+    await shelf.has("reader", body, "path: str")
+    said = '{"arguments": {"path": "in.txt"}, "files": {"in.txt": "head-of-ours\\n7"}}'
+    tried = await shelf.tried((), said)
+    assert tried.proved[0].ending == "proved"
+    assert tried.calls["reader"][0].output["value"] == 7
+
+
+@pytest.mark.parametrize("reply", ["I cannot say.", '{"arguments": {"code": "x"}}', "", '{"arguments": 7} {"argu'])
+async def test_a_model_that_helps_nothing_leaves_the_tool_unproved(shelf: Shelf, reply: str) -> None:
+    await shelf.has("picky", PICKY, "code: str")
+    tried = await shelf.tried((), *[reply] * 4)
+    assert (tried.proved[0].ending, tried.proved[0].why, tried.calls["picky"]) == (
+        "failed",
+        "ValueError: no code of ours",
+        [],
+    )
+    assert tried.asked == 1
+
+
+async def test_a_model_that_cannot_be_reached_is_not_asked_again(shelf: Shelf) -> None:
+    for name in ("picky", "choosy", "fussy", "dainty"):
+        await shelf.has(name, PICKY, "code: str")
+    roles = SETTINGS.models.model_copy(update={"basic": SETTINGS.models.basic.model_copy(update={"max_retries": 0})})
+    tried = await shelf.tried((), *[ConnectionError("nobody there")] * 9, models=roles)
+    assert {one.ending for one in tried.proved} == {"failed"}
+    assert tried.not_asked
+    assert len(shelf.model.asked) <= 2, "two tools are tried side by side"
+
+
+async def test_the_limits_hold_for_all_tools_together(shelf: Shelf) -> None:
+    for name in ("picky", "choosy", "fussy", "dainty"):
+        await shelf.has(name, PICKY, "code: str")
+    limits = SETTINGS.limits.model_copy(update={"max_tokens": 10})
+    tried = await shelf.tried((), *["nothing"] * 9, limits=limits)
+    assert "budget" in tried.not_asked
+    assert len(shelf.model.asked) <= 2
+
+
+async def test_the_offline_model_is_not_asked(shelf: Shelf) -> None:
+    await shelf.has("picky", PICKY, "code: str")
+    tried = await shelf.tried()
+    assert (tried.proved[0].ending, tried.asked, tried.usage.model_calls, tried.not_asked) == ("failed", 0, 0, "")

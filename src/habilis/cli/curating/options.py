@@ -18,10 +18,11 @@ grant, a secret) is said, and is no fault of the tool."""
 TEST_HELP = """Repeats the recorded good calls of tools in the sandbox and compares the outputs. All tools unless
 some are named. Calls that cannot be run as they were, or never give the same twice, count neither way."""
 PROVE_HELP = """Makes calls for tools that have too few: from the examples that they bring or show, else from their
-schemas. Each runs twice in the sandbox, and is kept as a recorded call where both runs give the same. Nobody has said
-that such a result is right: it pins what the tool does, for whatever is to replace it, and counts as no use. Tools that
-reach hosts or may write are not called. All tools unless some are named; Ctrl-C keeps what is done. Exit code 1: a
-tool failed every call."""
+schemas; where none of these gives a result, the model of role builder is asked once for some, if one is set. Each runs
+twice in the sandbox, and is kept as a recorded call where both runs give the same. Nobody has said that such a result
+is right: it pins what the tool does, for whatever is to replace it, and counts as no use. Tools that reach hosts or may
+write are not called. All tools unless some are named; Ctrl-C keeps what is done. Exit code 1: a tool failed every
+call."""
 DEDUPE_HELP = """Proposes tools that may do the same: near in words, alike in signature, then run on each other's
 recorded calls and on generated ones. One output that differs ends a proposal; at least five equal ones make it. Tools
 of equal code are always proposed, unless one gave something else. Nothing is merged:

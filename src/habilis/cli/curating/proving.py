@@ -20,6 +20,7 @@ from habilis.curation.manual.trying import Proved, Way, try_tools
 from habilis.library import Library
 from habilis.library.catalogue import Catalogue, tool_files
 from habilis.terminal.choices import library_meant
+from habilis.terminal.console import usage_text
 from habilis.terminal.interrupting import INTERRUPTED, Stop, run_to_end, run_to_stop
 from habilis.terminal.tables import table, terminal_width
 from habilis.terminal.wording import one_line, report_line
@@ -109,11 +110,16 @@ def prove(args: Namespace) -> int:
     left = len(names) - len(tried.proved)
     if args.json:
         rows = [{**one.model_dump(mode="json"), "ok": one.ok} for one in tried.proved]
-        as_json({"tools": rows, "sums": _ways(tried.proved), "left": left, "generation": generation})
+        model = {"asked": tried.asked, "usage": tried.usage.model_dump(mode="json"), "not_asked": tried.not_asked}
+        as_json({"tools": rows, "sums": _ways(tried.proved), "left": left, "generation": generation, "model": model})
     else:
         _show_proved(tried.proved, every=bool(args.tools))
         if generation:
             print(f"generation {generation} holds the new calls")
+        if tried.asked:
+            print(f"a model was asked for calls of {_tools(tried.asked)}: {usage_text(tried.usage)}")
+        if tried.not_asked:
+            print(report_line(f"no model is asked: {tried.not_asked}"), file=sys.stderr)
     if stop.asked():
         print(f"{_tools(left)} not begun; 'habilis library prove' goes on with them", file=sys.stderr)
         return INTERRUPTED

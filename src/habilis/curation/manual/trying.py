@@ -1,5 +1,7 @@
 """Tools that nobody has called yet get calls: made, run twice in the sandbox, and kept where both runs give the same.
 
+They are made from what the tool says itself; a model is asked for some where none of these gives a result.
+
 Such a call says what a tool does, not that this is right. It binds what would replace the tool, and proves no use.
 """
 
@@ -9,16 +11,17 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from habilis.config import Settings
 from habilis.contract.capabilities import Grant
 from habilis.contract.needs import need_of
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error
 from habilis.core.gathering import side_by_side
-from habilis.core.types import CallOutcome, Frozen
+from habilis.core.types import CallOutcome, Frozen, Usage
+from habilis.curation.manual.asking import CallAsker
 from habilis.curation.manual.gates import Gates, gates
 from habilis.library import Library, Tool
 from habilis.library.folder import UNDESCRIBED
@@ -30,12 +33,16 @@ from habilis.synthesis.first_calls import first_calls
 from habilis.synthesis.inputs import Search
 from habilis.synthesis.relations import Given
 
+if TYPE_CHECKING:
+    from habilis.models.client import Factory
+
 AT_ONCE = 2
 """Tools that are tried side by side."""
 ENOUGH, RESULTS = 5, 3
 """A tool has enough calls with so many, of so many distinct results: as many as a replacement has to agree on."""
 MOST_TRIES = 12
 TIMEOUT_S = 10.0
+NO_ARGUMENTS = "its schema gives no arguments to call it with"
 _NOT_TRIED = ("denied", "unavailable")
 Way = Literal["proved", "network", "files", "lacks", "writes", "failed"]
 
@@ -62,11 +69,17 @@ class Proved(Frozen):
 
 @dataclass(frozen=True)
 class TriedTools:
-    """Calls that held, by tool, with the contents of their files by digest; and a line on each tool."""
+    """Calls that held, by tool, with the contents of their files by digest; and a line on each tool.
+
+    `asked`: for so many tools a model was asked, at the cost of `usage`; `not_asked`: why it could not be any more.
+    """
 
     proved: list[Proved] = field(default_factory=list)
     calls: dict[str, list[RecordedCall]] = field(default_factory=dict)
     contents: dict[str, bytes] = field(default_factory=dict)
+    asked: int = 0
+    usage: Usage = field(default_factory=Usage)
+    not_asked: str = ""
 
 
 async def try_tools(
@@ -75,12 +88,14 @@ async def try_tools(
     settings: Settings,
     *,
     host: ToolHost | None = None,
+    clients: Factory | None = None,
     told: Callable[[Proved], None] = lambda one: None,
     stopped: Callable[[], bool] = lambda: False,
 ) -> TriedTools:
     """Make calls for tools that have too few; the library is only read. What is not begun once it is `stopped` is left
-    out. Raises OSError."""
+    out. `clients` makes the chat model in place of the one that is set. Raises OSError."""
     folder, found = new_folder("prove"), TriedTools()
+    asker = CallAsker(settings, folder, clients)
     try:
         async with gates(library, folder / "bench", settings, host) as tried:
 
@@ -89,7 +104,7 @@ async def try_tools(
                     return
                 place = folder / "tries" / f"{number}"
                 try:
-                    proved = await _Trying(tried, library, found, place).run(name)
+                    proved = await _Trying(tried, library, found, asker, place).run(name)
                 finally:
                     shutil.rmtree(place, ignore_errors=True)
                 found.proved.append(proved)
@@ -97,9 +112,10 @@ async def try_tools(
 
             await side_by_side(names, one, AT_ONCE)
     finally:
+        await asker.aclose()
         shutil.rmtree(folder, ignore_errors=True)
     found.proved.sort(key=lambda one: one.name)
-    return found
+    return replace(found, asked=asker.asked, usage=asker.usage, not_asked=asker.problem)
 
 
 @dataclass
@@ -109,6 +125,7 @@ class _Trying:
     gates: Gates
     library: Library
     found: TriedTools
+    asker: CallAsker
     place: Path
     _tries: int = 0
 
@@ -151,12 +168,16 @@ class _Trying:
             if self._settled([*known, *kept]) or self._tries >= MOST_TRIES:
                 break
             whys += await self._one(tool, given, grant, kept)
+        if not kept and not known:
+            why = whys[0] if whys else NO_ARGUMENTS
+            for given in await self.asker.calls(tool, source, why):
+                await self._one(tool, given, grant, kept)
         if kept and not self._settled([*known, *kept]):
             calls = [Given(one.arguments, self._files(one)) for one in kept]
             search = Search(Domain(calls), tool.input_schema, tool.version, constants(source))
             while self._tries < MOST_TRIES and not self._settled([*known, *kept]) and (more := search.next(1)):
                 await self._one(tool, more[0].given, grant, kept)
-        return kept, whys[0] if whys else "its schema gives no arguments to call it with"
+        return kept, whys[0] if whys else NO_ARGUMENTS
 
     def _settled(self, calls: Sequence[RecordedCall]) -> bool:
         """Whether more calls would tell nothing more."""

@@ -41,6 +41,8 @@ MAX_FILE = 1 << 30
 """Bytes of a file that is read as a whole, and of a Parquet row group unpacked."""
 BATCH = 16
 """Rows of a Parquet file in memory at once; a row may hold an image of megabytes."""
+UNQUOTED = frozenset({"utterance", "context", "targetValue"})
+"""Columns that tell a tab-separated file in which a quotation mark is a letter like others (WikiTableQuestions)."""
 LIST_NAMES = ("data", "rows", "examples", "questions", "tasks", "items", "samples", "records")
 
 
@@ -178,7 +180,11 @@ def _list_in(path: Path, value: Any) -> list[Any]:
 
 def _table(path: Path, text: str, delimiter: str | None) -> Read:
     csv.field_size_limit(max(MAX_CELL, csv.field_size_limit()))
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or _delimiter(text), strict=True)
+    stream, divided = io.StringIO(text, newline=""), delimiter or _delimiter(text)
+    if divided == "\t" and _is_unquoted(text):
+        rows = csv.reader(stream, delimiter=divided, quoting=csv.QUOTE_NONE)
+    else:
+        rows = csv.reader(stream, delimiter=divided, strict=True)
     try:
         head = next(rows, [])
     except csv.Error as error:
@@ -205,6 +211,10 @@ def _table(path: Path, text: str, delimiter: str | None) -> Read:
             yield BrokenRow(f"row {number} (line {rows.line_num})", f"{len(row)} fields, and {len(names)} column names")
         else:
             yield RawRow(f"row {number}", {n: v if v.strip() else None for n, v in zip(names, row, strict=True)})
+
+
+def _is_unquoted(text: str) -> bool:
+    return UNQUOTED.issubset(text.partition("\n")[0].strip().split("\t"))
 
 
 def _delimiter(text: str) -> str:

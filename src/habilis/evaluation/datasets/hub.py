@@ -38,6 +38,8 @@ def is_hub(path: str) -> bool:
 def parsed(path: str) -> HubSource:
     """The place that `path` names. Raises `UserError`."""
     text = path.removeprefix(PREFIX).strip()
+    if text in BENCHMARKS and not BENCHMARKS[text].hub:
+        raise UserError(f"{path}: {text} is not on the hub as published; fetch its repository and name the file")
     if text in BENCHMARKS:
         return HubSource(BENCHMARKS[text].hub[0])
     found = _NAME.fullmatch(text)

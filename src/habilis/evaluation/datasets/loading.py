@@ -7,6 +7,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, get_args
@@ -110,6 +111,7 @@ def _made(files: list[Path], format: str, fields: Mapping[str, str], tell: Notic
     if benchmark and fields:
         raise UserError(f"fields are for plain data; {benchmark.name} has columns of its own (--format csv, json, …)")
     read = _reader(benchmark, fields, seen, files[0], tell) if seen else None
+    beside = cache(benchmark.beside) if benchmark and benchmark.beside else None
     left = 0
     for file, record in chain(first, records):
         where = f"{file}, {record.place}"
@@ -119,7 +121,9 @@ def _made(files: list[Path], format: str, fields: Mapping[str, str], tell: Notic
         try:
             parts = read(record.values)
             left += parts is None
-            if parts is not None:
+            if parts is not None and beside is not None:
+                yield where, _row(beside(file).complete(parts), beside(file).folder, benchmark)
+            elif parts is not None:
                 yield where, _row(parts, file.parent, benchmark)
         except RecursionError:
             yield where, _BadRow("nested too deep")

@@ -3,7 +3,7 @@
 Sources, by name: Humanity's Last Exam (Center for AI Safety and Scale AI; data set cais/hle), GAIA (Mialon et al.,
 2023; gaia-benchmark/GAIA), xbench (xbench-ai; xbench/DeepSearch, DeepSearch-2510 and ScienceQA), DeepSearchQA (Google
 DeepMind; google/deepsearchqa), FinSearchComp (ByteDance Seed and Columbia Business School;
-ByteSeedXpert/FinSearchComp). Columns as of November 2026.
+ByteSeedXpert/FinSearchComp), and those of `tabular`. Columns as of November 2026.
 
 HLE, GAIA and xbench ask that their questions and answers appear nowhere in plain text on the net, where the next model
 would learn them by heart. Their rows are marked `guarded`: what a run keeps of them is what a task needs, the question
@@ -18,7 +18,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import cycle
+from pathlib import Path
 from typing import Any
+
+from habilis.evaluation.datasets import tabular
+from habilis.evaluation.datasets.tabular import Beside
 
 Values = Mapping[str, Any]
 Parts = dict[str, Any]
@@ -30,8 +34,8 @@ class Published:
     """One benchmark. `signature` are columns that tell it from all others, `read` makes the parts of a row.
 
     `read` raises ValueError for a row that is not as published, and gives None for one that cannot be scored.
-    `hub` names its repositories, the usual one first; `patterns` its files in there. `attached`: what its rows need
-    lies in the folder of the table.
+    `hub` names its repositories, the usual one first, none where it is not there; `patterns` its files in there.
+    `attached`: what its rows need lies in the folder of the table. `beside` opens what lies in other files.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Published:
     leave_out: frozenset[str] = frozenset()
     guarded: bool = False
     attached: bool = False
+    beside: Callable[[Path], Beside] | None = None
 
 
 def _hle(values: Values) -> Parts:
@@ -192,6 +197,10 @@ BENCHMARKS: Mapping[str, Published] = {
         Published("finsearchcomp", _FIN, _finsearchcomp((2, 3)), _FIN_HUB, _TABLES),
         Published("finsearchcomp-t2", _FIN, _finsearchcomp((2,)), _FIN_HUB, _TABLES),
         Published("finsearchcomp-t3", _FIN, _finsearchcomp((3,)), _FIN_HUB, _TABLES),
+        Published("dabench", tabular.DABENCH_COLUMNS, tabular.dabench, (), (), beside=tabular.beside_dabench),
+        Published(
+            "wikitables", tabular.WIKITABLES_COLUMNS, tabular.wikitables, (), (), beside=tabular.beside_wikitables
+        ),
     )
 }
 """By the name that --format takes."""

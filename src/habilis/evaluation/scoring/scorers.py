@@ -10,14 +10,16 @@ from typing import Any, Literal, Protocol
 
 from habilis.core.types import Frozen
 from habilis.curation.ledger.reports import Row, Scorer
+from habilis.evaluation.scoring.dabench import differing, is_named
 from habilis.evaluation.scoring.dates import when
 from habilis.evaluation.scoring.gaia import quasi_exact_match
 from habilis.evaluation.scoring.lists import as_text, compare_ordered, compare_sets, readings
 from habilis.evaluation.scoring.qualified import qualifier
 from habilis.evaluation.scoring.quantities import Quantity, placed_in, plain, quantity, same_quantity
 from habilis.evaluation.scoring.texts import bare_answer, same_text
+from habilis.evaluation.scoring.wikitables import same_values
 
-Used = Literal["none", "exact", "text", "numeric", "list", "set", "gaia", "judge"]
+Used = Literal["none", "exact", "text", "numeric", "list", "set", "gaia", "dabench", "wikitables", "judge"]
 JUDGED = ("hle", "xbench", "finsearchcomp", "deepsearchqa")
 """Benchmarks whose own rule is a model as judge."""
 SET_ANSWER = "Set Answer"
@@ -46,10 +48,17 @@ class Judge(Protocol):
 
 
 def scorer_for(row: Row) -> Used:
-    """What `auto` means for a row: the benchmark's own rule, a judge where there is a rubric, else by the answer."""
+    """What `auto` means for a row: the benchmark's own rule, a judge where there is a rubric, else by the answer.
+
+    An answer that is nothing but `@name[value]` is DABench's, in whatever file it stands.
+    """
     benchmark = row.extra.get("benchmark")
     if benchmark == "gaia":
         return "gaia"
+    if benchmark == "wikitables":
+        return "wikitables"
+    if isinstance(row.answer, str) and is_named(row.answer):
+        return "dabench"
     if row.rubric or benchmark in JUDGED:
         return "judge"
     if isinstance(row.answer, list):
@@ -170,6 +179,23 @@ def _gaia(row: Row, prediction: str) -> Score:
     return Score(right=right, scorer="gaia", reason="" if right else "no match by the rules of GAIA")
 
 
+def _dabench(row: Row, prediction: str) -> Score:
+    wrong, names = differing(as_text(row.answer), prediction)
+    reason = f"missing or another value: {', '.join(wrong)}" if wrong else ""
+    return Score(right=not wrong, scorer="dabench", reason=reason, partial=round(1 - len(wrong) / names, 4))
+
+
+def _wikitables(row: Row, prediction: str) -> Score:
+    answers = row.answer if isinstance(row.answer, list) else [row.answer]
+    expected, canonical = [as_text(item) for item in answers], row.extra.get("canonical") or ()
+    read = [
+        re.split(r"\s*[|\t\n]\s*", prediction.strip()),
+        *([as_text(i) for i in one] for one in readings(prediction)),
+    ]
+    right = any(same_values(expected, canonical, items) for items in read)
+    return Score(right=right, scorer="wikitables", reason="" if right else "not the same values")
+
+
 _BY_NAME: Mapping[str, Callable[[Row, str], Score]] = {
     "exact": _exact,
     "text": _text,
@@ -177,4 +203,6 @@ _BY_NAME: Mapping[str, Callable[[Row, str], Score]] = {
     "list": _list,
     "set": _set,
     "gaia": _gaia,
+    "dabench": _dabench,
+    "wikitables": _wikitables,
 }
