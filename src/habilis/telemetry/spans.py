@@ -150,7 +150,8 @@ class SpanSink:
     def _on_task_ended(self, event: ev.TaskEnded) -> None:
         span = self.begin()
         span.set_attribute("habilis.status", event.status)
-        self._say(span, "gen_ai.output.messages", [_text("assistant", event.final_answer)])
+        answer = {**_text("assistant", event.final_answer), "finish_reason": "stop" if event.error is None else "error"}
+        self._say(span, "gen_ai.output.messages", [answer])
         for left in reversed(list(self._open.values())):
             _end(left, "interrupted")
         self._open.clear()
@@ -208,7 +209,7 @@ class SpanSink:
             self._measures.tool.record(event.seconds, _with_error(_of_tool(event.tool), error))
 
     def _on_tool_build_started(self, event: ev.ToolBuildStarted) -> None:
-        about: Attributes = {"gen_ai.tool.name": event.tool, "habilis.build": event.purpose}
+        about: Attributes = {"habilis.tool": event.tool, "habilis.build": event.purpose}
         self._start(event.build_id or event.tool, f"build {event.tool}", "", about)
 
     def _on_tool_rejected(self, event: ev.ToolRejected) -> None:

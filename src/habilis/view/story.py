@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -37,6 +37,12 @@ class Happening:
     def anchor(self) -> str:
         """Its name on the page."""
         return f"e{self.number}"
+
+    @property
+    def mark(self) -> tuple[Hashable, ...]:
+        """Another one as soon as something was added to it: the lines of the log that tell of it, and when."""
+        inside = tuple(one.mark for one in (*self.below, *self.calls))
+        return self.at, self.number, *self.lines.values(), *inside, len(self.mends)
 
 
 class Story:

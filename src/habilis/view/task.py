@@ -27,7 +27,7 @@ def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
     try:
         page = read_page(task.events, first or 1, newest=first is None and live)
     except OSError:
-        page = LogPage((), 1, 0, 0)
+        page = LogPage((), 1, 0)
     story = Story(page.events)
     add_mends(story, task)
     used = part(result, "usage")
@@ -44,5 +44,5 @@ def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
         "log": page,
         "entries": story.entries,
         "flame": flame(spans_of(page.events)),
-        "begun": page.events[0].at if page.events else 0.0,
+        "begun": page.begun,
     }
