@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from habilis.config import load_settings
+from habilis.config import OFFLINE_NOTICE, load_settings
 from habilis.context.task import Events
 from habilis.core import events as ev
 from habilis.core.masker import MASKER
@@ -300,7 +300,7 @@ from habilis.cli import main
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     main(["--help"])
 from pathlib import Path
-from habilis.config import load_settings
+from habilis.config import OFFLINE_NOTICE, load_settings
 from habilis.telemetry.observing import TaskObservation
 TaskObservation(load_settings(overrides=[]), Path("tape"), {"habilis.task": "one"})
 print(sorted(name for name in sys.modules if name.startswith("opentelemetry")))
@@ -322,3 +322,9 @@ async def test_a_task_that_is_cancelled_at_its_end_is_not_held_up(collector: Col
     with pytest.raises(asyncio.CancelledError):
         await closing
     assert pipeline._OPEN == {}
+
+
+async def test_the_offline_model_is_said_to_be_of_no_provider(happens: Happen, collector: Collector) -> None:
+    await happens(begun().model_copy(update={"model": OFFLINE_NOTICE}), ended())
+    task = collector.span("invoke_agent habilis").attributes
+    assert (task["gen_ai.provider.name"], task["gen_ai.request.model"]) == ("offline", OFFLINE_NOTICE)

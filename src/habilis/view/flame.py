@@ -13,7 +13,12 @@ from habilis.view.visible import short
 WIDTH, ROW, GAP = 1000.0, 20, 4
 MAX_BARS = 600
 """Bars of one picture; beyond it the longest are drawn."""
-_BEGINS = {"model_call_started": "model", "tool_call_started": "tool", "tool_build_started": "build"}
+_BEGINS = {
+    "model_call_started": "model",
+    "tool_call_started": "tool",
+    "tool_build_started": "build",
+    "build_awaited": "awaited",
+}
 _ENDS = {
     "model_call_ended": "model",
     "tool_call_ended": "tool",
@@ -21,12 +26,14 @@ _ENDS = {
     "tool_enhanced": "build",
     "tool_given_up": "build",
 }
+_GO_ON = ("build_awaited", "tool_build_started", "tool_adopted", "tool_given_up")
+"""What a task does when it need not wait any more for the build of another one, or waits for the next."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Something that took time: `kind` is model, tool, build or wait, in a training task, step or wait. Times are
-    seconds since the epoch."""
+    """Something that took time: `kind` is model, tool, build, awaited (the build of another task) or wait, in a training
+    task, step or wait. Times are seconds since the epoch."""
 
     kind: str
     label: str
@@ -71,6 +78,8 @@ def spans_of(events: Iterable[LoggedEvent]) -> list[Stretch]:
         if not event.at:
             continue
         last = max(last, event.at)
+        if event.kind in _GO_ON and (waiting := begun.get(("awaited", _key(event)))):
+            spans.append(_span("awaited", waiting.pop(0), event.at))
         if kind := _BEGINS.get(event.kind):
             begun.setdefault((kind, _key(event)), []).append(event)
         elif (kind := _ENDS.get(event.kind)) and (waiting := begun.get((kind, _key(event)))):
@@ -143,8 +152,11 @@ def _key(event: LoggedEvent) -> str:
 
 
 def _span(kind: str, event: LoggedEvent, end: float, *, failed: bool = False, is_open: bool = False) -> Stretch:
-    named = event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
-    label = f"{event.text('purpose')} {named}" if kind == "build" else named
+    label = event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
+    if kind == "build":
+        label = f"{event.text('purpose')} {label}"
+    elif kind == "awaited":
+        label = f"waiting for {event.text('builder')}, which builds much the same as {label}"
     return Stretch(kind, short(label, 80), event.at, max(end, event.at), failed, is_open)
 
 

@@ -21,7 +21,7 @@ from habilis.view.lineage import lineage
 from habilis.view.log import read_event
 from habilis.view.rendering import Parts, render
 from habilis.view.runs import PAGE_RUNS, SORTS, Runs
-from habilis.view.task import task_page, tasks_of
+from habilis.view.task import is_task, task_page, tasks_of
 from habilis.view.training import step_page, training_page
 
 Query = Mapping[str, str]
@@ -192,11 +192,9 @@ def asset(name: str) -> bytes:
 
 def task_of(run: RunDir, name: str) -> TaskDir:
     """The task `name` of `run`. Raises `NoSuchPage`."""
-    task = TaskDir(run.path / "tasks" / name)
-    plain = name not in ("", ".", "..") and "/" not in name and "\0" not in name
-    if not plain or any(path.is_symlink() for path in (task.path.parent, task.path)) or not task.path.is_dir():
+    if not is_task(run, name):
         raise NoSuchPage(f"run {run.name} has no task {name}")
-    return task
+    return TaskDir(run.path / "tasks" / name)
 
 
 def whole_event(task: TaskDir, number: int) -> SitePage:

@@ -19,6 +19,13 @@ def tasks_of(run: RunDir) -> list[tuple[TaskDir, str]]:
     return [(task, str(part(record(task.task), "task").get("question") or "")) for task in run.tasks()[:MAX_TASKS]]
 
 
+def is_task(run: RunDir, name: str) -> bool:
+    """Whether `run` has a task of this name, in a folder of its own."""
+    path = run.path / "tasks" / name
+    plain = name not in ("", ".", "..") and "/" not in name and "\0" not in name
+    return plain and not any(one.is_symlink() for one in (path.parent, path)) and path.is_dir()
+
+
 def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
     """The events from line `first` on; by default the first ones, of a task under way the newest ones."""
     state = task.read_state()
@@ -45,4 +52,10 @@ def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
         "entries": story.entries,
         "flame": flame(spans_of(page.events)),
         "begun": page.begun,
+        "neighbours": {name for name in _named(page) if is_task(task.run, name)},
     }
+
+
+def _named(page: LogPage) -> set[str]:
+    """The other tasks that it waited for, or took a tool of."""
+    return {name for event in page.events for key in ("builder", "origin_task") if (name := event.text(key))}
