@@ -117,6 +117,8 @@ def _row(line: bytes) -> dict[str, Any]:
 def shaped(row: dict[str, Any]) -> dict[str, Any]:
     """`row` without what is of another kind than Habilis writes: the log may be a stranger's."""
     kept: dict[str, Any] = {k: held for k, held in row.items() if isinstance(held, _KINDS.get(k, _PLAIN))}
+    if "calls" in kept:
+        kept["calls"] = [shaped(call) for call in kept["calls"] if isinstance(call, dict)]
     if "plan" in kept:
         plan = kept["plan"]
         wishes = plan.get("build") if isinstance(plan.get("build"), list) else []

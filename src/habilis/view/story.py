@@ -64,6 +64,10 @@ class Story:
         calls = [entry for entry in self.entries if entry.kind == "call" and entry.row.get("tool") == tool]
         return [one for one in calls if not part(one.rows, "tool_call_ended").get("reused")]
 
+    def anchors(self) -> dict[str, str]:
+        """Where the page has each call, by its id."""
+        return {call_id: call.anchor for call_id, call in self._calls.items()}
+
     def _take(self, event: LoggedEvent) -> None:
         kind = event.kind
         if kind in _PASSED_OVER or (kind == "thought" and not self._says(event)):

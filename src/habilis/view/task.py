@@ -52,6 +52,7 @@ def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
         "entries": story.entries,
         "flame": flame(spans_of(page.events)),
         "begun": page.begun,
+        "own": story.anchors(),
         "neighbours": {name for name in _named(page) if is_task(task.run, name)},
     }
 
