@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from habilis.view.story import Happening
 
 
-
 def _finalize(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
