@@ -110,8 +110,8 @@ def main() -> None:
         for number in range(2 * pairs):
             is_watched = number % 4 in (0, 3)
             found[is_watched].append(one(root, f"run-{number}", calls, is_watched=is_watched))
-            print(".", end="", file=sys.stderr, flush=True)
-    print(f"\n{pairs} pairs of a task with {calls} calls; {machine()}, load {os.getloadavg()[0]:.1f}\n")
+            print(is_watched, found[is_watched][-1], file=sys.stderr, flush=True)
+    print(f"{pairs} pairs of a task with {calls} calls; {machine()}, load {os.getloadavg()[0]:.1f}\n")
     for key, what in (("computed", "processor time of the task and all it started"), ("clock", "time on the clock")):
         ratios = [one[key] / other[key] for one, other in zip(found[True], found[False], strict=True)]
         alone = statistics.median(run[key] for run in found[False])

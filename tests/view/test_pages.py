@@ -22,6 +22,9 @@ from habilis.view.site import NoSuchPage, Site
 from .conftest import USED
 
 
+ROLE_ROW = r'<tr><th scope="row">(basic|builder)</th>(.*?)</tr>'
+
+
 def links(page: str) -> list[str]:
     return re.findall(r'href="([^"]+)"', page)
 
@@ -288,6 +291,16 @@ def test_a_sum_with_an_unknown_cost_is_unknown_and_costs_sort_the_list(written, 
     assert page.index("runs/a-dear/") < page.index("runs/b-cheap/") < page.index("runs/c-mixed/")
     assert page[page.index("runs/c-mixed/") :].count("7.5") == 0
     assert "cost 7.5" in look("runs/a-dear/")
+
+
+def test_a_task_says_what_each_role_cost_and_an_unknown_cost_is_none(written, look):
+    plans, writes = Usage(model_calls=2, prompt_tokens=10, cost=Decimal("0.25")), Usage(model_calls=1, prompt_tokens=5)
+    written.ended("priced", usage=plans, usage_by_role={"basic": plans, "builder": writes})
+    written.ended("unpriced", usage_by_role={"builder": writes})
+    page = look("runs/priced/tasks/task/")
+    rows = {role: re.findall(r'data-of="Cost">([^<]*)<', row) for role, row in re.findall(ROLE_ROW, page)}
+    assert rows == {"basic": ["0.25"], "builder": ["–"]}
+    assert 'data-of="Cost"' not in look("runs/unpriced/tasks/task/")
 
 
 def test_a_run_lists_its_tasks_with_their_questions(written, look):
