@@ -8,6 +8,7 @@ from typing import Any
 
 from habilis.view.log import LoggedEvent
 from habilis.view.records import moment, number
+from habilis.view.rendering import seconds
 from habilis.view.visible import short
 
 WIDTH, ROW, GAP = 1000.0, 20, 4
@@ -49,9 +50,12 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Bar:
-    """A span as it is drawn, in units of the picture."""
+    """A span as it is drawn, in units of the picture. `look` is its classes, `title` what is said of it, `text` what
+    stands in it, empty where that has no room."""
 
-    span: Stretch
+    look: str
+    title: str
+    text: str
     x: float
     y: int
     width: float
@@ -141,7 +145,11 @@ def _bar(span: Stretch, rows: list[float], begin: float, length: float) -> Bar:
     row = next((place for place, until in enumerate(rows) if until <= span.begin), len(rows))
     rows[row:] = [span.end, *rows[row + 1 :]]
     width = max(1.5, WIDTH * span.seconds / length)
-    return Bar(span, round(WIDTH * (span.begin - begin) / length, 2), row * (ROW + GAP), round(width, 2))
+    look = f"bar {span.kind}{' failed' * span.failed}{' open' * span.open}"
+    title = f"{span.label}, {seconds(span.seconds)}{', failed' * span.failed}{', not ended yet' * span.open}"
+    text = short(span.label, int(width / 7)) if width > 60 and span.kind != "wait" else ""
+    x = round(WIDTH * (span.begin - begin) / length, 2)
+    return Bar(look, title, text, x, row * (ROW + GAP), round(width, 2))
 
 
 def _key(event: LoggedEvent) -> str:
