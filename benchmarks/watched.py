@@ -22,7 +22,6 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from measure import machine
 from view import Server, watched

@@ -168,7 +168,7 @@ async def test_what_was_said_has_the_form_that_the_conventions_give(
 ) -> None:
     call = {"name": "look", "args": {"key": 1}, "id": "c1"}
     tape = [
-        {"kind": "message", "digest": "a", "message": {"type": "ai", "content": "", "calls": [["c1", "look", {"key": 1}]]}},
+        {"kind": "message", "digest": "a", "message": {"type": "ai", "calls": [["c1", "look", {"key": 1}]]}},
         {"kind": "message", "digest": "t", "message": {"type": "tool", "content": "a drawer", "call_id": "c1"}},
         {
             "kind": "reply", "key": "k", "n": 1, "messages": ["a", "t"],

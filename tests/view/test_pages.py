@@ -21,7 +21,6 @@ from habilis.view.site import NoSuchPage, Site
 
 from .conftest import USED
 
-
 ROLE_ROW = r'<tr><th scope="row">(basic|builder)</th>(.*?)</tr>'
 
 

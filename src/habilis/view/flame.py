@@ -33,8 +33,8 @@ _GO_ON = ("build_awaited", "tool_build_started", "tool_adopted", "tool_given_up"
 
 @dataclass(frozen=True)
 class Stretch:
-    """Something that took time: `kind` is model, tool, build, awaited (the build of another task) or wait, in a training
-    task, step or wait. Times are seconds since the epoch."""
+    """Something that took time: `kind` is model, tool, build, awaited (the build of another task) or wait; in a
+    training task, step or wait. Times are seconds since the epoch."""
 
     kind: str
     label: str
