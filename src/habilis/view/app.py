@@ -19,7 +19,7 @@ from habilis.view.site import NoSuchPage, Site, task_of
 from habilis.view.task import LIVE
 
 LOOK_EVERY_S = 0.1
-"""How often a log is looked at while somebody watches: one `stat` of it, one of the state; they cost the task nothing."""
+"""How often a log is looked at while somebody watches: a `stat` of it and one of the state cost the task nothing."""
 ASK_EVERY_S = 1.0
 """How often it is asked whether a silent task still has its process, which takes a look at its lock."""
 ALIVE_EVERY_S = 15.0

@@ -14,7 +14,7 @@ from habilis.view.guard import NAMES, Guard
 from habilis.view.site import Site
 
 ENDS_WITHIN_S = 1
-NICENESS = 10
+NICENESS = 5
 """Where all processors are at work, the work goes first, and who looks at it waits."""
 
 
