@@ -72,7 +72,7 @@ def next_step(messages: list[BaseMessage], tool: str, rounds: int) -> AIMessage:
     done = sum(message.type == "tool" for message in messages)
     if done >= rounds:
         return AIMessage(f"The result is {done}, computed by the tool in {done} steps.")
-    call = {"name": tool, "args": {"expression": f"{done} + 1"}, "id": f"call-{done}", "type": "tool_call"}
+    call = {"name": tool, "args": {"calculation": f"{done} + 1"}, "id": f"call-{done}", "type": "tool_call"}
     return AIMessage("", tool_calls=[call])
 
 

@@ -2,14 +2,11 @@
 
 Each page is asked of a server of its own, as `habilis view` starts it: the time until the whole page is there, that
 part of it in which the server computed, and the memory that the server's process holds afterwards. Then, with one who
-watches that run as a page does: how long after an event its page is there, and how much more a task computes that is
-watched than one that is not, in turns, in the same run. A machine that does other things meanwhile makes it wait as
-well, watched or not; so the time on the clock is told apart, with the load.
+watches that run as a page does: how long after an event its page is there. What a watched task pays: `watched.py`.
 """
 
 from __future__ import annotations
 
-import hashlib
 import http.client
 import json
 import os
@@ -36,7 +33,7 @@ PAGES = (
     "library/?q=count+text",
     "library/tools/count_05000/",
 )
-LIVE_EVENTS, ROUNDS = 20, 20
+LIVE_EVENTS = 20
 SOURCE = '''"""Counts {name}."""
 
 from pydantic import BaseModel
@@ -216,46 +213,6 @@ def behind(root: Path) -> list[float]:
     return times
 
 
-Stretch = tuple[float, float]
-
-
-def slowdown(root: Path) -> tuple[list[Stretch], list[Stretch]]:
-    """One stretch of a task while its page is watched, and the same while nobody watches, in turns: seconds that it
-    computed, and seconds on the clock."""
-    from habilis.core.events import Notice
-    from habilis.rundir import JsonlSink, RunDir
-
-    task = RunDir.create(root, "watched").task("task")
-    sink, path, times = (
-        JsonlSink(task.events),
-        "runs/watched/tasks/task/",
-        {True: list[Stretch](), False: list[Stretch]()},
-    )
-
-    def stretch() -> Stretch:
-        """Work with an event every now and then, more often than tasks say anything."""
-        begin, computed = time.perf_counter(), time.thread_time()
-        for number in range(10):
-            sink.emit(Notice(text=f"event {number}"))
-            hashlib.pbkdf2_hmac("sha256", b"a", b"b", 60_000)
-        return time.thread_time() - computed, time.perf_counter() - begin
-
-    stretch()
-    for number in range(2 * ROUNDS):
-        if number % 4 in (0, 3):  # neither comes always first
-            task.set_state("running")
-            server = Server(root, "watched")
-            with task.lock(), watched(server, path, seen=(seen := [])):
-                while not seen:
-                    time.sleep(0.005)
-                times[True].append(stretch())
-                task.set_state("finished")
-            server.close()
-        else:
-            times[False].append(stretch())
-    return times[True], times[False]
-
-
 def spread(values: Sequence[float], form: str = "{:.0f}") -> str:
     """The median, and the range of all."""
     middle, least, most = (form.format(value) for value in (statistics.median(values), min(values), max(values)))
@@ -276,10 +233,6 @@ def main() -> None:
             columns = zip(*(first_page(root, path) for _ in range(repeats)), strict=True)
             print(f"| /{path} | {' | '.join(spread(column) for column in columns)} |", flush=True)
         print(f"\nlive, ms behind the event: {spread(behind(root))}, load {os.getloadavg()[0]:.1f}", flush=True)
-        pairs = list(zip(*slowdown(root), strict=True))
-        for place, what in enumerate(("computes", "takes on the clock")):
-            ratios = [one[place] / other[place] for one, other in pairs]
-            print(f"a task that is watched {what} {spread(ratios, '{:.3f}')} times as much, {ROUNDS} pairs")
 
 
 if __name__ == "__main__":

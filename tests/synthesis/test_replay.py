@@ -14,7 +14,8 @@ from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError
 from habilis.prompts import Prompts
 from habilis.runtime.calls import CallSpec
-from habilis.synthesis.replay import Replayer, ReplayReport
+from habilis.synthesis.replay import Replayer
+from habilis.synthesis.replay_report import ReplayReport
 
 Source = Callable[..., str]
 COUNT = "    return OutputModel(result=len(open(input.path).read().splitlines()))"

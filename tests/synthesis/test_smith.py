@@ -282,6 +282,9 @@ async def test_a_better_version_takes_the_place_of_the_old_one(mending: Mending)
     assert mending.shop.kinds() == ["tool_build_started", "tool_enhanced"]
     event = mending.shop.events[-1]
     assert (event.previous, event.replayed, event.records) == (old.version, 2, 2)
+    kept = {record.call_id: record.arguments for record in mending.shop.library.records("sum_column")}
+    assert {call.call_id: json.loads(call.input) for call in event.calls} == kept
+    assert {call.word: call.why for call in event.calls} == {"same": "", "mended": "said"}
     assert (mending.shop.private.path / "archive" / f"sum_column.{old.version}.py").exists()
     asked = mending.shop.writer.asked[0]
     assert "ValueError" in asked or "IndexError" in asked

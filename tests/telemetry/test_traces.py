@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from habilis.config import load_settings
+from habilis.config import OFFLINE_NOTICE, load_settings
 from habilis.context.task import Events
 from habilis.core import events as ev
 from habilis.core.masker import MASKER
@@ -163,6 +163,39 @@ async def test_contents_are_sent_on_request_and_secrets_never(
     assert "open [DRAWER_KEY]" in chat["gen_ai.output.messages"]
 
 
+async def test_what_was_said_has_the_form_that_the_conventions_give(
+    happens: Happen, collector: Collector, tmp_path: Path
+) -> None:
+    call = {"name": "look", "args": {"key": 1}, "id": "c1"}
+    tape = [
+        {"kind": "message", "digest": "a", "message": {"type": "ai", "calls": [["c1", "look", {"key": 1}]]}},
+        {"kind": "message", "digest": "t", "message": {"type": "tool", "content": "a drawer", "call_id": "c1"}},
+        {
+            "kind": "reply", "key": "k", "n": 1, "messages": ["a", "t"],
+            "reply": {"content": "", "tool_calls": [call], "metadata": {"finish_reason": "tool_calls"}},
+        },
+    ]  # fmt: skip
+    (tmp_path / "tape.jsonl").write_text("".join(json.dumps(row) + "\n" for row in tape))
+    settings = sending(collector.address, "telemetry.contents=true")
+    await happens(begun(), *asked(), ended(), settings=settings)
+    chat = collector.span("chat m").attributes
+    asking = {"type": "tool_call", "id": "c1", "name": "look", "arguments": {"key": 1}}
+    told = {"type": "tool_call_response", "id": "c1", "response": "a drawer"}
+    messages = [{"role": "assistant", "parts": [asking]}, {"role": "tool", "parts": [told]}]
+    assert json.loads(chat["gen_ai.input.messages"]) == messages
+    reply = {"role": "assistant", "parts": [asking], "finish_reason": "tool_call"}
+    assert json.loads(chat["gen_ai.output.messages"]) == [reply]
+    (answer,) = json.loads(collector.span("invoke_agent habilis").attributes["gen_ai.output.messages"])
+    assert (answer["role"], answer["finish_reason"]) == ("assistant", "stop")
+
+
+async def test_a_build_is_no_tool_call_to_a_reader_of_the_conventions(happens: Happen, collector: Collector) -> None:
+    await happens(begun(), *BUILD, ended())
+    build = collector.span("build look").attributes
+    assert [name for name in build if name.startswith("gen_ai.")] == []
+    assert build["habilis.tool"] == "look"
+
+
 async def test_where_nobody_listens_a_task_ends_and_one_line_says_so(
     happens: Happen, nobody: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -267,7 +300,7 @@ from habilis.cli import main
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     main(["--help"])
 from pathlib import Path
-from habilis.config import load_settings
+from habilis.config import OFFLINE_NOTICE, load_settings
 from habilis.telemetry.observing import TaskObservation
 TaskObservation(load_settings(overrides=[]), Path("tape"), {"habilis.task": "one"})
 print(sorted(name for name in sys.modules if name.startswith("opentelemetry")))
@@ -289,3 +322,9 @@ async def test_a_task_that_is_cancelled_at_its_end_is_not_held_up(collector: Col
     with pytest.raises(asyncio.CancelledError):
         await closing
     assert pipeline._OPEN == {}
+
+
+async def test_the_offline_model_is_said_to_be_of_no_provider(happens: Happen, collector: Collector) -> None:
+    await happens(begun().model_copy(update={"model": OFFLINE_NOTICE}), ended())
+    task = collector.span("invoke_agent habilis").attributes
+    assert (task["gen_ai.provider.name"], task["gen_ai.request.model"]) == ("offline", OFFLINE_NOTICE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -35,6 +36,7 @@ def test_an_interrupt_ends_it_at_once_even_while_somebody_watches(here, tmp_path
         assert "?token=" in address
         watcher = Watcher(address, "/runs/live/tasks/task/live")
         assert watcher.next() == "changed"
+        assert os.getpriority(os.PRIO_PROCESS, program.pid) >= 5, "the work goes first"
         program.send_signal(signal.SIGINT)
         assert watcher.next() == ""
         watcher.close()

@@ -5,7 +5,10 @@ from __future__ import annotations
 import http.client
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from urllib.parse import urlsplit
+
+from habilis.view import app
 
 from .conftest import course
 
@@ -102,3 +105,28 @@ def test_a_killed_task_ends_the_stream(written, address):
         with task.lock():
             pass
         assert "ended" in (watcher.next(), watcher.next())
+
+
+async def test_a_silent_task_is_asked_for_its_process_now_and_then_and_looked_at_often(tmp_path, monkeypatch):
+    """Whoever looks at the lock holds it for an instant: not ten times a second."""
+    log, state, asked, looks = tmp_path / "events.jsonl", tmp_path / "state.json", list[int](), list[float]()
+
+    async def passed(seconds: float) -> None:
+        looks.append(seconds)
+
+    monkeypatch.setattr(app, "asyncio", SimpleNamespace(sleep=passed))
+    stream = app._changes([log], state, lambda: not asked.append(1), lambda: len(looks) > 320)
+    assert [event.split()[1] async for event in stream] == ["changed", "still", "still"]
+    assert len(looks) == 321
+    assert len(asked) <= 33
+
+
+async def test_the_last_event_is_told_before_the_end(tmp_path):
+    log, state = tmp_path / "events.jsonl", tmp_path / "state.json"
+    live = [True]
+    stream = app._changes([log], state, lambda: live[0], lambda: False)
+    assert "changed" in await anext(stream)
+    log.write_text("{}\n")
+    state.write_text("{}")
+    live[0] = False
+    assert [event.split()[1] async for event in stream] == ["changed", "ended"]

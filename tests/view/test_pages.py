@@ -21,6 +21,8 @@ from habilis.view.site import NoSuchPage, Site
 
 from .conftest import USED, course
 
+ROLE_ROW = r'<tr><th scope="row">(basic|builder)</th>(.*?)</tr>'
+
 
 def links(page: str) -> list[str]:
     return re.findall(r'href="([^"]+)"', page)
@@ -229,6 +231,32 @@ def test_a_mend_says_which_calls_it_was_held_against(written, look):
     assert "later" not in mend
 
 
+def test_a_mend_says_exactly_which_calls_it_passed_and_how(written, look):
+    task = written.task("mended")
+    passed = (
+        ev.ReplayedCall(call_id="c1", input='{"values": "1;2"}', word="mended", why="it is right now"),
+        ev.ReplayedCall(call_id="far", input='{"values": "7"}', word="same", times=3),
+        ev.ReplayedCall(call_id="lost", input='{"values": "9"}', word="not_run", why="its files are gone"),
+    )
+    better = {"version": "v2", "previous": "v1", "attempts": 1, "replayed": 4, "records": 5, "calls": passed}
+    written.happens(
+        task,
+        ev.ToolCallStarted(call_id="c1", tool="mean", version="v1", arguments={"values": "1;2"}),
+        ev.ToolCallStarted(call_id="c0", tool="mean", version="v1", arguments={"values": "not held against"}),
+        ev.ToolBuildStarted(tool="mean", build_id="b", purpose="enhance"),
+        ev.ToolEnhanced(tool="mean", build_id="b", **better),
+    )
+    page = look("runs/mended/tasks/task/")
+    mend = page[page.index('aria-label="Build of mean"') :]
+    items = re.findall(r"<li>.*?</li>", mend[: mend.index("</article>")])
+    mended, same, left = (re.sub("<[^>]+>", "", item).replace("&#34;", '"') for item in items)
+    assert mended == 'call mended {"values": "1;2"}: it is right now'
+    assert 'href="#e1"' in items[0]
+    assert same == 'same result {"values": "7"}, 3 times'
+    assert left == 'not run {"values": "9"}: its files are gone'
+    assert "not held against" not in mend
+
+
 def test_two_tasks_stand_side_by_side_with_what_happened_in_each(written, look):
     written.ended("before")
     after = written.task("after")
@@ -278,6 +306,16 @@ def test_a_sum_with_an_unknown_cost_is_unknown_and_costs_sort_the_list(written, 
     assert page.index("runs/a-dear/") < page.index("runs/b-cheap/") < page.index("runs/c-mixed/")
     assert page[page.index("runs/c-mixed/") :].count("7.5") == 0
     assert "cost 7.5" in look("runs/a-dear/")
+
+
+def test_a_task_says_what_each_role_cost_and_an_unknown_cost_is_none(written, look):
+    plans, writes = Usage(model_calls=2, prompt_tokens=10, cost=Decimal("0.25")), Usage(model_calls=1, prompt_tokens=5)
+    written.ended("priced", usage=plans, usage_by_role={"basic": plans, "builder": writes})
+    written.ended("unpriced", usage_by_role={"builder": writes})
+    page = look("runs/priced/tasks/task/")
+    rows = {role: re.findall(r'data-of="Cost">([^<]*)<', row) for role, row in re.findall(ROLE_ROW, page)}
+    assert rows == {"basic": ["0.25"], "builder": ["–"]}
+    assert 'data-of="Cost"' not in look("runs/unpriced/tasks/task/")
 
 
 def test_a_run_lists_its_tasks_with_their_questions(written, look):

@@ -144,9 +144,21 @@ class ToolAdopted(OfBuild):
     origin_tool: str
 
 
+class ReplayedCall(Frozen):
+    """A recorded call that a new version was held against: `input` is how its arguments begin, as JSON. It gave the
+    `same`, or failed before and is `mended`, or could not be run; `why` is the judge's word, or why not. It stands for
+    `times` equal ones."""
+
+    call_id: str
+    input: str = ""
+    word: Literal["same", "mended", "not_run"]
+    why: str = ""
+    times: int = 1
+
+
 class ToolEnhanced(OfBuild):
-    """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed.
-    `confirmed` further calls of its writer's were kept."""
+    """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed. `calls`
+    says which, empty in records of before. `confirmed` further calls of its writer's were kept."""
 
     kind: Literal["tool_enhanced"] = "tool_enhanced"
     tool: str
@@ -156,6 +168,7 @@ class ToolEnhanced(OfBuild):
     replayed: int
     records: int
     confirmed: int = 0
+    calls: tuple[ReplayedCall, ...] = ()
 
 
 class ToolRejected(OfBuild):

@@ -23,7 +23,8 @@ from habilis.runtime.grants import Grants
 from habilis.synthesis.binding import binding
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround
 from habilis.synthesis.comparing import Versions, compare, evidence_on
-from habilis.synthesis.replay import Replayer, ReplayReport
+from habilis.synthesis.replay import Replayer
+from habilis.synthesis.replay_report import ReplayReport
 from habilis.synthesis.trial import FirstCall, Trials
 from habilis.synthesis.trial import Rejected as Rejected
 

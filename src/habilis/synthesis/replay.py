@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field
 
 from habilis.contract.records import RecordedCall, equal, is_empty, set_error, with_text
+from habilis.core.events import ReplayedCall
 from habilis.core.gathering import side_by_side
+from habilis.core.masker import MASKER
 from habilis.core.types import CallError, CallOutcome
 from habilis.judging import Case, JudgeTrial, at_once, word_of
 from habilis.judging.planted_cases import MENDED_CALLS, MENDED_TOOL
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress import cassette
+from habilis.synthesis.replay_report import ReplayReport
 from habilis.synthesis.scratch import moved_names, named_back, scratch_name
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ JUDGING = "judge replay"
 AT_ONCE = 4
 SHOWN_CHARS = 1500
 SHOWN_FAILURES = 5
+MOST_TOLD, TOLD_CHARS = 500, 300
 
 
 class FixedVerdict(BaseModel):
@@ -58,40 +62,6 @@ def _finds_fixed(reply: FixedReply, case: Case) -> bool | None:
 
 
 FIXED = JudgeTrial("fixed", FixedReply, at_once("records", MENDED_CALLS, tool=MENDED_TOOL), _finds_fixed)
-
-
-@dataclass(frozen=True)
-class ReplayReport:
-    """What a replay came to. `failures` are reasons for the writer of the code; none means that all passed.
-
-    `replayed` calls ran and counted, of `records` there are; `not_replayable` could not be run as they were, for the
-    reasons `why_not`. `agreed` are the results of distinct good calls that were repeated, for counting distinct ones.
-    """
-
-    records: int
-    replayed: int
-    not_replayable: int
-    failures: tuple[str, ...] = ()
-    mended: int = 0
-    why_not: tuple[str, ...] = ()
-    agreed: tuple[str, ...] = ()
-
-    @property
-    def ok(self) -> bool:
-        return not self.failures
-
-    def plus(self, other: ReplayReport, *, named: str = "") -> ReplayReport:
-        """Both reports as one; `named` is put before the failures of `other`."""
-        prefix = f"{named}: " if named else ""
-        return ReplayReport(
-            self.records + other.records,
-            self.replayed + other.replayed,
-            self.not_replayable + other.not_replayable,
-            (*self.failures, *(f"{prefix}{line}" for line in other.failures)),
-            self.mended + other.mended,
-            tuple(dict.fromkeys((*self.why_not, *other.why_not))),
-            (*self.agreed, *other.agreed),
-        )
 
 
 @dataclass(frozen=True)
@@ -371,6 +341,16 @@ def _report(records: int, results: Sequence[_Result], times: Sequence[int]) -> R
         mended=count(lambda result: result.kind == "passed" and result.record.verdict == "failure"),
         why_not=tuple(dict.fromkeys(result.reason for result in results if result.kind == "not_replayable")),
         agreed=tuple(result_key(result.now) for result in results if _agrees(result)),
+        calls=tuple(_told(result, n) for result, n in zip(results[:MOST_TOLD], times[:MOST_TOLD], strict=True)),
+    )
+
+
+def _told(result: _Result, times: int) -> ReplayedCall:
+    """What became of a call, for those who look at it later."""
+    word = "not_run" if result.kind == "not_replayable" else "mended" if result.record.verdict == "failure" else "same"
+    shown = compact(MASKER.value(result.record.arguments), TOLD_CHARS)
+    return ReplayedCall(
+        call_id=result.record.call_id, input=shown, word=word, why=result.reason[:TOLD_CHARS], times=times
     )
 
 

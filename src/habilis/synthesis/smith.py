@@ -323,6 +323,7 @@ class Smith:
                 replayed=made.passed.replay.replayed,
                 records=made.passed.replay.records,
                 confirmed=made.passed.confirmed.count,
+                calls=made.passed.replay.calls,
             )
         )
         self._tell(better, made.passed)

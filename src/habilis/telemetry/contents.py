@@ -37,7 +37,7 @@ class TapeContents:
         if found is None or found.get("kind") != "reply":
             return None
         asked = [_message(self._messages.get(digest)) for digest in found.get("messages", ())]
-        return json.dumps(asked, ensure_ascii=False), json.dumps([_message(found.get("reply"))], ensure_ascii=False)
+        return json.dumps(asked, ensure_ascii=False), json.dumps([_output(found.get("reply"))], ensure_ascii=False)
 
     def _taken(self, line: bytes) -> dict[str, Any]:
         try:
@@ -50,14 +50,25 @@ class TapeContents:
 
 
 def _message(said: Any) -> dict[str, Any]:
-    """A message of the tape as the conventions have it."""
+    """A message of the tape as the conventions have it. A request has its calls as lists, a reply as objects."""
     said = said if isinstance(said, dict) else {}
     kind = str(said.get("type") or said.get("role") or "ai")
     content = said.get("content")
+    if kind == "tool":
+        return {"role": kind, "parts": [{"type": "tool_call_response", "id": said.get("call_id"), "response": content}]}
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     parts: list[dict[str, Any]] = [{"type": "text", "content": text}] if content else []
+    for call in said.get("calls") or ():
+        parts.append(dict(zip(("type", "id", "name", "arguments"), ("tool_call", *call), strict=False)))
     for call in said.get("tool_calls") or ():
         parts.append(
             {"type": "tool_call", "id": call.get("id"), "name": call.get("name"), "arguments": call.get("args")}
         )
     return {"role": _ROLES.get(kind, kind), "parts": parts}
+
+
+def _output(reply: Any) -> dict[str, Any]:
+    """A reply as the conventions have it: they want to know why it ended."""
+    metadata = reply.get("metadata") if isinstance(reply, dict) else None
+    why = str((metadata if isinstance(metadata, dict) else {}).get("finish_reason") or "stop")
+    return {**_message(reply), "finish_reason": "tool_call" if why == "tool_calls" else why}

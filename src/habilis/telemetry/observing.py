@@ -27,31 +27,17 @@ COMMAND_S = 0.4
 """Seconds that the end of a task waits for the commands of its alerts."""
 
 
-class TaskObservation:
-    """Of one task. `sinks` are to hear all that happens in it, `tell_to` says what alerts are told to.
+class _Observation:
+    """Used with `async with`: what is open at its end is ended, and nothing holds that up for long. `tell_to` says what
+    alerts are told to."""
 
-    `about` names the task in its spans, and by `habilis.task` in its alerts. `part_of` is the `traceparent` of the
-    training that it is a task of, empty where that is not traced: what is counted over all tasks, and the command, are
-    the training's then. Used with `async with`: what is open at its end is ended, and nothing holds that up for long.
-    """
+    _spans: SpanSink | None = None
+    _workflow: Workflow | None = None
 
-    def __init__(self, settings: Settings, tape: Path, about: Mapping[str, str], *, part_of: str | None = None) -> None:
-        names = OF_A_TASK | OF_CALLS if part_of is None else OF_A_TASK
-        self._alerts = AlertWatch(settings.alerts, "task", about["habilis.task"], names)
-        self._command = AlertCommand(settings.alerts.command if part_of is None else ())
+    def __init__(self, settings: Settings, alerts: AlertWatch, *, tells: bool = True) -> None:
+        self._alerts = alerts
+        self._command = AlertCommand(settings.alerts.command if tells else ())
         self._pipeline = _pipeline(settings)
-        self._workflow: Workflow | None = None
-        self._spans: SpanSink | None = None
-        if self._pipeline is not None:
-            from habilis.telemetry.contents import TapeContents
-            from habilis.telemetry.spans import SpanSink, Workflow, parent_of
-
-            contents = TapeContents(tape) if settings.telemetry.contents else None
-            self._workflow = None if part_of else Workflow(self._pipeline, "run", about)
-            parent = self._workflow.context if self._workflow else parent_of(part_of or "")
-            self._spans = SpanSink(self._pipeline, parent, _roles(settings), contents, about)
-        found: list[EventSink | None] = [self._spans, self._alerts, self._command]
-        self.sinks = [sink for sink in found if sink is not None]
 
     def tell_to(self, emit: Callable[[Event], None]) -> None:
         """Who hears alerts."""
@@ -64,40 +50,60 @@ class TaskObservation:
         if self._spans is not None:
             self._spans.close()
         if self._workflow is not None:
-            self._workflow.end(self._spans.error if self._spans else "")
+            self._workflow.end(self._error())
         await _let_go(self._command, self._pipeline)
 
+    def _error(self) -> str:
+        """Why it was broken off, empty if it was not."""
+        return self._spans.error if self._spans is not None else ""
 
-class TrainingObservation:
+
+class TaskObservation(_Observation):
+    """Of one task. `sinks` are to hear all that happens in it.
+
+    `about` names the task in its spans, and by `habilis.task` in its alerts. `part_of` is the `traceparent` of the
+    training that it is a task of, empty where that is not traced: what is counted over all tasks, and the command, are
+    the training's then.
+    """
+
+    def __init__(self, settings: Settings, tape: Path, about: Mapping[str, str], *, part_of: str | None = None) -> None:
+        names = OF_A_TASK | OF_CALLS if part_of is None else OF_A_TASK
+        watch = AlertWatch(settings.alerts, "task", about["habilis.task"], names)
+        super().__init__(settings, watch, tells=part_of is None)
+        if self._pipeline is not None:
+            from habilis.telemetry.contents import TapeContents
+            from habilis.telemetry.spans import SpanSink, Workflow, parent_of
+
+            contents = TapeContents(tape) if settings.telemetry.contents else None
+            self._workflow = None if part_of else Workflow(self._pipeline, "run", about)
+            parent = self._workflow.context if self._workflow else parent_of(part_of or "")
+            self._spans = SpanSink(self._pipeline, parent, _roles(settings), contents, about)
+        found: list[EventSink | None] = [self._spans, self._alerts, self._command]
+        self.sinks = [sink for sink in found if sink is not None]
+
+
+class TrainingObservation(_Observation):
     """Of a training: what is counted over all its tasks, its curator's work, its span, which its tasks belong to.
 
-    `failed` says why it was broken off, if it was. Used like `TaskObservation`.
+    `failed` says why it was broken off, if it was.
     """
 
     failed = ""
 
     def __init__(self, settings: Settings, name: str) -> None:
-        self._alerts = AlertWatch(settings.alerts, "run", name, OF_CALLS)
-        self._command = AlertCommand(settings.alerts.command)
-        self._pipeline = _pipeline(settings)
-        self._workflow: Workflow | None = None
-        self._curator: SpanSink | None = None
+        super().__init__(settings, AlertWatch(settings.alerts, "run", name, OF_CALLS))
         if self._pipeline is not None:
             from habilis.telemetry.spans import SpanSink, Workflow
 
             self._workflow = Workflow(self._pipeline, "training", {"habilis.run": name})
-            self._curator = SpanSink(self._pipeline, self._workflow.context, _roles(settings), agent="curator")
-        found: list[EventSink | None] = [self._workflow, self._curator, self._command]
+            self._spans = SpanSink(self._pipeline, self._workflow.context, _roles(settings), agent="curator")
+        found: list[EventSink | None] = [self._workflow, self._spans, self._command]
         self.sinks = [sink for sink in found if sink is not None]
 
     @property
     def trace(self) -> str:
         """What its tasks are to go on from, wherever they run; empty without a collector."""
         return self._workflow.traceparent if self._workflow is not None else ""
-
-    def tell_to(self, emit: Callable[[Event], None]) -> None:
-        """Who hears alerts."""
-        self._alerts.tell = emit
 
     def watching(self, watch: Callable[[str, Event], None]) -> Callable[[str, Event], None]:
         """Who hears, by a task's id, what happens in it: we, then `watch`."""
@@ -112,17 +118,10 @@ class TrainingObservation:
     @property
     def curator_sinks(self) -> list[EventSink]:
         """They are to hear what the curator does."""
-        return [self._alerts, *([self._curator] if self._curator is not None else [])]
+        return [self._alerts, *([self._spans] if self._spans is not None else [])]
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        if self._curator is not None:
-            self._curator.close()
-        if self._workflow is not None:
-            self._workflow.end(self.failed)
-        await _let_go(self._command, self._pipeline)
+    def _error(self) -> str:
+        return self.failed
 
 
 def _pipeline(settings: Settings) -> Pipeline | None:

@@ -144,13 +144,14 @@ class SpanSink:
 
     def _on_task_started(self, event: ev.TaskStarted) -> None:
         span = self.begin({"habilis.resumed": event.resumed})
-        span.set_attribute("gen_ai.request.model", event.model)
+        span.set_attributes({"gen_ai.request.model": event.model, **_offline(event.model)})
         self._say(span, "gen_ai.input.messages", [_text("user", event.question)])
 
     def _on_task_ended(self, event: ev.TaskEnded) -> None:
         span = self.begin()
         span.set_attribute("habilis.status", event.status)
-        self._say(span, "gen_ai.output.messages", [_text("assistant", event.final_answer)])
+        answer = {**_text("assistant", event.final_answer), "finish_reason": "stop" if event.error is None else "error"}
+        self._say(span, "gen_ai.output.messages", [answer])
         for left in reversed(list(self._open.values())):
             _end(left, "interrupted")
         self._open.clear()
@@ -208,7 +209,7 @@ class SpanSink:
             self._measures.tool.record(event.seconds, _with_error(_of_tool(event.tool), error))
 
     def _on_tool_build_started(self, event: ev.ToolBuildStarted) -> None:
-        about: Attributes = {"gen_ai.tool.name": event.tool, "habilis.build": event.purpose}
+        about: Attributes = {"habilis.tool": event.tool, "habilis.build": event.purpose}
         self._start(event.build_id or event.tool, f"build {event.tool}", "", about)
 
     def _on_tool_rejected(self, event: ev.ToolRejected) -> None:
@@ -252,8 +253,8 @@ class SpanSink:
 
     def _of_model(self, event: ev.ModelCallStarted | ev.ModelCallEnded) -> Attributes:
         about = self._about_role.get(event.role, {})
-        offline = {"gen_ai.provider.name": "offline"} if OFFLINE_NOTICE in event.model else {}
-        return {"gen_ai.operation.name": "chat", "gen_ai.request.model": event.model, **about, **offline}
+        named = {"gen_ai.operation.name": "chat", "gen_ai.request.model": event.model}
+        return {**named, **about, **_offline(event.model)}
 
     def _told(self, text: str | None) -> str | None:
         """An error's words, which may be those of a result: only where contents are sent."""
@@ -272,6 +273,11 @@ def parent_of(traceparent: str) -> Context:
 
 def _text(role: str, content: str) -> dict[str, Any]:
     return {"role": role, "parts": [{"type": "text", "content": content}]}
+
+
+def _offline(model: str) -> Attributes:
+    """The offline model has no provider, whatever the settings name."""
+    return {"gen_ai.provider.name": "offline"} if OFFLINE_NOTICE in model else {}
 
 
 def _of_tool(tool: str) -> Attributes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -19,30 +19,32 @@ from habilis.view.site import NoSuchPage, Site, task_of
 from habilis.view.task import LIVE
 
 LOOK_EVERY_S = 0.1
-"""How often a log is looked at while somebody watches: one `stat`, which costs the task nothing."""
+"""How often a log is looked at while somebody watches: a `stat` of it and one of the state cost the task nothing."""
+ASK_EVERY_S = 1.0
+"""How often it is asked whether a silent task still has its process, which takes a look at its lock."""
 ALIVE_EVERY_S = 15.0
 
 
 def app_of(site: Site, is_ending: Callable[[], bool] = lambda: False) -> Starlette:
     """The pages of `site` as an ASGI application, without anybody who guards it. Streams end once `is_ending`."""
 
-    def stream(stamp: Callable[[], object], is_live: Callable[[], bool]) -> Response:
-        return StreamingResponse(_changes(stamp, is_live, is_ending), media_type="text/event-stream")
+    def stream(files: Sequence[Path], state: Path, is_live: Callable[[], bool]) -> Response:
+        return StreamingResponse(_changes(files, state, is_live, is_ending), media_type="text/event-stream")
 
     async def live_task(request: Request) -> Response:
         try:
             task = task_of(site.run(request.path_params["run"]), request.path_params["task"])
         except NoSuchPage as missing:
             return _problem(site, 404, missing)
-        return stream(lambda: _stamp(task.events), lambda: task.read_state() in LIVE)
+        return stream((task.events,), task.state, lambda: task.read_state() in LIVE)
 
     async def live_run(request: Request) -> Response:
         try:
             run = site.run(request.path_params["run"])
         except NoSuchPage as missing:
             return _problem(site, 404, missing)
-        files = (run.path / "events.jsonl", run.path / "metrics.jsonl", run.path / "predictions.jsonl")
-        return stream(lambda: tuple(map(_stamp, files)), lambda: run.state() == "running")
+        files = [run.path / name for name in ("events.jsonl", "metrics.jsonl", "predictions.jsonl")]
+        return stream(files, run.path / "state.json", lambda: run.state() == "running")
 
     async def page(request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1").lstrip("/")
@@ -75,14 +77,17 @@ def _problem(site: Site, status: int, error: Exception) -> Response:
 
 
 async def _changes(
-    stamp: Callable[[], object], is_live: Callable[[], bool], is_ending: Callable[[], bool]
+    files: Sequence[Path], state: Path, is_live: Callable[[], bool], is_ending: Callable[[], bool]
 ) -> AsyncIterator[str]:
-    """`changed` at once and whenever the stamp is another one, `ended` when nothing comes any more."""
+    """`changed` at once and whenever one of `files` is another one, `ended` when nothing comes any more."""
     seen: object = None
-    silent = 0.0
+    asked: object = None
+    live, unasked, silent = True, 0.0, 0.0
     while not is_ending():
-        live = is_live()  # before the stamp: what came last is told of before the end
-        now = stamp()
+        state_now = _stamp(state)
+        if state_now != asked or unasked >= ASK_EVERY_S:
+            asked, unasked, live = state_now, 0.0, is_live()
+        now = [_stamp(path) for path in files]  # after that: what came last is told of before the end
         if now != seen:
             seen, silent = now, 0.0
             yield "event: changed\ndata:\n\n"
@@ -93,7 +98,7 @@ async def _changes(
             yield "event: ended\ndata:\n\n"
             return
         await asyncio.sleep(LOOK_EVERY_S)
-        silent += LOOK_EVERY_S
+        unasked, silent = unasked + LOOK_EVERY_S, silent + LOOK_EVERY_S
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -8,12 +8,18 @@ from typing import Any
 
 from habilis.view.log import LoggedEvent
 from habilis.view.records import moment, number
+from habilis.view.rendering import seconds
 from habilis.view.visible import short
 
 WIDTH, ROW, GAP = 1000.0, 20, 4
 MAX_BARS = 600
 """Bars of one picture; beyond it the longest are drawn."""
-_BEGINS = {"model_call_started": "model", "tool_call_started": "tool", "tool_build_started": "build"}
+_BEGINS = {
+    "model_call_started": "model",
+    "tool_call_started": "tool",
+    "tool_build_started": "build",
+    "build_awaited": "awaited",
+}
 _ENDS = {
     "model_call_ended": "model",
     "tool_call_ended": "tool",
@@ -21,12 +27,14 @@ _ENDS = {
     "tool_enhanced": "build",
     "tool_given_up": "build",
 }
+_GO_ON = ("build_awaited", "tool_build_started", "tool_adopted", "tool_given_up")
+"""What a task does when it need not wait any more for the build of another one, or waits for the next."""
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Something that took time: `kind` is model, tool, build or wait, in a training task, step or wait. Times are
-    seconds since the epoch."""
+    """Something that took time: `kind` is model, tool, build, awaited (the build of another task) or wait; in a
+    training task, step or wait. Times are seconds since the epoch."""
 
     kind: str
     label: str
@@ -42,9 +50,12 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Bar:
-    """A span as it is drawn, in units of the picture."""
+    """A span as it is drawn, in units of the picture. `look` is its classes, `title` what is said of it, `text` what
+    stands in it, empty where that has no room."""
 
-    span: Stretch
+    look: str
+    title: str
+    text: str
     x: float
     y: int
     width: float
@@ -71,6 +82,8 @@ def spans_of(events: Iterable[LoggedEvent]) -> list[Stretch]:
         if not event.at:
             continue
         last = max(last, event.at)
+        if event.kind in _GO_ON and (waiting := begun.get(("awaited", _key(event)))):
+            spans.append(_span("awaited", waiting.pop(0), event.at))
         if kind := _BEGINS.get(event.kind):
             begun.setdefault((kind, _key(event)), []).append(event)
         elif (kind := _ENDS.get(event.kind)) and (waiting := begun.get((kind, _key(event)))):
@@ -132,7 +145,11 @@ def _bar(span: Stretch, rows: list[float], begin: float, length: float) -> Bar:
     row = next((place for place, until in enumerate(rows) if until <= span.begin), len(rows))
     rows[row:] = [span.end, *rows[row + 1 :]]
     width = max(1.5, WIDTH * span.seconds / length)
-    return Bar(span, round(WIDTH * (span.begin - begin) / length, 2), row * (ROW + GAP), round(width, 2))
+    look = f"bar {span.kind}{' failed' * span.failed}{' open' * span.open}"
+    title = f"{span.label}, {seconds(span.seconds)}{', failed' * span.failed}{', not ended yet' * span.open}"
+    text = short(span.label, int(width / 7)) if width > 60 and span.kind != "wait" else ""
+    x = round(WIDTH * (span.begin - begin) / length, 2)
+    return Bar(look, title, text, x, row * (ROW + GAP), round(width, 2))
 
 
 def _key(event: LoggedEvent) -> str:
@@ -145,8 +162,11 @@ def _key(event: LoggedEvent) -> str:
 def _span(
     kind: str, event: LoggedEvent, end: float, *, made: str = "", failed: bool = False, is_open: bool = False
 ) -> Stretch:
-    named = made or event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
-    label = f"{event.text('purpose')} {named}" if kind == "build" else named
+    label = made or event.text("tool") or f"{event.text('role')}: {event.text('purpose')}"
+    if kind == "build":
+        label = f"{event.text('purpose')} {label}"
+    elif kind == "awaited":
+        label = f"waiting for {event.text('builder')}, which builds much the same as {label}"
     return Stretch(kind, short(label, 80), event.at, max(end, event.at), failed, is_open)
 
 

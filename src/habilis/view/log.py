@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from habilis.rundir.files import row_of
 from habilis.rundir.plain import MAX_LINE_BYTES, reading
+from habilis.view.index import LogIndex, index_of
 from habilis.view.records import moment
 
 PAGE_EVENTS = 500
 PAGE_BYTES = 24 << 20
 """A page ends early behind this many bytes: one result may have megabytes."""
-_BLOCK = 1 << 18
 _PLAIN = (str, int, float, type(None))
 _KINDS: dict[str, type] = {
     **dict.fromkeys(("arguments", "plan", "review", "usage", "metrics"), dict),
@@ -47,12 +46,13 @@ class LoggedEvent:
 
 @dataclass(frozen=True)
 class LogPage:
-    """Some events of a log that has `lines` lines. `first` is the number of the first, `size` the log's bytes."""
+    """Some events of a log that has `lines` lines. `first` is the number of the first, `begun` when the log's own
+    first event was, in seconds since the epoch; 0 where its first line does not tell."""
 
     events: tuple[LoggedEvent, ...]
     first: int
     lines: int
-    size: int
+    begun: float = 0.0
 
     @property
     def following(self) -> int:
@@ -69,48 +69,42 @@ class LogPage:
 def read_page(path: Path, first: int = 1, *, newest: bool = False) -> LogPage:
     """The events from line `first` on, or the `newest` ones. A log that is not there is empty. Raises OSError."""
     try:
-        size = path.lstat().st_size
-        lines = _count(path)
+        with reading(path) as stream:
+            index = index_of(path, stream.fileno())
+            start = max(1, index.lines - PAGE_EVENTS + 1) if newest else max(1, first)
+            if index.begun is None and index.lines:
+                index.begun = next((event.at for event in _from(stream, index, 1)), 0.0)
+            return LogPage(tuple(_some(stream, index, start)), start, index.lines, index.begun or 0.0)
     except FileNotFoundError:
-        return LogPage((), 1, 0, 0)
-    start = max(1, lines - PAGE_EVENTS + 1) if newest else max(1, first)
-    return LogPage(tuple(_some(path, start)), start, lines, size)
+        return LogPage((), 1, 0)
 
 
 def read_event(path: Path, number: int) -> LoggedEvent | None:
     """The event on line `number`; None when there is none. Raises OSError."""
-    return next(_from(path, number), None)
+    with reading(path) as stream:
+        return next(_from(stream, index_of(path, stream.fileno()), number), None)
 
 
-def _some(path: Path, start: int) -> Iterator[LoggedEvent]:
+def _some(stream: BinaryIO, index: LogIndex, start: int) -> Iterator[LoggedEvent]:
     """The events of a page that begins at line `start`."""
-    for taken, event in enumerate(_from(path, start, PAGE_BYTES), 1):
+    for taken, event in enumerate(_from(stream, index, start, PAGE_BYTES), 1):
         yield event
         if taken == PAGE_EVENTS:
             return
 
 
-def _count(path: Path) -> int:
-    """How many lines a log has; a last one without its end is being written, or was torn, and does not count."""
-    lines = 0
-    with reading(path) as stream:
-        while block := stream.read(_BLOCK):
-            lines += block.count(b"\n")
-    return lines
-
-
-def _from(path: Path, start: int, most: int = MAX_LINE_BYTES) -> Iterator[LoggedEvent]:
-    """The events from line `start` on, as far as `most` bytes reach; the first one in any case."""
-    number = taken = 0
-    with reading(path) as stream:
-        stream.seek(_offset(stream.fileno(), start))
-        number = start - 1
-        while (line := stream.readline(MAX_LINE_BYTES)).endswith(b"\n"):
-            number += 1
-            taken += len(line)
-            yield LoggedEvent(number, _row(line))
-            if taken > most:
-                return
+def _from(stream: BinaryIO, index: LogIndex, start: int, most: int = MAX_LINE_BYTES) -> Iterator[LoggedEvent]:
+    """The events from line `start` on, as far as `most` bytes reach; the first one in any case. A last line without its
+    end is being written, or was torn, and does not count."""
+    stream.seek(index.offset(stream.fileno(), start))
+    taken = 0
+    for number in range(start, index.lines + 1):
+        if not (line := stream.readline(MAX_LINE_BYTES)).endswith(b"\n"):
+            return
+        taken += len(line)
+        yield LoggedEvent(number, _row(line))
+        if taken > most:
+            return
 
 
 def _row(line: bytes) -> dict[str, Any]:
@@ -123,22 +117,10 @@ def _row(line: bytes) -> dict[str, Any]:
 def shaped(row: dict[str, Any]) -> dict[str, Any]:
     """`row` without what is of another kind than Habilis writes: the log may be a stranger's."""
     kept: dict[str, Any] = {k: held for k, held in row.items() if isinstance(held, _KINDS.get(k, _PLAIN))}
+    if "calls" in kept:
+        kept["calls"] = [shaped(call) for call in kept["calls"] if isinstance(call, dict)]
     if "plan" in kept:
         plan = kept["plan"]
         wishes = plan.get("build") if isinstance(plan.get("build"), list) else []
         kept["plan"] = {**shaped(plan), "build": [shaped(wish) for wish in wishes if isinstance(wish, dict)]}
     return kept
-
-
-def _offset(descriptor: int, line: int) -> int:
-    """Where line `line` begins, or the end of the file."""
-    passed, at = 0, 0
-    while block := os.pread(descriptor, _BLOCK, at):
-        here = block.count(b"\n")
-        if passed + here >= line - 1:
-            place = 0
-            for _ in range(line - 1 - passed):
-                place = block.index(b"\n", place) + 1
-            return at + place
-        passed, at = passed + here, at + len(block)
-    return at

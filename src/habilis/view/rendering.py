@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import posixpath
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from jinja2 import ChainableUndefined, Environment, PackageLoader
@@ -16,9 +16,15 @@ from markupsafe import Markup
 from habilis.view.code import highlighted
 from habilis.view.visible import cut, short, visible
 
+if TYPE_CHECKING:
+    from habilis.view.story import Happening
+
 
 def _finalize(value: Any) -> Any:
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+MOST_PAGES = 8
 
 
 @functools.cache
@@ -53,6 +59,27 @@ def render(template: str, page: str, *, static: bool, linked: Callable[[str], No
 
     now = time.time()
     return environment().get_template(template).render(page=page, static=static, to=to, now=now, **values)
+
+
+class Parts:
+    """What happened before stays as it was: a page that is asked for again renders only what is new, or went on."""
+
+    def __init__(self) -> None:
+        self._pages: dict[str, dict[Hashable, str]] = {}
+
+    def of(self, page: str) -> Callable[[Happening, Callable[[], str]], str]:
+        """For the page at path `page`: gives what `caller` renders of something that happened, or what it rendered
+        the last time. Only what the page has now is kept, and the pages that were asked for last."""
+        before, now = self._pages.pop(page, {}), dict[Hashable, str]()
+        self._pages[page] = now
+        for oldest in list(self._pages)[:-MOST_PAGES]:
+            self._pages.pop(oldest, None)
+
+        def once(entry: Happening, caller: Callable[[], str]) -> str:
+            part = now[entry.mark] = before[entry.mark] if entry.mark in before else caller()
+            return part
+
+        return once
 
 
 def relative(page: str, path: str, *, static: bool) -> str:

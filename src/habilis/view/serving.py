@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ from habilis.view.guard import NAMES, Guard
 from habilis.view.site import Site
 
 ENDS_WITHIN_S = 1
+NICENESS = 5
+"""Where all processors are at work, the work goes first, and who looks at it waits."""
 
 
 def serve(site: Site, port: int, ready: Callable[[str], None]) -> None:
@@ -35,6 +38,7 @@ def serve(site: Site, port: int, ready: Callable[[str], None]) -> None:
             timeout_graceful_shutdown=ENDS_WITHIN_S,
         )
         ready(guard.address)
+        os.nice(NICENESS)
         running.append(uvicorn.Server(config))
         running[0].run(sockets=[listening])
 

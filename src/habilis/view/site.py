@@ -19,9 +19,9 @@ from habilis.view import library as libraries
 from habilis.view.compare import compared, tasks_compared
 from habilis.view.lineage import lineage
 from habilis.view.log import read_event
-from habilis.view.rendering import render
+from habilis.view.rendering import Parts, render
 from habilis.view.runs import PAGE_RUNS, SORTS, Runs
-from habilis.view.task import task_page, tasks_of
+from habilis.view.task import is_task, task_page, tasks_of
 from habilis.view.training import step_page, training_page
 
 Query = Mapping[str, str]
@@ -52,6 +52,7 @@ class Site:
     static: bool = False
     linked: Callable[[str], None] = field(default=lambda _: None)
     _recorded: Recorded = field(default_factory=Recorded)
+    _parts: Parts = field(default_factory=Parts)
 
     def page(self, path: str, query: Query = NO_QUERY) -> SitePage:
         """The page at `path`, which counts from the root without a slash. Raises `NoSuchPage`, `UserError`, OSError."""
@@ -103,9 +104,10 @@ class Site:
     def _task(self, path: str, task: TaskDir, rest: list[str]) -> SitePage:
         match rest:
             case [""]:
-                return self._page("task.html", path, **task_page(task, None))
+                return self._page("task.html", path, once=self._parts.of(path), **task_page(task, None))
             case ["from", number, ""]:
-                return self._page("task.html", path, **task_page(task, _number(number)))
+                shown = task_page(task, _number(number))
+                return self._page("task.html", path, once=Parts().of(path), **shown)
             case ["events", file] if file.endswith(".txt"):
                 return whole_event(task, _number(file.removesuffix(".txt")))
         raise NoSuchPage("there is no such page")
@@ -190,11 +192,9 @@ def asset(name: str) -> bytes:
 
 def task_of(run: RunDir, name: str) -> TaskDir:
     """The task `name` of `run`. Raises `NoSuchPage`."""
-    task = TaskDir(run.path / "tasks" / name)
-    plain = name not in ("", ".", "..") and "/" not in name and "\0" not in name
-    if not plain or any(path.is_symlink() for path in (task.path.parent, task.path)) or not task.path.is_dir():
+    if not is_task(run, name):
         raise NoSuchPage(f"run {run.name} has no task {name}")
-    return task
+    return TaskDir(run.path / "tasks" / name)
 
 
 def whole_event(task: TaskDir, number: int) -> SitePage:

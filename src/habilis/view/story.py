@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -38,6 +38,12 @@ class Happening:
         """Its name on the page."""
         return f"e{self.number}"
 
+    @property
+    def mark(self) -> tuple[Hashable, ...]:
+        """Another one as soon as something was added to it: the lines of the log that tell of it, and when."""
+        inside = tuple(one.mark for one in (*self.below, *self.calls))
+        return self.at, self.number, *self.lines.values(), *inside, len(self.mends)
+
 
 class Story:
     """What happened, in order. Old records without ids are told as well, only less is put below builds."""
@@ -57,6 +63,10 @@ class Story:
         """The calls of a tool, in order, but those that were answered from the record."""
         calls = [entry for entry in self.entries if entry.kind == "call" and entry.row.get("tool") == tool]
         return [one for one in calls if not part(one.rows, "tool_call_ended").get("reused")]
+
+    def anchors(self) -> dict[str, str]:
+        """Where the page has each call, by its id."""
+        return {call_id: call.anchor for call_id, call in self._calls.items()}
 
     def _take(self, event: LoggedEvent) -> None:
         kind = event.kind

@@ -19,6 +19,13 @@ def tasks_of(run: RunDir) -> list[tuple[TaskDir, str]]:
     return [(task, str(part(record(task.task), "task").get("question") or "")) for task in run.tasks()[:MAX_TASKS]]
 
 
+def is_task(run: RunDir, name: str) -> bool:
+    """Whether `run` has a task of this name, in a folder of its own."""
+    path = run.path / "tasks" / name
+    plain = name not in ("", ".", "..") and "/" not in name and "\0" not in name
+    return plain and not any(one.is_symlink() for one in (path.parent, path)) and path.is_dir()
+
+
 def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
     """The events from line `first` on; by default the first ones, of a task under way the newest ones."""
     state = task.read_state()
@@ -27,7 +34,7 @@ def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
     try:
         page = read_page(task.events, first or 1, newest=first is None and live)
     except OSError:
-        page = LogPage((), 1, 0, 0)
+        page = LogPage((), 1, 0)
     story = Story(page.events)
     add_mends(story, task)
     used = part(result, "usage")
@@ -44,5 +51,12 @@ def task_page(task: TaskDir, first: int | None) -> dict[str, Any]:
         "log": page,
         "entries": story.entries,
         "flame": flame(spans_of(page.events)),
-        "begun": page.events[0].at if page.events else 0.0,
+        "begun": page.begun,
+        "own": story.anchors(),
+        "neighbours": {name for name in _named(page) if is_task(task.run, name)},
     }
+
+
+def _named(page: LogPage) -> set[str]:
+    """The other tasks that it waited for, or took a tool of."""
+    return {name for event in page.events for key in ("builder", "origin_task") if (name := event.text(key))}
