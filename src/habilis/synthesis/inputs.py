@@ -169,7 +169,7 @@ class Search:
             name = lot.choice(sorted(files))
             files[name] = variant(files[name], lot)
         arguments = dict(base.arguments)
-        names = sorted(name for name, value in arguments.items() if not _reaches(value, files))
+        names = sorted(name for name, value in arguments.items() if not reaches(value, files))
         if names and (not base.files or files == dict(base.files) or lot.random() < 0.3):
             for name in lot.sample(names, lot.randint(1, len(names))):
                 arguments[name] = _other(name, arguments[name], self._domain, self._schema, self._known, lot)
@@ -269,11 +269,11 @@ def _of_each_other(arguments: dict[str, Any], names: Sequence[str], lot: random.
         arguments[one] = lot.choice(second)
 
 
-def _reaches(value: Any, files: Mapping[str, bytes]) -> bool:
+def reaches(value: Any, files: Mapping[str, bytes]) -> bool:
     """Whether `value` names one of the files."""
     if isinstance(value, str):
         return any(name == value or name.startswith(value.rstrip("/") + "/") for name in files)
-    return isinstance(value, list) and any(_reaches(item, files) for item in value)
+    return isinstance(value, list) and any(reaches(item, files) for item in value)
 
 
 # --- at the borders

@@ -63,7 +63,8 @@ def _lengths(function: ast.FunctionDef) -> Iterator[int]:
     own = _own(function)
     for sides in _compared(function):
         if any(_is_length(side) and _names(side, own) for side in sides):
-            yield from (value for side in sides if isinstance(value := _number(side), int))
+            values = [_number(side) for side in sides]
+            yield from (value for value in values if isinstance(value, int))
 
 
 def _signs(function: ast.FunctionDef) -> Iterator[str]:

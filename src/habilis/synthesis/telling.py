@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from itertools import permutations, zip_longest
+from itertools import islice, permutations, zip_longest
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from habilis.core.types import JsonSchema
 from habilis.synthesis.domain import Domain
-from habilis.synthesis.inputs import OUTSIDE, TEXTS, by_type
+from habilis.synthesis.inputs import OUTSIDE, TEXTS, by_type, reaches
 from habilis.synthesis.landmarks import Landmarks
 from habilis.synthesis.relations import Given
 
 Rule = Callable[[Given, Landmarks], Iterator[Given]]
 MOST = 8
 """Inputs of one comparison that are made by rule."""
+_TRIED = 96
 _BASES = 3
 _PACKED = 4
 """Numbers that are put into one list, no more than what a list may be longer by."""
@@ -34,7 +35,8 @@ def telling(domain: Domain, known: Landmarks, seen: Callable[[Given], bool]) -> 
     bases = sorted(domain.calls, key=lambda call: -len(repr(call.arguments)))[:_BASES]
     rules = [_of_each(rule, bases, known) for rule in (_empty, _ties, _of_items, _of_signs, _of_words, _of_lengths)]
     made: list[Given] = []
-    for given in (one for row in zip_longest(*rules) for one in row if one is not None):
+    candidates = (one for row in zip_longest(*rules) for one in row if one is not None)
+    for given in islice(candidates, _TRIED):
         if len(made) < MOST and given not in made and not seen(given) and domain.holds(given):
             made.append(given)
             yield given
@@ -45,23 +47,29 @@ def _of_each(rule: Rule, bases: Sequence[Given], known: Landmarks) -> Iterator[G
         yield from rule(base, known)
 
 
+def _plain(base: Given) -> list[tuple[str, Any]]:
+    """The arguments of a call that name none of its files."""
+    return [
+        (name, base.arguments[name]) for name in sorted(base.arguments) if not reaches(base.arguments[name], base.files)
+    ]
+
+
 def _changed(base: Given, name: str, value: Any) -> Given:
     return Given({**base.arguments, name: value}, base.files)
 
 
 def _empty(base: Given, known: Landmarks) -> Iterator[Given]:
     """Nothing, where the code asks whether anything was given."""
-    for name, value in base.arguments.items():
+    for name, value in _plain(base):
         if known.empty and value and isinstance(value, (str, list)):
             yield _changed(base, name, type(value)())
 
 
 def _ties(base: Given, known: Landmarks) -> Iterator[Given]:
     """One argument that comes to as much as another: its parts turned round, its length, or the sum of all others."""
-    for one, other in permutations(sorted(base.arguments), 2):
-        first, second = base.arguments[one], base.arguments[other]
+    for (one, first), (_, second) in permutations(_plain(base), 2):
         if type(first) is type(second) and not isinstance(first, bool):
-            rest = [value for name, value in base.arguments.items() if name != one]
+            rest = [value for name, value in _plain(base) if name != one]
             yield _changed(base, one, _as_much(second, rest))
         elif type(first) is int and isinstance(second, (str, list)):
             yield from (_changed(base, one, len(second) + step) for step in (0, 1, -1))
@@ -78,7 +86,7 @@ def _as_much(value: Any, others: Sequence[Any]) -> Any:
 
 def _of_items(base: Given, known: Landmarks) -> Iterator[Given]:
     """A list with numbers that its items are compared with: a few at its end, then one there, then one at both ends."""
-    for name, value in base.arguments.items():
+    for name, value in _plain(base):
         if isinstance(value, list) and value and all(type(item) in (int, float) for item in value):
             whole = all(isinstance(item, int) for item in value)
             near = [border + step for step in (0, 1, -1) for border in sorted(known.items)]
@@ -92,7 +100,7 @@ def _of_items(base: Given, known: Landmarks) -> Iterator[Given]:
 
 def _of_signs(base: Given, known: Landmarks) -> Iterator[Given]:
     """A text with a sign that the code looks for: at either end, and within, once and several times."""
-    for name, value in base.arguments.items():
+    for name, value in _plain(base):
         if isinstance(value, str) and value:
             if known.signs and not any(map(str.isalnum, value)):
                 yield from (_changed(base, name, text) for text in _spelled(sorted({*known.signs, *value})))
@@ -118,14 +126,14 @@ def _of_words(base: Given, known: Landmarks) -> Iterator[Given]:
     """Another word of a list that the code has, where one of the arguments stands in that list."""
     for words in known.words:
         if any(value in words for value in base.arguments.values() if isinstance(value, str)):
-            for name, value in base.arguments.items():
+            for name, value in _plain(base):
                 if isinstance(value, str):
                     yield from (_changed(base, name, word) for word in words[:: max(1, len(words) // _BASES)])
 
 
 def _of_lengths(base: Given, known: Landmarks) -> Iterator[Given]:
     """A text or a list that is longer by as much as any may be, or as long as the code says, and one beside."""
-    for name, value in base.arguments.items():
+    for name, value in _plain(base):
         if isinstance(value, (str, list)) and value:
             named = [length + step for step in (0, 1, -1) for length in sorted(known.lengths)]
             for length in (len(value) + 3, *named):
