@@ -50,6 +50,7 @@ class Run:
     right: int
     answered: int
     library: int
+    built: int
     peak_mb: float
     path_s: float
     folder: Path
@@ -94,6 +95,7 @@ def train(folder: Path, names: Sequence[str], *options: str, watched: bool = Fal
         right=sum(row.right for row in training.steps),
         answered=training.statuses.get("answered", 0),
         library=training.steps[-1].library_size,
+        built=training.steps[-1].synthesised_so_far,
         peak_mb=peak,
         path_s=max(map(model_seconds, (runs / "r" / "tasks").iterdir())),
         folder=runs / "r",
@@ -140,6 +142,21 @@ def different(folder: Path, repeats: int) -> list[Figure]:
 
 def same(folder: Path, repeats: int) -> list[Figure]:
     return sixteen(folder, "neighbours need the same tool", SAME, repeats)
+
+
+def paired(folder: Path, repeats: int) -> list[Figure]:
+    """64 tasks, those of one kind one after the other: how many tools are built where one of each kind would do."""
+    names = [row["id"] for row in read_jsonl(BENCHMARK)][:MANY]
+    kinds = list(dict.fromkeys(name.rpartition("-")[0] for name in names))
+    ordered = sorted(names, key=lambda name: kinds.index(name.rpartition("-")[0]))
+    runs = [train(folder, ordered, "--batch-size", "8") for _ in range(repeats)]
+    beside, left = "in the library at the end", [run.library for run in runs]
+    return [
+        Figure(
+            f"{MANY} tasks of {len(kinds)} kinds, kind by kind: tools built", "", [r.built for r in runs], beside, left
+        ),
+        Figure("… right answers", "", [run.right for run in runs]),
+    ]
 
 
 def peak(folder: Path, repeats: int) -> list[Figure]:
@@ -189,7 +206,7 @@ def ready_for_many(folder: Path) -> tuple[list[str], list[str]]:
     return names, ["--batch-size", str(MANY), "--concurrency", str(MANY), "--library", library]
 
 
-ROWS = {"different": different, "same": same, "peak": peak, "many": many, "many-peak": many_peak}
+ROWS = {"different": different, "same": same, "paired": paired, "peak": peak, "many": many, "many-peak": many_peak}
 
 
 def figures(repeats: int, only: Sequence[str] = tuple(ROWS)) -> list[Figure]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from habilis.core.types import ToolCard
 from habilis.library.retrieval import BM25Retriever
+from habilis.library.retrieval.relevance import fitting
 from habilis.library.retrieval.terms import parts, stem, terms
 
 CARDS = [
@@ -143,6 +144,26 @@ def test_words_of_the_same_subject_and_of_the_same_beginning_count_for_less_than
     assert [card.name for card in BM25Retriever(cards).search("movie", 2)] == ["b", "a"]
     cards = [ToolCard(name="a", description="astronomer"), ToolCard(name="b", description="astronomy")]
     assert [card.name for card in BM25Retriever(cards).search("astronomy", 2)] == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("I have a rash on my arm, what could it be?", "look_up_symptoms"),
+        ("Will I need an umbrella in Bergen?", "get_forecast"),
+        ("Which trails are good for hiking there?", "plan_trip"),
+    ],
+)
+def test_a_word_finds_the_subject_that_it_speaks_of_and_passes_the_floor(query: str, name: str) -> None:
+    cards = [
+        ToolCard(name="look_up_symptoms", description="Possible diseases of a symptom.", parameters=("symptom",)),
+        ToolCard(name="get_forecast", description="The weather of a place.", parameters=("place",)),
+        ToolCard(name="plan_trip", description="Suggest what to see in a region.", parameters=("region",)),
+        ToolCard(name="join_columns", description="Two columns of a table as one.", parameters=("path",)),
+    ]
+    found = BM25Retriever(cards).search(query, 5)
+    assert found[0].name == name
+    assert name in [card.name for card in fitting(query, found)]
 
 
 def test_why_names_the_words_that_speak_for_a_tool() -> None:

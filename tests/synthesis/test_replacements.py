@@ -15,6 +15,7 @@ from habilis.synthesis.domain import Domain
 from habilis.synthesis.edits import varied
 from habilis.synthesis.formats import brackets_match
 from habilis.synthesis.inputs import Search
+from habilis.synthesis.landmarks import landmarks
 from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import Replayer
 
@@ -34,6 +35,47 @@ LARGEST = (
 )
 GRADE = ("    points: int", "str | None", "    return OutputModel(result='pass' if input.points {} else 'fail')")
 WORDS = ("    text: str", "int | None", "    return OutputModel(result=sum({} for w in input.text.split()))")
+SHORTER = (
+    "    one: list[str]\n    other: list[str]",
+    "list[str] | None",
+    "    less = len(''.join(input.one)) {} len(''.join(input.other))\n"
+    "    return OutputModel(result=input.one if less else input.other)",
+)
+TRIANGLE = (
+    "    a: int\n    b: int\n    c: int",
+    "str | None",
+    "    a, b, c = sorted([input.a, input.b, input.c])\n"
+    "    return OutputModel(result=f'no triangle: {{a}}' if a + b {} c else f'{{a + b + c}} around')",
+)
+GAINS = (
+    "    values: list[int]",
+    "int | None",
+    "    return OutputModel(result=len([v for v in input.values if v {} 0]))",
+)
+ALL_OTHER = (
+    "    text: str",
+    "str | None",
+    "    long = len(input.text) >= {} and len(set(input.text)) == len(input.text)\n"
+    "    return OutputModel(result=f'{{input.text}}: {{long}}')",
+)
+YELLS = (
+    "    text: str",
+    "str | None",
+    "    n = input.text.count('!')\n"
+    "    return OutputModel(result=input.text.upper() if n > {} else input.text.lower())",
+)
+NONE_YET = (
+    "    values: list[int]",
+    "int | None",
+    "    if not input.values:\n        return OutputModel(result={})\n    return OutputModel(result=max(input.values))",
+)
+PLANET = (
+    "    name: str",
+    "int | None",
+    "    known = ['Mercury', 'Venus', 'Earth', 'Mars', {}]\n"
+    "    return OutputModel(result=known.index(input.name) if input.name in known else -len(input.name))",
+)
+TIED = [{"one": ["hi", "admin"], "other": ["hi", "hello", "you"]}, {"one": ["four", "by"], "other": ["two"]}]
 LESS = "    less = input.total < 80\n    return OutputModel(result=1.0 if less else 0.9 * input.total)"
 STEP = "    if input.k == 0:\n        return OutputModel(result=[])\n"
 COUNTED = "    n = 0\n    for w in input.text.split():\n        n += 1\n    return OutputModel(result=n)"
@@ -65,8 +107,19 @@ async def _compared(shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...
         (LARGEST, (STEP,), LARGEST[2].format(""), [{"values": [3, 1, 2], "k": 2}, {"values": [5, 4], "k": 1}]),
         (GRADE, (">= 50",), GRADE[2].format("> 50"), [{"points": 70}, {"points": 35}]),
         (WORDS, ("1",), WORDS[2].format("len(w) > 1"), [{"text": "one two three"}, {"text": "a fine day"}][:1]),
+        (SHORTER, ("<=",), SHORTER[2].format("<"), TIED),
+        (TRIANGLE, ("<=",), TRIANGLE[2].format("<"), [{"a": 3, "b": 4, "c": 5}, {"a": 2, "b": 9, "c": 3}]),
+        (GAINS, (">",), GAINS[2].format(">="), [{"values": [5, 3, 9]}, {"values": [4]}]),
+        (ALL_OTHER, (12,), ALL_OTHER[2].format(13), [{"text": "abcdefghi"}]),
+        (YELLS, ("0",), YELLS[2].format("1"), [{"text": "what a Day"}, {"text": "Oh"}]),
+        (NONE_YET, ("0",), NONE_YET[2].format("-1"), [{"values": [5, 3, 9]}, {"values": [4]}]),
+        (PLANET, ("'Jupiter'",), PLANET[2].format("'Saturn'"), [{"name": "Mars"}, {"name": "Venus"}]),
     ],
-    ids=["border of a branch", "cut short", "named number", "border in words", "short words"],
+    ids=[
+        *("border of a branch", "cut short", "named number", "border in words", "short words"),
+        *("tie of lists", "sum of the others", "border of items", "border of a length"),
+        *("sign that is counted", "nothing given", "word of a list"),
+    ],
 )
 async def test_a_wrong_version_that_repeats_every_record_is_found_out(
     shop: Shop, shape: tuple[str, str, str], old: tuple[str, ...], wrong: str, calls: list[Any]
@@ -131,6 +184,41 @@ def test_a_number_that_the_old_version_asks_for_lies_inside() -> None:
     assert not Domain(calls).holds(Given({"n": 0}))
     assert Domain(calls, borders={0}).holds(Given({"n": 0}))
     assert not Domain(calls, borders={0}).holds(Given({"n": -1}))
+
+
+LOOKS = """
+def run(input):
+    if not input.rows or len(input.name) > 44 or input.name in ("a", "b", "c"):
+        return "12"
+    count = input.text.count("!")
+    return [row for row in input.rows if row >= -8] if count > 3 else input.text == "quite long"
+"""
+
+
+def test_what_the_code_looks_for_in_parts_of_its_arguments_is_known() -> None:
+    known = landmarks(LOOKS, "no code at all (")
+    assert known.items == {-8}
+    assert known.lengths == {44}
+    assert known.signs == {"!"}, "a word that a text is compared with is none"
+    assert known.words == (("a", "b", "c"),)
+    assert known.empty
+    assert not landmarks("def run(input):\n    return len(input.rows) > 1").empty
+
+
+def test_what_the_old_version_looks_for_lies_inside_beside_what_was_seen() -> None:
+    calls = [Given({"n": [5, 6], "text": "abc"}), Given({"n": [7], "text": "xyz"})]
+    marked = Domain(calls, items={0}, signs={"!"}, empty=True)
+    for inside in ({"n": [0, 5], "text": "abc"}, {"n": [5], "text": "a!c"}, {"n": [], "text": ""}):
+        assert not Domain(calls).holds(Given(inside))
+        assert marked.holds(Given(inside))
+    for outside in ({"n": [-1, 5], "text": "abc"}, {"n": [0] * 30 + [5], "text": "abc"}, {"n": [5], "text": "a?!"}):
+        assert not marked.holds(Given(outside))
+
+
+async def test_versions_that_were_called_with_nothing_part_on_parts_that_come_twice(shop: Shop) -> None:
+    shape = ("    values: list[int]", "list[int] | None", "    v = input.values\n    return OutputModel(result={})")
+    once = "[x for x in v if v.count(x) == 1]"
+    assert await _compared(shop, shape, (once,), shape[2].format("list(v)"), [{"values": []}])
 
 
 @pytest.mark.parametrize("seed", range(20))

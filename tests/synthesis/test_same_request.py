@@ -1,8 +1,8 @@
 """What a user would lose: a tool that is built twice, or, worse, one that is taken for another.
 
-Pairs that were written before the rule: 120 first (`same`, `different`), 199 later and in freer words (`more_…`). Those
-marked `held` are no material to tune with: look at their count alone. What is found of the later ones is less; there a
-model is asked.
+Pairs that were written before the rule: 120 first (`same`, `different`), 199 later and in freer words (`more_…`), 60 in
+the freest (`later_same`, and the last of `more_different`). Those marked `held` are no material to tune with: look at
+their count alone. What is found of the later ones is less; there a model is asked.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from habilis.synthesis.sameness import asked, relation, same_request
 
 PAIRS = Path(__file__).parent / "requests"
 LEAST_FOUND = {("same", False): 0.95, ("same", True): 0.85, ("more_same", False): 0.65, ("more_same", True): 0.45}
+LEAST_FOUND |= {("later_same", False): 0.6, ("later_same", True): 0.25}
 """Of the half that the words were chosen with, and of the other, which is held."""
 PARTED = 0.55
 """The least share of different ones that rules part, so that no model is asked."""
@@ -26,7 +27,7 @@ PARTED = 0.55
 
 def pairs(name: str, *, held: bool) -> list[tuple[ToolRequest, ToolRequest]]:
     rows = [json.loads(line) for line in (PAIRS / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert len(rows) >= 60
+    assert len(rows) >= 30
     return [(_request(row["one"]), _request(row["other"])) for row in rows if row["held"] is held]
 
 
@@ -52,7 +53,7 @@ halves = pytest.mark.parametrize("held", [False, True], ids=["tuned", "held"])
 def test_a_tool_asked_for_twice_in_other_words_is_built_once(name: str, held: bool) -> None:
     rows = pairs(name, held=held)
     found = sum(same_request(one, other) for one, other in rows)
-    assert len(rows) >= 30
+    assert len(rows) >= 15
     assert found >= LEAST_FOUND[name, held] * len(rows)
 
 
@@ -75,7 +76,7 @@ def test_rules_part_most_of_what_differs_in_one_word_and_next_to_nothing_else(he
 
 
 @halves
-@pytest.mark.parametrize("name", ["same", "different", "more_same", "more_different"])
+@pytest.mark.parametrize("name", ["same", "different", "more_same", "more_different", "later_same"])
 def test_the_order_of_two_requests_does_not_matter(name: str, held: bool) -> None:
     for one, other in pairs(name, held=held):
         assert same_request(one, other) is same_request(other, one)

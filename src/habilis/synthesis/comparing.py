@@ -32,8 +32,10 @@ from habilis.core.types import CallOutcome
 from habilis.synthesis.constants import constants
 from habilis.synthesis.domain import Domain
 from habilis.synthesis.inputs import Input, Search, possible, results
+from habilis.synthesis.landmarks import landmarks
 from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
+from habilis.synthesis.telling import spread, telling
 
 if TYPE_CHECKING:
     from habilis.contract.aliases import Alias
@@ -154,6 +156,7 @@ class _Comparing:
     library: LayeredLibrary
     scratch: Path
     _domain: Domain = field(init=False)
+    _marked: Domain = field(init=False)
     _wrong: list[Given] = field(init=False)
 
     async def run(self) -> Comparison:
@@ -199,8 +202,22 @@ class _Comparing:
                 for one, result in said[len(said) - len(fresh) :]:
                     if result.word == "agrees":
                         search.learned(one, result.output)
+            if not again:
+                yield from self._by_rule(said)
             if _enough(said):
                 return
+
+    def _by_rule(self, said: Sequence[tuple[Input, _Result]]) -> Iterator[Sequence[Input]]:
+        """Inputs at what either version's code looks for."""
+        either = landmarks(self.versions.old.source(), self.versions.new.module.read_text("utf-8", "replace"))
+        tried = [one.given for one, _ in said] + list(self._domain.calls)
+        found = [Input(given, True) for given in telling(self._marked, either, tried.__contains__)]
+        for start in range(0, len(found), AT_ONCE):
+            yield found[start : start + AT_ONCE]
+        if sum(one.inside and result.word == "agrees" for one, result in said) < NEEDED:
+            old = self.versions.old
+            more = [given for given in spread(old.input_schema, f"{old.version}:spread") if given not in tried]
+            yield [Input(given, self._domain.holds(given)) for given in more]
 
     def _known(self) -> Domain:
         evidence = self.evidence
@@ -212,8 +229,10 @@ class _Comparing:
         distinct = [call for number, call in enumerate(calls) if call not in calls[:number]]
         known = [*distinct[-MAX_CALLS:], *(one for one in evidence.examples if one not in distinct)]
         sure = [self._given(r) for r in evidence.records if r.verdict == "success" and r.used]
-        borders = constants(self.versions.old.source()).borders
-        return Domain(known, good=sure, wrong=answered if self.versions.mends else (), borders=borders)
+        source, wrong = self.versions.old.source(), answered if self.versions.mends else ()
+        borders, marks = constants(source).borders, landmarks(source)
+        self._marked = Domain(known, borders=borders, items=marks.items, signs=marks.signs, empty=marks.empty)
+        return Domain(known, good=sure, wrong=wrong, borders=borders)
 
     def _of_others(self) -> list[Given]:
         """Real calls that the old version never had, or failed."""

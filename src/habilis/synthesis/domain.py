@@ -24,7 +24,8 @@ class Domain:
     """What `calls` show: the real calls of all versions that are compared, and their writers' examples.
 
     `wrong` are calls that the old version answered wrongly, and `good` those that it answered rightly. `borders` are
-    numbers that it compares its arguments with: whatever was sent so far, it is made for them.
+    numbers that it compares its arguments with, `items` and `signs` such numbers and characters within lists and texts,
+    and where it asks for none at all, `empty` texts and lists: whatever was sent so far, it is made for them.
     """
 
     def __init__(
@@ -34,9 +35,13 @@ class Domain:
         good: Sequence[Given] = (),
         wrong: Sequence[Given] = (),
         borders: Collection[float] = (),
+        items: Collection[float] = (),
+        signs: Collection[str] = (),
+        empty: bool = False,
     ) -> None:
         self.calls = calls
-        self._borders = borders
+        self._empty = empty
+        self._borders, self._items, self._signs = borders, items, signs
         texts = {name: [c.arguments[name] for c in calls if name in c.arguments] for name in names_of(calls)}
         self.sums = {name for name, seen in texts.items() if all(is_sum(value) for value in seen)}
         self.dates = {name for name, seen in texts.items() if all(as_date(value) for value in seen)}
@@ -79,12 +84,20 @@ class Domain:
             elif name in self.sums:
                 yield f"{name}: {'a sum' if is_sum(value) else 'no sum'}"
             elif not _names_file(value, given.files) and not self._is_border(value):
-                yield from _traits(value, name)
+                yield from _traits(self._unmarked(value), name)
         for name, content in given.files.items():
             yield from labels(name, content)
 
+    def _unmarked(self, value: Any) -> Any:
+        """`value` without the items and signs that the code looks for, unless it is made of nothing else."""
+        if isinstance(value, str) and self._signs:
+            return "".join(sign for sign in value if sign not in self._signs) or value
+        if isinstance(value, list):
+            return [self._unmarked(item) for item in value if not _is_one_of(item, self._items)] or value
+        return value
+
     def _is_border(self, value: Any) -> bool:
-        return isinstance(value, (int, float)) and not isinstance(value, bool) and value in self._borders
+        return _is_one_of(value, self._borders) or (self._empty and value in ("", []))
 
     def _named_alike(self, given: Given) -> bool:
         seen = [call.arguments.keys() for call in self.calls]
@@ -98,7 +111,12 @@ class Domain:
         plain = {name: value for name, value in plain.items() if not self._is_border(value)}
         for path, number in _numbers(Given(plain, given.files)):
             low, high = self._ranges.get(path, (number, number))
-            yield low, number, high
+            if not (path.endswith("[]") and _is_one_of(number, self._items)):
+                yield low, number, high
+
+
+def _is_one_of(value: Any, numbers: Collection[float]) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value in numbers
 
 
 def _formats(seen: Sequence[Any]) -> str | None:

@@ -32,7 +32,7 @@ kind type types also then next finally code per keep filter amt python standard 
 several contain consecutive already successive together overall various multiple specific individual associated
 reference report reports provide provides supply supplies display displays process handle handles operation law theorem
 formula money occurrence occurrences among th translate translates translation assign assigns completed formatted
-respectively term sequence
+respectively term sequence whose falls stands mapping wanted sought asked belongs
 """
 _SILENT_NOT = frozenset(("only", "non", "present", "positive", "negative", "both", "set"))
 """Words of the list above that say something after all; the list is of those that speak of any request alike."""
@@ -136,6 +136,22 @@ euclidean distance: straight line 2d
 percent: part
 point: 2d
 valid: form
+encrypt: encode
+decrypt: decode
+caesar: shift letter key alphabet
+reverse: back character letter
+right triangle: long short
+weekday: day name
+word: letter
+median: sort middle
+gcd: intersection divide
+compound: balance deposit saving amount final
+kilogram: mass
+pound: mass
+gram: mass
+ounce: mass
+histogram: bin
+group: key value column
 """
 
 

@@ -35,7 +35,7 @@ OF_EACH = 3
 """Of so many candidates one is tried."""
 _TRIES = 400
 _LIST = re.compile(r"\b\w+(?:, \w+)*,? or \w+\b")
-_TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
+TEXTS = ("", "a", "Zebra 12", "naïve café", "1,234.5", "-7", "x y z", "2024-02-29")
 _WHOLE = (0, 1, -1, 2, 7, 10, 100, 12345)
 _REAL = (0.0, 1.0, -1.5, 0.1, 3.25, 1000.5)
 
@@ -169,7 +169,7 @@ class Search:
             name = lot.choice(sorted(files))
             files[name] = variant(files[name], lot)
         arguments = dict(base.arguments)
-        names = sorted(name for name, value in arguments.items() if not _reaches(value, files))
+        names = sorted(name for name, value in arguments.items() if not reaches(value, files))
         if names and (not base.files or files == dict(base.files) or lot.random() < 0.3):
             for name in lot.sample(names, lot.randint(1, len(names))):
                 arguments[name] = _other(name, arguments[name], self._domain, self._schema, self._known, lot)
@@ -269,11 +269,11 @@ def _of_each_other(arguments: dict[str, Any], names: Sequence[str], lot: random.
         arguments[one] = lot.choice(second)
 
 
-def _reaches(value: Any, files: Mapping[str, bytes]) -> bool:
+def reaches(value: Any, files: Mapping[str, bytes]) -> bool:
     """Whether `value` names one of the files."""
     if isinstance(value, str):
         return any(name == value or name.startswith(value.rstrip("/") + "/") for name in files)
-    return isinstance(value, list) and any(_reaches(item, files) for item in value)
+    return isinstance(value, list) and any(reaches(item, files) for item in value)
 
 
 # --- at the borders
@@ -289,12 +289,12 @@ def _odd(domain: Domain, schema: JsonSchema, lot: random.Random) -> Iterator[tup
     if any(call.files for call in domain.calls):
         return
     for _ in range(2 * OUTSIDE):
-        arguments = _by_type(schema, lot)
+        arguments = by_type(schema, lot)
         if arguments is not None:
             yield Given(arguments), None
 
 
-def _by_type(schema: JsonSchema, lot: random.Random) -> dict[str, Any] | None:
+def by_type(schema: JsonSchema, lot: random.Random) -> dict[str, Any] | None:
     """Arguments by type alone: all that are required, others by lot."""
     fields, must = schema.get("properties") or {}, required(schema)
     arguments = {}
@@ -321,10 +321,10 @@ def _value(field: Any, schema: JsonSchema, lot: random.Random) -> Any:
         items = [_value(field.get("items") or {}, schema, lot) for _ in range(lot.randint(1, 4))]
         return None if None in items else items
     if kind == "object" and isinstance(field.get("additionalProperties"), Mapping):
-        keys = lot.sample(_TEXTS, lot.randint(1, 3))
+        keys = lot.sample(TEXTS, lot.randint(1, 3))
         items = [_value(field["additionalProperties"], schema, lot) for _ in keys]
         return None if None in items else dict(zip(keys, items, strict=True))
-    plain: dict[str, Sequence[Any]] = {"string": _TEXTS, "integer": _WHOLE, "number": _REAL}
+    plain: dict[str, Sequence[Any]] = {"string": TEXTS, "integer": _WHOLE, "number": _REAL}
     return lot.choice(plain[kind]) if kind in plain else None
 
 

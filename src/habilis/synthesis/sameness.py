@@ -235,8 +235,10 @@ def _coded(kind: str, pair: tuple[str, str]) -> Iterator[str]:
 
 
 def _ways_agree(first: RequestWords, second: RequestWords) -> bool:
-    """Whether what `first` leads one way plainly (`a to b`), and `second` does not, comes in that order at least."""
-    shown = second.ways | second.hints
+    """Whether what `first` leads one way plainly (`a to b`), and `second` does not, comes in that order at least, or
+    goes in and comes out of it so."""
+    into, out = second.takes - second.gives, second.gives - second.takes
+    shown = second.ways | second.hints | {(one, other) for one, other in first.ways if one in into and other in out}
     return not any(
         {one, other} <= second.words and second.order.index(one) > second.order.index(other)
         for one, other in first.ways - shown

@@ -245,6 +245,56 @@ sort: order records, order rows, order by, order words, order strings, order dat
 count: how many ways, number of ways, ways
 chunk: batch, consecutive chunk
 principal: loan amount, amount borrowed, borrowed amount
+reverse: in the opposite order, in opposite order, opposite order, other way round, from back to front
+gcd: largest common factor, biggest common factor, greatest common measure, largest integer that divides both numbers
+| largest number that divides both numbers, largest integer that divides both, largest number dividing both
+circle: disc, disk
+weekday: day name, name of the weekday, day of the week name, on which day of the week
+hypotenuse: long side of a right triangle, right triangle long side, longest side of right triangle
+max: topmost, upper extreme, peak value, top value, whose value is highest, whose value is largest
+min: bottommost, lower extreme, least value, whose value is lowest, whose value is smallest
+sum: summed, summing, grand sum, altogether, combined total, sum of all, add the amounts, add up the amounts
+mean: averaging, averaged, mean of all values, typical value
+count: how frequently, frequency of, number of times that, times that, tallies, counts
+unique: each once, every one once, no repeats, once each, all different, different values
+row: data record, entry row, table row
+csv: csv document, csv data, spreadsheet in csv, comma separated table
+before: precedes, ahead of
+remove: get rid of, leave off, filter out, cleared of, clear of
+percent: in percent, as a percentage, as percent
+join: string together, put together, stitch together, link together
+split: chop into, cut into, partition into, tokenise by
+upper: big letters, all capitals, capital letter
+lower: small letter
+encrypt: encipher, cipher with
+decrypt: decipher
+square: times itself, multiplied by itself
+cube: to the third power, third power
+power: to the power of, to the power, to a power
+sqrt: second root
+remainder: remains after division, what remains, rest of a division, rest after dividing
+product: multiplied together, multiply all, multiplied with each other
+start with: begins with, beginning with, starting with
+end with: ending with, finishing with
+equal: is the same as, matches exactly, equal to
+ascending: from smallest to largest, from low to high, from lowest to highest, in ascending order, from small to large
+descending: from largest to smallest, from high to low, from highest to lowest, in descending order, from large to small
+leap: has 366 days
+palindrome: reads the same in both directions, same in both directions, reads the same forwards and backwards
+intersection: contained by both, both contain, both lists contain, that two lists share, shared between
+union: in at least one of, all distinct elements of both
+factorial: product of all integers up to, product of all positive integers up to, product of all numbers up to
+roman: roman numerals
+celsius: degrees celsius
+fahrenheit: degrees fahrenheit
+text: plaintext, plain text, passage, phrase
+merge: bring together, unite
+tip: gratuity
+vat: goods and services tax
+whitespace: blank characters, white spaces
+acronym: initials, initial letters
+duplicate: occurring more than once, occur more than once, that appear more than once, found more than once
+missing: not filled in, without a value, unfilled
 """
 _SPANS = """
 @ count: number of @s, how many @s, count of @s, elapsed @s, @s elapsed, @s between, @s passed
@@ -252,6 +302,22 @@ _SPANS = """
 """
 """Of each unit of time."""
 UNITS = ("second", "minute", "hour", "day", "week", "month", "year")
+_MEASURES = (
+    "pound",
+    "kilogram",
+    "gram",
+    "ounce",
+    "mile",
+    "kilometre",
+    "metre",
+    "inch",
+    "foot",
+    "litre",
+    "gallon",
+    "byte",
+)
+_MEASURED = "\n@: how many @s is, how many @s are, how many @s are in, how many @s does, into @s"
+"""What is asked for of a measure by "how many" is its value, and no count."""
 _CLEARER = {"different": "distinct", "numbers of": "values of", "positive": "above zero"}
 """Words that a stemmer, or the list above, would take for others."""
 _MISREAD = re.compile(rf"\b(?:{'|'.join(_CLEARER)})\b")
@@ -287,7 +353,8 @@ def _stems(text: str) -> tuple[str, ...]:
 def _phrases() -> dict[tuple[str, ...], str]:
     found: dict[tuple[str, ...], str] = {}
     spans = "".join(_SPANS.rstrip().replace("@", unit) for unit in UNITS)
-    for line in (_SAME.strip() + spans).replace("\n|", ",").strip().splitlines():
+    measured = "".join(_MEASURED.replace("@", unit) for unit in _MEASURES)
+    for line in (_SAME.strip() + spans + measured).replace("\n|", ",").strip().splitlines():
         head, others = line.split(":", 1)
         for phrase in (head, *others.split(",")):
             found.setdefault(_stems(phrase), head)

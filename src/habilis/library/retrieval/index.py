@@ -19,6 +19,7 @@ from habilis.library.retrieval.cards import beside, held_by, mark_of, texts_of
 from habilis.library.retrieval.formula import impacts_of, rarity
 from habilis.library.retrieval.quantities import quantities
 from habilis.library.retrieval.saved import Columns, Header, read, write
+from habilis.library.retrieval.subjects import subjects
 from habilis.library.retrieval.terms import faint_terms, parts, shared_beginning, terms, without_values
 from habilis.library.retrieval.thesaurus import neighbours
 from habilis.library.retrieval.vectors import ALIKE, Likeness, Meaning
@@ -243,7 +244,7 @@ class BM25Retriever:
         return found
 
     def _relatives(self, term: str, asked: frozenset[str], said: frozenset[str]) -> Iterator[tuple[str, float]]:
-        """The terms of the index that `term` of a query meets, with their weights: itself, kin, neighbours.
+        """The terms of the index that `term` of a query meets, with their weights: itself, kin, neighbours, subjects.
 
         `said` are the query's terms without those of its values.
         """
@@ -256,9 +257,13 @@ class BM25Retriever:
                 share = shared_beginning(term, kin) / max(len(term), len(kin))
                 if kin != term and share >= _KIN_SHARE and (own := self._rarity(kin)) is not None:
                     yield kin, weights.kin * share * own * (1.0 if rarity is None else 0.5)
-        for other in sorted(neighbours().get(term, frozenset()) - asked):
+        near = neighbours().get(term, frozenset())
+        for other in sorted(near - asked):
             if (own := self._rarity(other)) is not None:
                 yield other, weights.neighbour * min(own, _UNKNOWN_RARITY if rarity is None else rarity)
+        for name in sorted(subjects().get(term, frozenset()) - near - asked):
+            if (own := self._rarity(name)) is not None:
+                yield name, own * weights.subject_alone if rarity is None else min(own, rarity) * weights.subject
 
     def _rarity(self, term: str) -> float | None:
         """Robertson's inverse document frequency of `term`, kept positive; None when no card has it."""

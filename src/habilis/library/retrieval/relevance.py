@@ -15,6 +15,7 @@ from types import MappingProxyType
 from habilis.core.types import ToolCard
 from habilis.library.retrieval.contrasts import SPOKEN, Operations, excluded, headline, operations, shared
 from habilis.library.retrieval.quantities import quantities, yields
+from habilis.library.retrieval.subjects import subjects
 from habilis.library.retrieval.terms import (
     common_terms,
     faint_terms,
@@ -29,7 +30,7 @@ from habilis.library.retrieval.tongues import comparable, language
 
 FLOOR = 0.155
 """Tools below are not shown. Chosen on the half of the public tool sets' questions that `benchmarks/retrieval.py` does
-not set aside: recall@5 there falls by .007; by more than .01 from 0.165 on."""
+not set aside: recall@5 there falls from .791 to .773, and half of the tools that are foreign to a question go."""
 ALIKE_FLOOR = 0.28
 """Cosine from which a tool is shown whatever words it shares; chosen as `FLOOR` was, with static word vectors."""
 NO_VECTORS: Mapping[str, float] = MappingProxyType({})
@@ -75,7 +76,10 @@ class Inquiry:
         plain = without_values(question)
         self.terms = _content(question) | conversion(frozenset(terms(plain)))
         self._wishes = [wish for wish in [self.terms, *parts(plain)] if _weigh(wish)]
-        self._near = {other for term in self.terms for other in neighbours().get(term, ())}
+        self._near: dict[str, set[str]] = {}
+        for term in self.terms:
+            for other in neighbours().get(term, frozenset()) | subjects().get(term, frozenset()):
+                self._near.setdefault(other, set()).add(term)
         self._kin: dict[str, list[str]] = {}
         for term in sorted(self.terms):
             if len(term) > _KIN_PREFIX:
@@ -131,9 +135,8 @@ class Inquiry:
             if term in self.terms:
                 met[term] = max(met.get(term, 0.0), part)
                 continue
-            if term in self._near:
-                for asked in neighbours()[term] & self.terms:
-                    met[asked] = max(met.get(asked, 0.0), _NEIGHBOUR * part)
+            for asked in self._near.get(term, ()):
+                met[asked] = max(met.get(asked, 0.0), _NEIGHBOUR * part)
             for asked in self._kin.get(term[:_KIN_PREFIX], ()):
                 if (alike := shared_beginning(term, asked) / max(len(term), len(asked))) >= _KIN_SHARE:
                     met[asked] = max(met.get(asked, 0.0), _KIN * part * alike)

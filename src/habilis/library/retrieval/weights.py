@@ -14,7 +14,8 @@ class Weights:
     """Chosen by `benchmarks/tune_retrieval.py`, on one half of public questions.
 
     `fields` are in the order of `FIELDS`, `k1` is that of BM25. `faint` and `argument` weigh a query's terms that say
-    little, and those of numbers, paths and quoted texts; `neighbour`, `kin` and `quantity` terms that it implies.
+    little, and those of numbers, paths and quoted texts; `neighbour`, `kin` and `quantity` terms that it implies;
+    `subject` those by which tools name what a term speaks of, `subject_alone` where no tool has the term itself.
     `parts` weighs its best single wish. What follows is added to a score of about 0 to 2: `named` for a name that the
     query says in full (of which faint terms count `faint_in_name`), `lacking` for each kind of argument that a tool
     must have and the query does not give, `yields` for a tool that gives the quantity which is asked for. `worth` is
@@ -33,6 +34,8 @@ class Weights:
     argument: float = 0.5
     neighbour: float = 0.25
     kin: float = 0.4
+    subject: float = 0.2
+    subject_alone: float = 0.5
     quantity_asked: float = 0.6
     quantity_given: float = 0.25
     parts: float = 0.6
