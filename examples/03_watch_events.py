@@ -1,7 +1,8 @@
 """Watch a task while it works: every step is an event, and a sink sees them all without being able to change one.
 
-The table has semicolons and commas in its numbers, which the first version of the tool cannot read: the account shows
-it failing, being mended, passing its recorded calls again, and answering.
+The first question of a conversation leaves a tool behind. The second one's table has semicolons, and commas in its
+numbers, which that tool cannot read: the account shows it failing, being mended, passing its recorded calls again, and
+answering.
 """
 
 import asyncio
@@ -26,9 +27,9 @@ class Account:
 async def main() -> None:
     account = Account()
     team = Team(load_settings(files=[Path("offline")]), sinks=[account])
-    async for event in team.stream(
-        "What is the average price in sales_semicolon.csv?", files=[DATA / "sales_semicolon.csv"]
-    ):
+    await team.run("What is the average price in sales.csv?", files=[DATA / "sales.csv"], thread="prices")
+    question, file = "What is the average price in sales_semicolon.csv?", DATA / "sales_semicolon.csv"
+    async for event in team.stream(question, files=[file], thread="prices"):
         match event.kind if hasattr(event, "kind") else "result":
             case "tool_built":
                 print(f"built     {event.tool} after {event.attempts} attempt(s)")

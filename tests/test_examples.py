@@ -18,7 +18,7 @@ SHOWS = {
     "01": [r"status: answered", r"answer: 22\.5\b", r"tools made: \w+", r"called \w+ with .*price"],
     "02": [r"answered", r"requests that the server saw: [1-9]"],
     "03": [r"built ", r"judged .*: failure", r"mended .*all passed", r"judged .*: success", r"result +answered"],
-    "04": [r"killed after 4 finished", r"resumed: answered, 22\.5", r"4 before .*, 3 after it, 7 in all"],
+    "04": [r"killed after 2 finished", r"resumed: answered, 22\.5", r"2 before .*, 2 after it, 4 in all"],
     "05": [r"replayed: answered, 24", r"same answer: True", r"another question: .*was not recorded"],
     "06": [r"d1_1: calculate_expression .* gave .*437", r"answered: .*437", r"asked by: .*text, text"],
     "07": [r"imported as count_words", r"no_tool.py: refused", r"into mine: .*same as count_words", r"LangChain: .*2"],

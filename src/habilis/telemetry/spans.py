@@ -220,7 +220,7 @@ class SpanSink:
 
     def _on_tool_built(self, event: ev.ToolBuilt | ev.ToolEnhanced) -> None:
         if (span := self._open.get(event.build_id or event.tool)) is not None:
-            named: Attributes = {"gen_ai.tool.name": event.tool}  # its writer may have named it
+            named: Attributes = {"habilis.tool": event.tool}  # its writer may have named it
             span.set_attributes({**named, "habilis.attempts": event.attempts, "habilis.tool.version": event.version})
             span.update_name(f"build {event.tool}")
         self._finish(event.build_id or event.tool, "", None)
