@@ -1,7 +1,15 @@
-"""What a slow case carries that keeps a promise: left out of `make test`, part of `make test-promises`."""
+"""Marks of slow cases that keep a promise: left out of `make test`, part of `make test-promises`."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
 
 import pytest
 
 PROMISE = (pytest.mark.slow, pytest.mark.promise)
+
+
+def some(cases: Iterable[Any]) -> list[Any]:
+    """`cases` of which every third is quick, from the first on; the others run with the promises."""
+    return [pytest.param(case, marks=() if number % 3 == 0 else PROMISE) for number, case in enumerate(cases)]

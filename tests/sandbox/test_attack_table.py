@@ -128,8 +128,8 @@ def ask() -> Iterator[Ask]:
 def attempts() -> Iterator[Any]:
     """Every attempt at every level, as every user, warm and cold, with what is known to get through as strict expected
     failures. All are tried warm but those whose call has a door; cold, which takes an interpreter each, in the slow run
-    alone. The quick run tries each warm on bubblewrap as both users and on Landlock as root, what needs three calls as
-    one user of each back end. What is slow and done as root is tried by continuous integration too."""
+    alone. The quick run tries each warm as one user of each back end. What is slow and done as root is tried by
+    continuous integration too."""
     for level, user, way in itertools.product(("bubblewrap", "landlock"), ("root", "ordinary"), ("warm", "cold")):
         other_half = (level == "bubblewrap") == (user == "root")
         for attack in ATTACKS:
@@ -137,8 +137,7 @@ def attempts() -> Iterator[Any]:
                 continue  # a call with a door is cold
             if attack.warm and way == "cold":
                 continue  # there is neither server nor neighbour
-            rare = way == "cold" or (level, user) == ("landlock", "ordinary") or (other_half and attack.warm)
-            rare &= not attack.granted or other_half
+            rare = other_half or (way == "cold" and not attack.granted)
             rare |= attack.costly and (level, user, way) != ("bubblewrap", "ordinary", "warm")
             marks = [pytest.mark.slow] if attack.slow or rare else []
             marks += [pytest.mark.promise] if marks and user == "root" else []

@@ -47,8 +47,8 @@ async def _survives(world: World, role: str, kind: FaultKind) -> None:
     assert (result.status, result.final_answer) == ("answered", "1500.5"), result.error
 
 
-@pytest.mark.parametrize(("role", "kind"), [(role, SURVIVED[n % len(SURVIVED)]) for n, role in enumerate(MARKS)])
-async def test_a_fault_at_each_role_is_survived(world: World, role: str, kind: FaultKind) -> None:
+@pytest.mark.parametrize(("role", "kind"), [("plan", "rate_limit"), ("verdict", "drop_body"), ("answer", "cut")])
+async def test_a_fault_at_a_role_is_survived(world: World, role: str, kind: FaultKind) -> None:
     await _survives(world, role, kind)
 
 
