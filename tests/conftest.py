@@ -47,6 +47,11 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.load_profile("quick" if config.getoption("markexpr") == "not slow" else PROFILE)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest first: otherwise, they are what the last workers are left alone with for minutes."""
+    items.sort(key=lambda item: not any(mark.kwargs.get("long") for mark in item.iter_markers("promise")))
+
+
 refusals: list[str] = []
 """Ways out that the running test tried. A test that tries one on purpose empties this list."""
 

@@ -61,7 +61,7 @@ async def test_killed_in_every_node_a_task_goes_on_where_it_stood(world: World) 
 
 
 @pytest.mark.slow
-@pytest.mark.promise
+@pytest.mark.promise(long=True)
 @pytest.mark.parametrize("short", [LONG, SHORT])
 async def test_killed_at_every_single_event(world: World, short: str) -> None:
     answer, names, calls = await _undisturbed(world, short)

@@ -78,7 +78,7 @@ async def test_on_a_full_disk_a_task_says_so_and_goes_on_when_there_is_room(worl
 
 
 @pytest.mark.slow
-@pytest.mark.promise
+@pytest.mark.promise(long=True)
 async def test_a_disk_may_be_full_at_any_write_of_a_task(world: World) -> None:
     whole, writes = await _whole(world)
     assert writes > 80, "the layer sees the writes"

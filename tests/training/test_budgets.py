@@ -65,7 +65,7 @@ async def test_eight_at_once_overshoot_a_token_budget_by_one_reply_at_most(world
 
 
 @pytest.mark.slow
-@pytest.mark.promise
+@pytest.mark.promise(long=True)
 async def test_of_forty_trainings_with_budgets_by_lot_none_overshoots_by_more_than_a_reply(world: World) -> None:
     lot = random.Random(40)
     names = ["arithmetic", "gcd", *[f"song{n}" for n in range(6)]]

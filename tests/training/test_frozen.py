@@ -76,7 +76,7 @@ FAULTS = ("service: drop", "build: rubbish", "build: knows one call", "enhance: 
 
 
 @pytest.mark.slow
-@pytest.mark.promise
+@pytest.mark.promise(long=True)
 async def test_a_frozen_library_answers_what_its_training_answered(world: World) -> None:
     counted: Counter[str] = Counter()
     lost = [line for seed in PROMISED for line in await forgotten(world, seed, counted)]

@@ -104,7 +104,7 @@ async def swept(world: World, runner: str, numbers: list[signal.Signals], lot: r
 
 
 @pytest.mark.slow
-@pytest.mark.promise
+@pytest.mark.promise(long=True)
 @pytest.mark.parametrize(("runner", "moments"), [("local", 20), ("process", 10)])
 async def test_signals_at_thirty_moments_lose_no_reply_and_leave_nothing(
     world: World, runner: str, moments: int

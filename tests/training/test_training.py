@@ -326,7 +326,7 @@ async def test_killed_at_each_point_of_the_journal_a_run_comes_to_the_very_same_
 
 
 @pytest.mark.slow
-@pytest.mark.promise
+@pytest.mark.promise(long=True)
 async def test_the_shipped_benchmark_killed_again_and_again_comes_to_the_very_same_library(world: World) -> None:
     orders = {"dataset": str(BENCHMARK), "settings": [*ONE_BY_ONE, *BENCHMARK_AS_SHIPPED]}
     code, out, errors = await finished(world.start(**orders, name="whole", kill_point=[0, ""]))

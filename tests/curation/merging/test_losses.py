@@ -218,7 +218,7 @@ async def test_a_right_tool_is_never_lost_to_a_wrong_one(tmp_path: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.promise
+@pytest.mark.promise(long=True)
 async def test_a_right_tool_is_never_lost_to_a_wrong_one_of_any_family(tmp_path: Path) -> None:
     _, failed = await tried(tmp_path, itertools.count(0), PROMISED)
     assert failed == []
