@@ -65,7 +65,7 @@ async def task(
 ) -> Run:
     """One task over the timed model; `without_tools` takes the time of tool calls out of the overhead as well."""
     model, clock = model or TimedModel(latency_s=LATENCY_S), ToolClock()
-    settings = load_settings(overrides=["limits.max_rounds=30"], environ={})
+    settings = load_settings(overrides=["limits.max_rounds=30", "tools.short_way=false"], environ={})
     team = Team(settings, library=library or folder / "none", clients=lambda role, own: model, sinks=[clock])
     run = Path(tempfile.mkdtemp(dir=folder))
     start = time.perf_counter()

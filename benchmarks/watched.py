@@ -37,7 +37,7 @@ def work(root: Path, name: str, calls: int) -> dict[str, float]:
 
     (tool,) = (path.stem for path in (root / LIBRARY).glob("*.py"))
     model = LoopingModel(latency_s=0, tool=tool, rounds=calls)
-    settings = load_settings(overrides=[f"limits.max_rounds={calls + 2}"], environ={})
+    settings = load_settings(overrides=[f"limits.max_rounds={calls + 2}", "tools.short_way=false"], environ={})
     team = Team(settings, library=root / LIBRARY, clients=lambda role, own: model)
     begin, computed = time.perf_counter(), _computed()
     result = asyncio.run(team.run(QUESTION, run_dir=root / "runs" / name))
