@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from habilis.cli import main
 
-KINDS = ("missing", "empty", "cut", "bit", "line", "folder", "link", "unreadable", "read-only")
+RIGHTS = ("unreadable", "read-only")
+KINDS = ("missing", "empty", "cut", "bit", "line", "folder", "link", *RIGHTS)
 _CAPABILITIES_V3, _PASSES_BY_MODES = 0x20080522, 1 << 1 | 1 << 2  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
 GROUPS = ("training", "task", "conversation", "library")
 ROWS = [
@@ -64,6 +67,7 @@ class World:
         self.home.mkdir(parents=True)
         with contextlib.chdir(self.home):
             self._make()
+            self.counts = counts(habilis("runs", "show", "b"))
         shutil.copytree(self.home, self.kept, symlinks=True)
 
     def _make(self) -> None:
@@ -100,27 +104,39 @@ class World:
         return sorted(set(found))
 
 
-def pattern(name: str) -> str:
-    """A file's name with what differs from run to run left out."""
-    name = re.sub(r"/tasks/(ar|gcd|task|0001)/", "/tasks/<id>/", name)
+def patterns(name: str) -> tuple[str, str]:
+    """A file's name with what differs from run to run left out: of a training's tasks by how they stand, and of any."""
+    told = re.sub(r"/tasks/ar/", "/tasks/<ended>/", re.sub(r"/tasks/gcd/", "/tasks/<open>/", name))
+    return _plain(told), _plain(re.sub(r"/tasks/<(ended|open)>/", "/tasks/<id>/", told))
+
+
+def _plain(name: str) -> str:
+    name = re.sub(r"/tasks/(task|0001)/", "/tasks/<id>/", name)
     name = re.sub(r"runs/(b|q|threads/t)/", "", name).removeprefix("runs/")
     name = re.sub(r"[0-9a-f]{64}", "<digest>", name)
-    name = re.sub(r"builds/[0-9a-f]{24}", "builds/<id>", name)
+    name = re.sub(r"builds/(ar|gcd)", "builds/<task>", name)
     name = re.sub(r"(generations|steps)/\d{4}", r"\1/<n>", name)
     name = re.sub(r"step-\d{4}", "step-<n>", name)
     return re.sub(r"(evaluate_arithmetic_expression|compute_greatest_common_divisor)", "<tool>", name)
+
+
+def withheld(kind: str) -> contextlib.AbstractContextManager[None]:
+    """In which a file's rights mean to root what they mean to anybody, where the damage is of rights."""
+    return like_others() if kind in RIGHTS else contextlib.nullcontext()
 
 
 def damage(path: Path, kind: str) -> bool:
     """Do it; False where it makes no difference to this file."""
     link = path.is_symlink()
     data = b"" if link else path.read_bytes()
-    if kind in ("empty", "cut", "bit", "line", "unreadable", "read-only") and (link or not data):
+    if kind in ("empty", "cut", "bit", "line", *RIGHTS) and (link or not data):
         return False
     if kind == "line" and path.suffix not in (".jsonl", ".json", ".yaml", ".py"):
         return False
-    if kind in ("unreadable", "read-only"):
+    if kind in RIGHTS:
         path.chmod(0 if kind == "unreadable" else 0o444)
+        with withheld(kind), pytest.raises(PermissionError):
+            path.open("rb" if kind == "unreadable" else "r+b")
         return True
     path.unlink()
     if kind == "folder":
@@ -145,6 +161,11 @@ def _letter(data: bytes) -> int:
     """The place of a letter or digit near the middle: the bit that hurts is one that leaves the form as it is."""
     middle = len(data) // 2
     return next((at for at in range(middle, len(data)) if chr(data[at]).isalnum() and data[at] < 128), middle)
+
+
+def counts(shown: Said) -> list[str]:
+    """The lines of a training that is looked at which count something."""
+    return [line for line in shown.out.splitlines() if line.startswith(("tasks ", "cost "))]
 
 
 ACTIONS: dict[str, list[tuple[str, ...]]] = {

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ..marks import PROMISE
 from .matrix import World, habilis
 
 pytestmark = pytest.mark.sandbox
@@ -116,6 +117,29 @@ def test_a_damaged_tape_says_what_is_paid_again(world: World) -> None:
         said = habilis(*RESUME)
         assert said.code == 0
         assert f"tape.jsonl: {lost} finished model calls are not on it any more; a resume pays them again" in said.err
+
+
+@pytest.mark.parametrize(
+    "file",
+    ["events.jsonl", pytest.param("checkpoints.sqlite", marks=PROMISE), pytest.param("tools/*.py", marks=PROMISE)],
+)
+def test_damage_of_a_task_that_goes_on_is_told_once(world: World, file: str) -> None:
+    with world.fresh() as home:
+        (path,) = (home / "runs/b/tasks/gcd").glob(file)
+        path.unlink()
+        said = habilis(*RESUME)
+        assert (said.code, json.loads(said.out)["left"]) == (0, 0)
+        assert len([line for line in said.err.splitlines() if f"{path.name}: " in line and " gone" in line]) == 1
+
+
+def test_who_looks_at_a_run_that_lost_its_state_sees_what_it_cost(world: World) -> None:
+    with world.fresh() as home:
+        before = json.loads(habilis("runs", "show", "b", "--json").out)["training"]
+        (home / "runs/b/state.json").unlink()
+        after = json.loads(habilis("runs", "show", "b", "--json").out)["training"]
+        counts = ("tasks", "left", "statuses", "tokens")
+        assert [after[name] for name in counts] == [before[name] for name in counts]
+        assert after["seconds"] > 0
 
 
 def test_one_bit_of_a_record_is_seen(world: World) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from habilis.checking.damages import Mender
@@ -27,14 +28,22 @@ def check_task(task: TaskDir, mend: Mender, *, alone: bool = True) -> TaskResult
     _tape(task, mend, rows, over=result is not None and result.status in ENDED)
     _absorbed(task, mend, rows)
     _state(task, mend, result)
-    if (result is None or result.status not in ENDED) and rows and not os.path.lexists(task.checkpoints):
-        mend.mend(task.checkpoints, "it is gone", "a resume begins the task again, answered from its tape")
+    goes_on = result is None or result.status not in ENDED
+    if goes_on and rows and (lost := _lost(task.checkpoints)):
+        mend.mend(task.checkpoints, lost, "a resume begins the task again, answered from its tape")
     if not rows and task.tape.exists():
         mend.mend(task.events, "it is gone", "its account of the past is lost; what comes is written anew")
     generations = sorted(task.run.path.glob("generations/[0-9]*"), reverse=True)
     check_tools(task.tools, generations, mend, ours=True)
     check_calls(task.tools, generations, mend, _confirmed(rows))
     return result
+
+
+def _lost(path: Path) -> str:
+    """What is wrong with a file of which nothing is left."""
+    if not os.path.lexists(path):
+        return "it is gone"
+    return "" if path.is_dir() or path.lstat().st_size else "it is empty"
 
 
 def _confirmed(events: Iterable[Mapping[str, Any]]) -> Counter[str]:

@@ -130,6 +130,9 @@ class _Training:
     def _task(self, row: Mapping[str, Any], known: Mapping[str, Any], steps: set[int]) -> None:
         """The folder of a row's task. What its step still needs of it is made anew from its tape."""
         task = self._folder(str(row["id"]))
+        if not self._whole and known.get("status") not in ENDED and _has_question(task):
+            self._mend.odd(task.path / ".lock")
+            return  # its own resume looks at the rest, and tells of it
         if not task.path.is_dir():
             if known.get("status") in ENDED:
                 self._mend.broken(task.path, "the task's folder is gone", "its answer stands in predictions.jsonl")
@@ -177,7 +180,7 @@ class _Training:
         if self._mend.odd(path):
             return
         entry = readable_json(path)
-        if not isinstance(entry, dict) or not {"id", "task", "request"} <= entry.keys():
+        if not isinstance(entry, dict) or not {"task", "requests"} <= entry.keys():
             self._mend.aside(path, "it is no record of a build", "nothing depends on it any more")
 
     def _folder(self, name: str) -> TaskDir:
@@ -194,6 +197,13 @@ class _Training:
             KeyedRows(path, key).put(row)
 
         self._mend.mend(path, what, cure or "restored from its twin", put)
+
+
+def _has_question(task: TaskDir) -> bool:
+    try:
+        return task.load_task() is not None
+    except UserError:
+        return False
 
 
 def _differ(known: Mapping[str, Any], result: TaskResult | None) -> bool:

@@ -198,6 +198,8 @@ class Library:
         if not is_plain(invocation.tool):
             raise ValueError(f"{invocation.tool!r} cannot be a tool's name")
         known = next((r for r in self.store.read(invocation.tool) if r.call_id == invocation.call_id), None)
+        if known is not None and known.verdict == invocation.verdict:
+            return known  # a task that was killed behind it goes on
         with writer_lock(self.path):
             if known is not None:
                 call = known.model_copy(update={"verdict": invocation.verdict})

@@ -38,6 +38,7 @@ from habilis.library.places import (
 )
 from habilis.rundir import atomic_write, list_runs
 from habilis.rundir.files import remove_tree, sync
+from habilis.rundir.kept import kept_at
 from habilis.rundir.locks import alone, take
 from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
 from habilis.rundir.seals import sealed, unsealed
@@ -173,6 +174,8 @@ class Generations:
         if not self.path(number).exists():
             catalogue.save(known)
             sync(draft)
+            if (kept := kept_at(self.folder)) is not None:
+                kept.keep_generation(draft, number, parent)
             if not os.path.lexists(self.library):  # a kill between both: whoever opens the library makes the link
                 atomic_write(self.folder / CONVERTING, f"{self.folder.name}/{number:04d}")
             draft.rename(self.path(number))

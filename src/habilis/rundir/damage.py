@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.rundir.files import atomic_write, row_of
+from habilis.rundir.kept import kept_at
 from habilis.rundir.plain import lines_of
 
 DAMAGED = "damaged"
@@ -26,6 +27,8 @@ def is_odd(path: Path) -> bool:
 def set_aside(path: Path, root: Path) -> Path:
     """Move `path` into `root`/damaged; returns where it is now. Of a link the target is kept. Raises OSError."""
     target = _free(path, root)
+    if (kept := kept_at(path)) is not None:
+        kept.forget(path)
     if path.is_symlink():
         target = target.with_name(f"{target.name}.link")
         atomic_write(target, os.fsencode(path.readlink()) + b"\n")

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
 from habilis.core.place import scarcity
+from habilis.rundir.kept import kept_at
 from habilis.rundir.plain import lines_of, open_plain, plain_json, read_plain
 from habilis.rundir.seals import sealed, unsealed
 
@@ -61,6 +62,8 @@ class JsonlSink:
             self._descriptor = None
 
     def _append(self, line: bytes) -> None:
+        if (kept := kept_at(self._path)) is not None:
+            kept.later(self._path, line)
         if self._descriptor is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._descriptor = open_plain(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT)
@@ -97,6 +100,13 @@ def atomic_write(path: Path, text: str | bytes, *, durable: bool = True) -> None
     """
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     data = MASKER.document(data) if path.suffix in (".json", ".jsonl") else MASKER.data(data)
+    if (kept := kept_at(path)) is not None:
+        kept.put(path, data)
+    place(path, data, durable=durable)
+
+
+def place(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write `path` whole or not at all, as `atomic_write` does, with what was masked already. Raises OSError."""
     aside = path.with_name(f".{path.name[:60]}.{os.getpid()}-{time.monotonic_ns()}.tmp")
     try:
         with aside.open("xb") as out:
@@ -120,13 +130,16 @@ def append_line(path: Path, line: bytes) -> None:
 
     Raises OSError, the file then being as it was, without such a line.
     """
+    line = MASKER.document(line)
+    if (kept := kept_at(path)) is not None:
+        kept.append(path, line)
     fresh = not path.exists()
     descriptor = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
     try:
         whole = _whole_bytes(descriptor)
         os.ftruncate(descriptor, whole)
         try:
-            left = memoryview(MASKER.document(line))
+            left = memoryview(line)
             while left:
                 left = left[os.write(descriptor, left) :]
             os.fsync(descriptor)
@@ -162,6 +175,8 @@ def sync(path: Path) -> None:
 
 def remove_tree(path: Path) -> None:
     """Remove a tree although a tool may have left folders that refuse it. Of a link, the link alone goes."""
+    if (kept := kept_at(path)) is not None:
+        kept.forget(path)
     if path.is_symlink():
         path.unlink()
         return

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from habilis.core.errors import UserError
 from habilis.rundir.files import remove_tree
+from habilis.rundir.kept import kept_at
 from habilis.rundir.layout import REMOVING, UNFINISHED, RunDir, TaskDir
 from habilis.rundir.names import safe_id
 from habilis.rundir.training import TrainingDir
@@ -54,6 +55,8 @@ def begin_anew(run: RunDir, task_id: str) -> None:
         number += 1
     if folder.is_dir():
         kept.parent.mkdir(exist_ok=True)
+        if (stored := kept_at(folder)) is not None:
+            stored.move(folder, kept)
         folder.rename(kept)
 
 

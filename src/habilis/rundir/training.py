@@ -13,6 +13,7 @@ from typing import Any
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
 from habilis.rundir.files import FORMAT, append_line, atomic_write, read_json, read_jsonl, write_json
+from habilis.rundir.kept import BUILDS
 from habilis.rundir.locks import held, is_held
 from habilis.rundir.plain import read_plain
 from habilis.rundir.seals import sealed
@@ -35,7 +36,7 @@ class TrainingDir:
 
     def builds(self, step: int) -> Path:
         """Folder of the builds that the tasks of `step` share."""
-        return self.path / "steps" / f"{step:04d}" / "builds"
+        return self.path / "steps" / f"{step:04d}" / BUILDS
 
     def save_rows(self, rows: Iterable[Mapping[str, Any]]) -> None:
         """Keep the rows of the data set, so that a resume needs no other file."""

@@ -15,9 +15,9 @@ _PART_BORDER = re.compile(r"(?<=[.!?;])\s+|,\s+|\n+|\b(?:then|also|and\s+then)\b
 
 _VALUE = re.compile(
     r"https?://\S+|[\w.+-]+@[\w-]+\.\w+|(?<!\w)\"[^\"\n]{1,40}\"|“[^”\n]{1,40}”|(?<!\w)'[^'\n]{1,40}'(?!\w)"
-    r"|`[^`\n]{1,60}`|[\w~.-]*/[\w./-]+|[A-Za-z0-9_-]+(?=\.[a-zA-Z][a-zA-Z0-9]{0,4}(?![A-Za-z0-9]))"
+    r"|`[^`\n]{1,60}`|[\w~.-]*/[\w./-]+|[A-Za-z0-9_-]+(?P<ending>\.[a-zA-Z][a-zA-Z0-9]{0,4}(?![A-Za-z0-9]))"
 )
-"""What a question gives as a value, which says nothing of what is to be done with it. Of a file the ending counts."""
+"""What a question gives as a value, which says nothing of what is to be done with it."""
 
 _STOP_WORDS = frozenset(
     """a about all also am an and any are as at be been but by can could did do does for from given had has have how i
@@ -59,9 +59,10 @@ def terms(text: str) -> Iterator[str]:
             yield stem(token)
 
 
-def without_values(text: str) -> str:
-    """`text` without what it gives as values: paths, addresses, quoted texts."""
-    return _VALUE.sub(" ", text)
+def without_values(text: str, *, endings: bool = False) -> str:
+    """`text` without what it gives as values: paths, addresses, quoted texts. Of a file the ending stays, unless
+    `endings` are values too."""
+    return _VALUE.sub(lambda found: " " if endings else f" {found['ending'] or ''}", text)
 
 
 def readable(text: str) -> str:

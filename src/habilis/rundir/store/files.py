@@ -1,0 +1,130 @@
+"""A store of files: each log and document in the file of its name, as in the folder of a run."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from habilis.core.errors import LeaseHeld, LeaseLost, StoreConflict, UserError
+from habilis.core.place import place_told
+from habilis.core.ports import Append, Change, Lease, Swap
+from habilis.rundir.files import append_line, atomic_write
+from habilis.rundir.locks import take_path
+from habilis.rundir.plain import read_plain
+
+_LEASES, _BLOBS = ".leases", ".blobs"
+
+
+class FileStore:
+    """The store in the folder `root`, for processes of one machine.
+
+    A lease is a lock of the kernel, which ends with its holder. Changes of one `write` are made one by one, each of
+    them whole; a kill between two leaves the first.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._held: dict[Lease, int] = {}
+
+    def lease(self, name: str, owner: str, *, over: str = "") -> Lease:
+        with place_told():
+            path = self._root / _LEASES / (_checked(name).replace("/", "~") + ".lock")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            descriptor = take_path(path)
+        if descriptor is None:
+            raise LeaseHeld(f"{name} in the store {self._root} is in use by another process; wait until it has ended")
+        lease = Lease(name, owner, time.time_ns())
+        self._held[lease] = descriptor
+        return lease
+
+    def renew(self, lease: Lease) -> None:
+        if lease not in self._held:
+            raise LeaseLost(f"{lease.name}: the lease of {lease.owner} is over; nothing more is written")
+
+    def release(self, lease: Lease) -> None:
+        if (descriptor := self._held.pop(lease, None)) is not None:
+            os.close(descriptor)
+
+    def write(self, lease: Lease, changes: Sequence[Change]) -> None:
+        self.renew(lease)
+        with place_told():
+            for change in changes:
+                self._change(change)
+
+    def read(self, name: str) -> bytes | None:
+        with place_told(), contextlib.suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return read_plain(self._path(name))
+        return None
+
+    def names(self, under: str) -> list[str]:
+        with place_told():
+            return sorted(name for name in self._all(under.rpartition("/")[0]) if name.startswith(under))
+
+    def keep(self, lease: Lease, contents: Iterable[bytes]) -> list[str]:
+        self.renew(lease)
+        with place_told():
+            return [self._kept(content) for content in contents]
+
+    def blob(self, digest: str) -> bytes:
+        content = None
+        with place_told(), contextlib.suppress(FileNotFoundError):
+            content = read_plain(self._blob(digest))
+        if content is None:
+            raise UserError(f"the store {self._root} has lost the content {digest[:16]}…")
+        if hashlib.sha256(content).hexdigest() != digest:
+            raise UserError(f"the store {self._root} is damaged: the content {digest[:16]}… does not fit its name")
+        return content
+
+    def close(self) -> None:
+        for lease in list(self._held):
+            self.release(lease)
+
+    # --- inside
+
+    def _change(self, change: Change) -> None:
+        path = self._path(change.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(change, Append):
+            append_line(path, change.lines)
+            return
+        if isinstance(change, Swap) and self.read(change.name) != change.before:
+            raise StoreConflict(f"{change.name} in the store {self._root} was changed by another process")
+        content = change.after if isinstance(change, Swap) else change.content
+        if content is None:
+            path.unlink(missing_ok=True)
+        else:
+            atomic_write(path, content)
+
+    def _kept(self, content: bytes) -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        path = self._blob(digest)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            aside = path.with_name(f".{digest}.{os.getpid()}")
+            aside.write_bytes(content)  # of a blob not one byte may change: whoever gives it has masked it
+            aside.replace(path)
+        return digest
+
+    def _blob(self, digest: str) -> Path:
+        return self._root / _BLOBS / digest[:2] / digest
+
+    def _path(self, name: str) -> Path:
+        return self._root / _checked(name)
+
+    def _all(self, folder: str) -> Iterator[str]:
+        for where, folders, files in os.walk(self._root / folder):
+            folders[:] = [name for name in folders if not name.startswith(".")]
+            place = Path(where).relative_to(self._root).as_posix()
+            yield from (f"{place}/{name}".removeprefix("./") for name in files if not name.startswith("."))
+
+
+def _checked(name: str) -> str:
+    """A name as a path below the store. Raises `UserError` for one that leads elsewhere."""
+    parts = PurePosixPath(name).parts
+    if not parts or name != "/".join(parts) or any(part.startswith(".") for part in parts) or "\0" in name:
+        raise UserError(f"{name!r} is no name in a store")
+    return name
