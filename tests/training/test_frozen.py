@@ -20,7 +20,7 @@ from .careless import Careless
 from .conftest import World
 
 BENCHMARK = Path(__file__).parents[2] / "examples" / "benchmark" / "tasks.jsonl"
-TRAININGS, PROMISED = 20, (0, 1, 2, 3, 4, 15)
+TRAININGS, PROMISED = 20, (8, 10, 11, 15, 17, 19)
 """How many in all, and the seeds of those that carry the promise: between them every fault happens."""
 FAMILIES, OF_ONE = 4, 2
 OF_SERVICE: tuple[FaultKind, ...] = ("drop", "malformed_json", "malformed_arguments", "unknown_tool", "empty")

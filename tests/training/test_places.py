@@ -10,6 +10,7 @@ import pytest
 from habilis.cli import main
 from habilis.core.errors import PlaceError
 from habilis.training.runners import ProcessRunner
+from habilis.training.runners.program import LocalProgram
 
 from ..fulldisk import FullDisk
 from ..marks import PROMISE
@@ -57,7 +58,7 @@ print('{"failed": "disk: full; free space", "place": true}')
 
 
 async def test_a_task_in_a_process_of_its_own_stops_the_run_for_a_failure_of_the_place(world: World) -> None:
-    runner = ProcessRunner(world.settings(), program=(sys.executable, "-c", SAYS))
+    runner = ProcessRunner(world.settings(), start=lambda job: LocalProgram.start({}, (sys.executable, "-c", SAYS)))
     stopped = await world.evolution(runner=runner).run(world.rows(), name="first", base=world.home)
     assert (stopped.stopped, stopped.left) == ("environment_error", len(FEW))
     assert stopped.reason == "disk: full; free space; then continue with --resume"

@@ -15,6 +15,8 @@ from habilis.rundir import RunDir
 from habilis.testing import Fault
 from habilis.testing.faults import SeenRequest
 from habilis.training.runners import Job, ProcessRunner
+from habilis.training.runners.process import first_line
+from habilis.training.runners.program import LocalProgram
 
 from .conftest import World, processes_below
 
@@ -39,7 +41,10 @@ def job(folder: Path, kind: str) -> Job:
 def runner(folder: Path, **options: Any) -> ProcessRunner:
     settings = load_settings(overrides=["evolution.task_memory_mb=128"], environ={})
     options.setdefault("sleep", Signal())
-    return ProcessRunner(settings, program=[sys.executable, str(CHILD), str(folder)], grace_s=0.2, **options)
+    command = [sys.executable, str(CHILD), str(folder)]
+    return ProcessRunner(
+        settings, start=lambda job: LocalProgram.start(first_line(job, settings), command), grace_s=0.2, **options
+    )
 
 
 @pytest.mark.parametrize(

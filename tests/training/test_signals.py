@@ -36,9 +36,10 @@ class Training:
         (world.home / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
         world.server.latency_s = 0.15  # so that a signal comes while replies are on their way
 
-    def start(self, *, resume: bool) -> Any:
+    def start(self, name: str) -> Any:
+        resume = self.world.training(name).exists()
         what = ["--resume"] if resume else ["--dataset", "rows.jsonl"]
-        options = ["--run-name", "r", "--json", "--quiet", "--runner", self.runner]
+        options = ["--run-name", name, "--json", "--quiet", "--runner", self.runner]
         options += ["--set", "evolution.concurrency=2", "--set", "evolution.batch_size=4"]
         environment = {
             **os.environ,
@@ -55,12 +56,12 @@ class Training:
             stderr=subprocess.PIPE,
         )
 
-    def broken_off(self, number: signal.Signals, after: int, *, resume: bool) -> tuple[int, int]:
+    def broken_off(self, name: str, number: signal.Signals, after: int) -> tuple[int, int]:
         """The exit code of a session that gets a signal when its `after`-th request has come, and how many replies
         were on their way then."""
         server = self.world.server
         before = len(server.requests)
-        with self.start(resume=resume) as process:
+        with self.start(name) as process:
             try:
                 came = server.wait_for(before + after, PATIENCE_S)
                 assert came or process.poll() is not None, "it hangs"
@@ -78,34 +79,41 @@ class Training:
 
 
 async def swept(world: World, runner: str, numbers: list[signal.Signals], lot: random.Random) -> None:
-    training, lost, ended = Training(world, runner), 0, 0
-    for moment, number in enumerate(numbers):
-        code, on_their_way = await asyncio.to_thread(
-            training.broken_off, number, lot.randint(1, 4), resume=moment > 0 and world.training("r").exists()
-        )
+    """Each of the signals comes while a training works. One that was done before is followed by another."""
+    training, lost, came, name = Training(world, runner), 0, 0, "r1"
+    while came < len(numbers):
+        number = numbers[came]
+        code, on_their_way = await asyncio.to_thread(training.broken_off, name, number, lot.randint(1, 4))
         if code == 0:
-            break
-        ended += 1
+            await done(world, training, name, lost)
+            lost, name = 0, f"r{came + 2}"
+            continue
+        came += 1
         assert code == (-9 if number == signal.SIGKILL else 130), number.name
         if number == signal.SIGKILL:
             lost += on_their_way + 1  # what had not reached us is asked again; one more may just have gone out
         else:
             left = [path.name for path in training.temporary.iterdir()]
             assert left == [], f"{number.name} left {left}"
-        assert len(world.server.repeated()) <= lost, f"{number.name} at moment {moment} lost a reply"
-    assert ended >= len(numbers) // 2, "most of them came while it worked"
-    with training.start(resume=True) as process:
+        assert len(world.server.repeated()) <= lost, f"{number.name} at moment {came} lost a reply"
+    await done(world, training, name, lost)
+
+
+async def done(world: World, training: Training, name: str, lost: int) -> None:
+    """What became of a training, once it has come to its end: no more than `lost` replies were asked for again."""
+    with training.start(name) as process:
         out, errors = await asyncio.to_thread(process.communicate)
     assert process.returncode == 0, errors.decode()
     assert json.loads(out)["stopped"] == "done"
-    assert world.answers("r") == world.expected(*QUESTIONS)
+    assert world.answers(name) == world.expected(*QUESTIONS)
     assert len(world.server.repeated()) <= lost
     assert list(training.temporary.iterdir()) == [], "the next start clears what a killed one left"
+    world.server.requests.clear()
 
 
 @pytest.mark.slow
 @pytest.mark.promise(long=True)
-@pytest.mark.parametrize(("runner", "moments"), [("local", 20), ("process", 10)])
+@pytest.mark.parametrize(("runner", "moments"), [("local", 30), ("process", 30)])
 async def test_signals_at_thirty_moments_lose_no_reply_and_leave_nothing(
     world: World, runner: str, moments: int
 ) -> None:

@@ -14,6 +14,9 @@ from habilis.core.types import Task
 from habilis.curation.ledger.metrics import usage_of
 from habilis.curation.ledger.reports import Finished, Row
 from habilis.rundir import KeyedRows, RunDir, TaskDir, safe_id
+from habilis.rundir.kept import lease_of
+from habilis.synthesis.sharing import OPEN as STOPPED
+from habilis.synthesis.sharing import OVER, end_builds, open_builds
 from habilis.training.budget import RunBudget
 from habilis.training.runners import BatchRunner, Job
 
@@ -88,16 +91,22 @@ class Batch:
         """
         at_once = asyncio.Semaphore(self._concurrency)
         ends: dict[str, Finished] = {}
+        left, order = self.left(rows), [row.id for row in rows]
+        builds = self._builds(step)
+        if builds is not None:
+            open_builds(builds, order, {row.id for row in left}, self._is_begun)
 
         async def one(row: Row) -> None:
-            async with at_once:
+            async with at_once:  # first come, first served: no task begins before those that it may wait for
                 self._heed_budget()
                 if self.stopped is None:
-                    ends[row.id] = await self._one(step, row)
+                    ends[row.id] = end = await self._one(step, row, tuple(order[: order.index(row.id)]))
+                    if builds is not None:
+                        end_builds(builds, row.id, STOPPED if end.status in OPEN else OVER)
 
         try:
             async with asyncio.TaskGroup() as group:
-                for row in self.left(rows):
+                for row in left:
                     group.create_task(one(row))
         except BaseExceptionGroup as several:
             raise _first(several) from None
@@ -110,8 +119,8 @@ class Batch:
             return None
         return [ends.get(row.id) or self._known(row) for row in rows]
 
-    async def _one(self, step: int, row: Row) -> Finished:
-        end = await self._runner.run(self._job(step, row), lambda event: self._hear(row.id, event))
+    async def _one(self, step: int, row: Row, before: tuple[str, ...]) -> Finished:
+        end = await self._runner.run(self._job(step, row, before), lambda event: self._hear(row.id, event))
         if end.status == "misconfigured":  # no other task will fare better
             self.stop("misconfigured", end.error or "the model's settings are wrong")
         if end.status == "environment_error":
@@ -171,16 +180,25 @@ class Batch:
         if reason is not None:
             self.stop("budget", reason)
 
-    def _job(self, step: int, row: Row) -> Job:
-        builds = self._run.training.builds(step) if self._share_builds and self._run.training else None
+    def _builds(self, step: int) -> Path | None:
+        """Where the tasks of `step` share what they build, if they do."""
+        return self._run.training.builds(step).absolute() if self._share_builds and self._run.training else None
+
+    def _is_begun(self, task: str) -> bool:
+        return TaskDir(self._run.path / "tasks" / safe_id(task)).task.exists()
+
+    def _job(self, step: int, row: Row, before: tuple[str, ...]) -> Job:
+        builds = self._builds(step)
         return Job(
             task=task_of(row, self._base, self._run.path),
             run=str(self._run.path.absolute()),
             library=str(self._library.absolute()),
-            builds=str(builds.absolute()) if builds else None,
+            builds=str(builds) if builds else None,
+            before=before,
             timeout_s=self._timeout_s,
             trusted=self._trusted,
             trace=self._trace,
+            lease=lease_of(self._run.path),
         )
 
     def _is_over(self, row: Row) -> bool:

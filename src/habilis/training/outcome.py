@@ -8,12 +8,12 @@ from pathlib import Path
 
 from pydantic import Field
 
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
 from habilis.core.types import FORMAT, Frozen, Usage
 from habilis.core.usage import Money
 from habilis.curation.ledger.metrics import StepMetrics
 from habilis.models.tape import Tape
-from habilis.rundir import KeyedRows, TrainingDir
+from habilis.rundir import KeyedRows, RunDir, TrainingDir
 from habilis.training.batch import Stop, is_over
 from habilis.training.budget import RunBudget
 
@@ -62,6 +62,9 @@ def read_training(run_dir: Path) -> Training:
     over = [row for row in predictions if is_over(row) and (not ids or row["task_id"] in ids)]
     left = max(len(ids) - len(over), 0)
     steps = tuple(StepMetrics.model_validate(row) for row in KeyedRows(training.metrics, "step").rows())
+    if "tokens" not in state:  # lost: what was paid for stands on the tapes
+        used = paid_in(RunDir(run_dir))
+        state |= {"tokens": used.total_tokens, "cost": used.cost, "seconds": sum(row.seconds for row in steps)}
     return Training(
         run_dir=str(run_dir.resolve()),
         stopped="interrupted" if left and state.get("stopped") == "done" else state.get("stopped") or "interrupted",
@@ -81,12 +84,17 @@ def write_outcome(training: TrainingDir, stopped: Stop, reason: str, budget: Run
     more = {"stopped": stopped, "reason": reason, **budget.account}
     try:
         training.set_state(_STATES.get(stopped, "finished"), **more)
-    except OSError as error:
-        log.warning("where the run stands could not be written: %s", error.strerror or error)
+    except (OSError, PlaceError) as error:
+        log.warning("where the run stands could not be written: %s", getattr(error, "strerror", None) or error)
 
 
-def usage_on(tape: Path) -> Usage:
-    """What a task's tape shows as paid."""
+def paid_in(run: RunDir) -> Usage:
+    """What all tapes of `run` show as paid: its tasks', those run anew since, the curator's."""
+    tapes = [*(task.tape for task in (*run.tasks(), *run.earlier())), *(run.path / "curator").glob("*.jsonl")]
+    return sum(map(_usage_on, tapes), Usage())
+
+
+def _usage_on(tape: Path) -> Usage:
     if not tape.is_file():
         return Usage()
     try:

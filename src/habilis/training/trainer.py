@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import gc
 import logging
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,13 +34,15 @@ from habilis.core.types import Usage
 from habilis.curation.ledger.reports import Row
 from habilis.models.purse import SpendingPurse
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
+from habilis.rundir.kept import kept_at
 from habilis.runtime.host import ToolHost
-from habilis.runtime.packages.environments import Environments
 from habilis.runtime.preflight import try_places
 from habilis.telemetry.observing import TrainingObservation
 from habilis.training.batch import BROKEN_OFF, Batch, Stop, Watch, task_of
+from habilis.training.beginning import check_rows, fixed_of, kept_row, new_run, taken, with_fixed
 from habilis.training.budget import RunBudget, more_of
-from habilis.training.outcome import Training, read_training, usage_on, write_outcome
+from habilis.training.holding import check_store, held_run
+from habilis.training.outcome import Training, paid_in, read_training, write_outcome
 from habilis.training.reopening import reopen
 from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
 from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, fork
@@ -99,14 +100,23 @@ class Evolution:
         machine fails before the run has begun.
         """
         rows = tuple(rows)[start:]
-        _check(rows, start)
+        check_rows(rows, start)
         if self._library is not None and not self._library.is_dir():
             raise UserError(f"there is no library {self._library} to start from")
-        run = _new_run(Path(self.settings.runs_dir), name)
+        run = new_run(Path(self.settings.runs_dir), name)
+        try:
+            async with held_run(self.settings, run.path):
+                return await self._begin(run, rows, base, about or {})
+        except HabilisError:
+            if TrainingDir(run.path).exists() is False:
+                run.discard_if_unused()
+            raise
+
+    async def _begin(self, run: RunDir, rows: Sequence[Row], base: Path | None, about: Mapping[str, Any]) -> Training:
         training = TrainingDir(run.path)
         with training.lock():
             if training.exists():
-                raise UserError(_taken(run))
+                raise UserError(taken(run))
             try:
                 for row in rows:
                     task_of(row, base, run.path)
@@ -114,10 +124,12 @@ class Evolution:
             except BaseException:
                 run.discard_if_unused()
                 raise
-            training.save_rows(_kept(row) for row in rows)
-            fixed = _fixed(self.settings, base, self._library) | {"rows": marks.digest_of_file(training.rows)}
-            run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level, training=fixed, **(about or {}))
+            training.save_rows(kept_row(row) for row in rows)
+            fixed = fixed_of(self.settings, base, self._library) | {"rows": marks.digest_of_file(training.rows)}
+            run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level, training=fixed, **about)
             training.set_state("running", seconds=0.0, tokens=0, cost=0.0)
+            if (kept := kept_at(run.path)) is not None:
+                kept.flush()  # what waits for a later line would leave nothing to go on with
             return await self._work(run, rows, base)
 
     async def resume(self, run_dir: Path, *, trust: bool = False, again: Collection[str] = ()) -> Training:
@@ -128,6 +140,11 @@ class Evolution:
         Raises `UserError` when another process works on it, and for a run that this user did not make, unless `trust`
         takes it over as theirs.
         """
+        emit = Events(self._sinks)
+        async with held_run(self.settings, run_dir, lambda text: emit(Notice(text=text))):
+            return await self._resume(run_dir, trust, again)
+
+    async def _resume(self, run_dir: Path, trust: bool, again: Collection[str]) -> Training:
         run = RunDir.open(run_dir)
         training = run.training
         if training is None:
@@ -137,10 +154,11 @@ class Evolution:
             for damage in mend_run(run):
                 Events(self._sinks)(Notice(level="warning", text=str(damage)))
             fixed = run.read_run().get("training") or {}
+            check_store(self.settings, fixed, run.name)
             rows = tuple(Row.model_validate(row) for row in training.load_rows())
             if again:
                 reopen(run, again)
-            self.settings = _with_fixed(self.settings, fixed)
+            self.settings = with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
             await self._preflight()
             return await self._work(run, rows, Path(fixed["base"]) if fixed.get("base") else None)
@@ -171,6 +189,8 @@ class Evolution:
         from habilis.models.client import Clients as Known
         from habilis.models.prices import Prices
 
+        if self._runner is None:
+            check_runner(self.settings, self._clients)
         known = Known(self.settings.models, lambda text: None, self._clients)
         known.check("basic")
         limits = {
@@ -245,25 +265,26 @@ class Evolution:
         await hold(self.settings.models, run.path, lambda text: emit(Notice(text=text)), start=apart)
         predictions = KeyedRows(training.predictions, "task_id")
         settings = self.settings.evolution
-        self._batch = Batch(
-            run,
-            self._runner or self._make_runner(budget.purse),
-            predictions,
-            budget,
-            concurrency=settings.concurrency,
-            timeout_s=settings.task_timeout_s,
-            library=training.library,
-            share_builds=self.settings.tools.synthesis,
-            base=base,
-            watch=observed.watching(self._watch),
-            emit=emit,
-            trace=observed.trace,
-        )
-        if self._interrupted:
-            self.interrupt()
-        async with self._absorber(training, budget, emit, Events(observed.curator_sinks)) as absorber:
-            steps = Steps(training, settings, self._batch, absorber, predictions, budget, self._scorer, emit)
-            return await steps.run(rows)
+        async with self._running(budget.purse) as runner:
+            self._batch = Batch(
+                run,
+                runner,
+                predictions,
+                budget,
+                concurrency=settings.concurrency,
+                timeout_s=settings.task_timeout_s,
+                library=training.library,
+                share_builds=self.settings.tools.synthesis,
+                base=base,
+                watch=observed.watching(self._watch),
+                emit=emit,
+                trace=observed.trace,
+            )
+            if self._interrupted:
+                self.interrupt()
+            async with self._absorber(training, budget, emit, Events(observed.curator_sinks)) as absorber:
+                steps = Steps(training, settings, self._batch, absorber, predictions, budget, self._scorer, emit)
+                return await steps.run(rows)
 
     @contextlib.asynccontextmanager
     async def _in_time(self, budget: RunBudget) -> AsyncIterator[None]:
@@ -303,7 +324,7 @@ class Evolution:
             observed(event)
             self._watch(CURATOR, event)
 
-        host = ToolHost(self.settings.sandbox, environments=Environments.of(self.settings.tools))
+        host = ToolHost.of(self.settings)
         try:
             if self._library is not None:
                 await fork(self._library, training, host, emit)
@@ -317,20 +338,38 @@ class Evolution:
         finally:
             await host.aclose()
 
-    def _make_runner(self, purse: SpendingPurse) -> BatchRunner:
-        if self.settings.evolution.runner == "process":
-            if self._clients is not None:
-                raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
-            return ProcessRunner(self.settings, purse=purse)
-        return LocalRunner(self.settings, clients=self._clients, purse=purse)
+    @contextlib.asynccontextmanager
+    async def _running(self, purse: SpendingPurse) -> AsyncIterator[BatchRunner]:
+        """Who runs the tasks."""
+        kind = self.settings.evolution.runner
+        if self._runner is not None:
+            yield self._runner
+        elif kind == "local":
+            yield LocalRunner(self.settings, clients=self._clients, purse=purse)
+        elif kind == "process":
+            yield ProcessRunner(self.settings, purse=purse)
+        else:
+            from habilis.training.runners.cluster import ClusterRunner, joined
+
+            async with joined(self.settings.evolution.ray_address):
+                yield ClusterRunner(self.settings, purse=purse)
 
     def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""
         before = training.state_record()
-        tapes = [*(task.tape for task in (*run.tasks(), *run.earlier())), *(training.path / "curator").glob("*.jsonl")]
         noted = Usage(prompt_tokens=int(before.get("tokens") or 0), cost=before.get("cost"))
-        spent = more_of(noted, sum(map(usage_on, tapes), Usage()))
+        spent = more_of(noted, paid_in(run))
         return RunBudget(self.settings.evolution, spent=spent, spent_s=float(before.get("seconds") or 0.0))
+
+
+def check_runner(settings: Settings, clients: Clients | None) -> None:
+    """Raises `UserError` where the runner that is set cannot run the tasks of these settings."""
+    if settings.evolution.runner != "local" and clients is not None:
+        raise UserError("your own chat models work only with the local runner; set evolution.runner=local")
+    if settings.evolution.runner == "ray":
+        from habilis.training.runners.cluster import check_cluster
+
+        check_cluster(settings)
 
 
 def _failed(error: Exception) -> tuple[Stop, str]:
@@ -344,53 +383,3 @@ def _failed(error: Exception) -> tuple[Stop, str]:
 def _load() -> None:
     """Import what the first task of this process would wait for, while the sandbox is probed."""
     import numpy  # noqa: F401
-
-
-def _check(rows: Sequence[Row], start: int) -> None:
-    if not rows:
-        raise UserError("the data set has no rows" + (f" after the first {start}" if start else ""))
-    twice = [name for name, count in Counter(row.id for row in rows).items() if count > 1]
-    if twice:
-        raise UserError(f"the data set has more than one row with the id {twice[0]}; ids must differ")
-
-
-def _new_run(root: Path, name: str | None) -> RunDir:
-    """A new run; one that was killed before it began is taken over. Raises `UserError` for a name that is taken."""
-    try:
-        return RunDir.create(root, name, "training")
-    except UserError:
-        path = root / (name or "")
-        if name and (path / "run.yaml").is_file() and not (path / "tasks").exists() and not TrainingDir(path).exists():
-            return RunDir.at(path)
-        if name and (path / "run.yaml").is_file():
-            raise UserError(_taken(RunDir(path))) from None
-        raise
-
-
-def _taken(run: RunDir) -> str:
-    return f"a run named {run.name} exists in {run.path.parent}; continue it with --resume, or choose another name"
-
-
-def _kept(row: Row) -> dict[str, Any]:
-    """`row` as the run keeps it. Answers that a benchmark guards stay where they are: no copy of them may spread."""
-    kept = row.model_copy(update={"answer": None, "rubric": None}) if row.extra.get("guarded") else row
-    return kept.model_dump(mode="json")
-
-
-def _fixed(settings: Settings, base: Path | None, library: Path | None) -> dict[str, Any]:
-    """What a run keeps for ever, as it stands in `run.yaml`."""
-    return {
-        "batch_size": settings.evolution.batch_size,
-        "synthesis": settings.tools.synthesis,
-        "base": str(base.absolute()) if base else None,
-        "library": str(library.absolute()) if library else None,
-    }
-
-
-def _with_fixed(settings: Settings, fixed: dict[str, Any]) -> Settings:
-    """`settings` with what a run keeps for ever: which rows make a step, and whether tools are made."""
-    evolution = settings.evolution.model_copy(
-        update={"batch_size": fixed.get("batch_size", settings.evolution.batch_size)}
-    )
-    tools = settings.tools.model_copy(update={"synthesis": fixed.get("synthesis", settings.tools.synthesis)})
-    return settings.model_copy(update={"evolution": evolution, "tools": tools})

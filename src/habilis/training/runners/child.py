@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from habilis.config import Settings
@@ -25,6 +26,7 @@ from habilis.core.signals import Ending, hearing
 from habilis.core.starved import end_when_starved
 from habilis.core.usage import Ceiling
 from habilis.models.quirks import PROCESS_QUIRKS
+from habilis.rundir.store import joined_run
 from habilis.training.runners.drawing import DistantPurse
 from habilis.training.runners.job import Job, carry_out, team_of
 
@@ -68,7 +70,9 @@ def main() -> int:
     PROCESS_QUIRKS.take_in(told["learnt"])
     teller = _Teller(out)
     try:
-        asyncio.run(_work(Job.model_validate(told["job"]), Settings.model_validate(told["settings"]), teller))
+        job, settings = Job.model_validate(told["job"]), Settings.model_validate(told["settings"])
+        with joined_run(settings.store, Path(job.run), job.lease):
+            asyncio.run(_work(job, settings, teller))
     except asyncio.CancelledError:  # stopped; the result says so
         teller.say(done=True)
         return 0

@@ -11,6 +11,7 @@ from habilis.agents.wiring import Clients
 from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event
 from habilis.core.place import place_failure
+from habilis.core.ports import Lease
 from habilis.core.types import Frozen, Status, Task, TaskResult
 from habilis.curation.ledger.reports import Finished
 from habilis.rundir import RunDir, TaskDir, safe_id
@@ -26,19 +27,23 @@ GRACE_S = 10.0
 
 
 class Job(Frozen):
-    """A task to run. `run` is the run's folder, `library` the public one, `builds` where builds are shared, if at all.
+    """A task to run. `run` is the run's folder, `library` the public one, `builds` where builds are shared, if at all,
+    with the tasks that come `before` this one.
 
     `timeout_s` is the task's time limit in seconds. `trusted`: the run bears no mark and was looked at already.
-    `trace` is what the task's spans go on from (`traceparent`), empty where nothing is traced.
+    `trace` is what the task's spans go on from (`traceparent`), empty where nothing is traced. `lease` is the right to
+    write to the store that the run is kept in, if it is.
     """
 
     task: Task
     run: str
     library: str
     builds: str | None = None
+    before: tuple[str, ...] = ()
     timeout_s: float
     trusted: bool = False
     trace: str = ""
+    lease: Lease | None = None
 
     @property
     def folder(self) -> TaskDir:
@@ -69,7 +74,7 @@ def team_of(
     purse: Purse | None = None,
 ) -> Team:
     """The team that works on `job`; nobody is there to be asked. `purse` is that of the run."""
-    shared = BuildFolder(Path(job.builds), job.task.id) if job.builds else None
+    shared = BuildFolder(Path(job.builds), job.task.id, job.before) if job.builds else None
     library = Path(job.library)
     return Team(
         settings,

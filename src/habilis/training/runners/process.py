@@ -11,20 +11,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import signal
-import sys
 import time
-from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
-import habilis
-from habilis.config import environment
 from habilis.core.events import Event
 from habilis.core.masker import MASKER
 from habilis.core.ports import Purse
@@ -32,16 +26,14 @@ from habilis.core.types import Status
 from habilis.curation.ledger.reports import Finished
 from habilis.models.purse import SpendingPurse
 from habilis.models.quirks import PROCESS_QUIRKS
-from habilis.sandbox.processes.attached import attached
 from habilis.training.runners.drawing import Till
 from habilis.training.runners.job import GRACE_S, Job, Watch, broken_off, ended, saved_result, too_long
-from habilis.training.runners.tree import kill_tree, memory_bytes
+from habilis.training.runners.program import Death, LocalProgram, TaskProgram
 
 if TYPE_CHECKING:
     from habilis.config import Settings
 
-MAX_LINE_BYTES = 64 << 20
-PROGRAM = (sys.executable, "-m", "habilis.training.runners.child")
+Start = Callable[[Job], Awaitable[TaskProgram]]
 STOP_S = 3.0
 """Seconds that a task has for that where the whole run is stopped at once."""
 LOOK_S = 0.5
@@ -53,23 +45,22 @@ _ASKED_TO_END = {-signal.SIGTERM, -signal.SIGHUP, -signal.SIGINT}
 
 @dataclass
 class _Child:
-    """A running child, and what it has said so far: whether its result is written, or why it could not work, and
+    """A running program, and what it has said so far: whether its result is written, or why it could not work, and
     whether that was the `place`'s fault."""
 
-    process: Process
+    program: TaskProgram
     till: Till
     done: bool = False
     failed: str | None = None
     place: bool = False
-    printed: bytes = field(default=b"", repr=False)
 
     def order(self, what: str) -> None:
         """Have it `interrupt` or `stop` its task; one that is still starting does so when it can."""
-        _write(self.process, {"order": what})
+        self.program.say({"order": what})
 
 
 class ProcessRunner:
-    """`program` is what runs in each process; `sleep` waits out the time limit, `look` between two looks at memory.
+    """`start` starts the program of a job; `sleep` waits out the time limit, `look` between two looks at memory.
 
     On `purse` draw all tasks of a run.
     """
@@ -78,7 +69,7 @@ class ProcessRunner:
         self,
         settings: Settings,
         *,
-        program: Sequence[str] = PROGRAM,
+        start: Start | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         look: Callable[[float], Awaitable[None]] = asyncio.sleep,
         grace_s: float = GRACE_S,
@@ -86,18 +77,19 @@ class ProcessRunner:
     ) -> None:
         self._purse = purse or SpendingPurse()
         self._settings, self._sleep, self._look, self._grace_s = settings, sleep, look, grace_s
-        self._program = tuple(program)
+        self._start = start or (lambda job: LocalProgram.start(first_line(job, settings)))
         self._open: list[_Child] = []
         self._interrupted = False
 
     async def run(self, job: Job, watch: Watch) -> Finished:
         started = time.monotonic()
-        child = await self._start(job)
+        program = await self._start(job)
+        child = _Child(program, Till(self._purse, program.say))
         self._open.append(child)
         if self._interrupted:
             child.order("interrupt")
         listening = asyncio.ensure_future(self._listen(child, watch))
-        limit = asyncio.ensure_future(self._sleep(job.timeout_s))
+        limit = asyncio.ensure_future(self._time_over(program, job))
         eaten = asyncio.ensure_future(self._memory_over(child))
         stop: Status | None = None
         try:
@@ -112,17 +104,16 @@ class ProcessRunner:
             self._open.remove(child)
             for waiting in (limit, eaten, listening):
                 waiting.cancel()
-            kill_tree(child.process.pid)
+            await program.kill()
             child.till.close()
-        code = await child.process.wait()
-        return self._told(job, child, stop, code, time.monotonic() - started)
+        return self._told(job, child, stop, await program.death(), time.monotonic() - started)
 
     def interrupt(self) -> None:
         self._interrupted = True
         for child in self._open:
             child.order("interrupt")
 
-    def _told(self, job: Job, child: _Child, stop: Status | None, code: int, seconds: float) -> Finished:
+    def _told(self, job: Job, child: _Child, stop: Status | None, death: Death, seconds: float) -> Finished:
         """What a child that is gone came to."""
         if stop == "timed_out":
             return broken_off(job, "timed_out", too_long(job), seconds, saved=child.done)
@@ -134,39 +125,16 @@ class ProcessRunner:
             return ended(job, result, seconds)
         if child.place and child.failed:
             return broken_off(job, "environment_error", child.failed, seconds, saved=True)
-        if code in _ASKED_TO_END and child.failed is None:  # by whoever ends us as well
+        if death.code in _ASKED_TO_END and child.failed is None:  # by whoever ends us as well
             return broken_off(job, "interrupted", "stopped", seconds, saved=False)
-        return broken_off(job, "crashed", child.failed or _death(code, child.printed), seconds, saved=False)
-
-    async def _start(self, job: Job) -> _Child:
-        process = await asyncio.create_subprocess_exec(
-            *attached(self._program),
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=_environment(),
-            start_new_session=True,
-            limit=MAX_LINE_BYTES,
-        )
-        work = {"job": job.model_dump(mode="json"), "settings": self._settings.model_dump(mode="json")}
-        _write(process, {**work, "learnt": PROCESS_QUIRKS.told()})
-        return _Child(process, Till(self._purse, lambda answer: _write(process, answer)))
+        return broken_off(job, "crashed", child.failed or _last_words(death), seconds, saved=False)
 
     async def _listen(self, child: _Child, watch: Watch) -> None:
         """Take in what the child says until it is gone."""
-        process = child.process
-        assert process.stdout is not None
-        assert process.stderr is not None
-        errors = asyncio.ensure_future(_tail(process.stderr, child))
-        try:
-            async for line in process.stdout:
-                with contextlib.suppress(ValueError):  # the torn line of one that died while it spoke
-                    if isinstance(said := json.loads(line), dict):
-                        self._heard(said, child, watch)
-            await process.wait()
-            await asyncio.wait({errors}, timeout=1.0)  # a process of its own may hold the pipe
-        finally:
-            errors.cancel()
+        async for line in child.program.lines():
+            with contextlib.suppress(ValueError):  # the torn line of one that died while it spoke
+                if isinstance(said := json.loads(line), dict):
+                    self._heard(said, child, watch)
 
     def _heard(self, said: dict[str, Any], child: _Child, watch: Watch) -> None:
         if "event" in said:
@@ -177,10 +145,14 @@ class ProcessRunner:
         child.failed = said.get("failed", child.failed)
         child.place = child.place or bool(said.get("place"))
 
+    async def _time_over(self, program: TaskProgram, job: Job) -> None:
+        await program.begun()
+        await self._sleep(job.timeout_s)
+
     async def _memory_over(self, child: _Child) -> None:
         """Returns when the child with all its processes takes more than it may; never where no limit is set."""
         limit = self._settings.evolution.task_memory_mb
-        while limit is None or await asyncio.to_thread(memory_bytes, child.process.pid) <= limit * _MIB:
+        while limit is None or await child.program.memory_bytes() <= limit * _MIB:
             await (self._look(LOOK_S) if limit is not None else asyncio.Event().wait())
 
     async def _stop(
@@ -191,35 +163,23 @@ class ProcessRunner:
             child.order("stop")
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({listening}, timeout=within_s or self._grace_s)
-        kill_tree(child.process.pid)
+        await child.program.kill()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.wait({listening}, timeout=self._grace_s)
 
 
-def _write(process: Process, said: dict[str, Any]) -> None:
-    assert process.stdin is not None
-    with contextlib.suppress(OSError, RuntimeError):  # it is gone; its end says so
-        process.stdin.write(json.dumps(said).encode() + b"\n")
+def first_line(job: Job, settings: Settings) -> dict[str, Any]:
+    """What the program of a task is told at first."""
+    work = {"job": job.model_dump(mode="json"), "settings": settings.model_dump(mode="json")}
+    return {**work, "learnt": PROCESS_QUIRKS.told()}
 
 
-async def _tail(stream: asyncio.StreamReader, child: _Child) -> None:
-    while data := await stream.read(1 << 16):
-        child.printed = (child.printed + data)[-4000:]
-
-
-def _death(code: int, printed: bytes) -> str:
+def _last_words(death: Death) -> str:
     """How a process died, in one line."""
+    code = death.code
     try:
         how = f"by signal {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
     except ValueError:
         how = f"by signal {-code}"
-    last = MASKER.mended(printed.decode("utf-8", "replace").strip().rpartition("\n")[2].strip())
+    last = MASKER.mended(death.printed.decode("utf-8", "replace").strip().rpartition("\n")[2].strip())
     return f"the task's process ended {how} before it had a result" + (f": {last[:300]}" if last else "")
-
-
-def _environment() -> dict[str, str]:
-    """Our environment, in which the child finds this very package, installed or not."""
-    ours = environment()
-    source = str(Path(habilis.__file__).resolve().parents[1])
-    paths = [source, *filter(None, [ours.get("PYTHONPATH")])]
-    return {**ours, "PYTHONPATH": os.pathsep.join(paths)}

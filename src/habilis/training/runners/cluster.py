@@ -1,0 +1,230 @@
+"""The tasks of a batch on the nodes of a Ray cluster, each in a process of its own (https://docs.ray.io/).
+
+Ray finds a node and starts an actor there (`node.TaskOnNode`), which runs the program that `ProcessRunner` runs; time
+limit, memory limit, orders and the run's purse are that runner's. What a task leaves goes through the run's store: each
+attempt writes under a lease of its own, so that a node that was cut off writes nothing more once the next one has it.
+Through Ray go jobs, settings without secrets and events; keys and passwords come from the environment of each node.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import signal
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from habilis.config import masked
+from habilis.config.variables import without_usage_reports
+from habilis.core.errors import PlaceError, UserError
+from habilis.core.events import Notice
+from habilis.core.ports import Lease, Purse
+from habilis.curation.ledger.reports import Finished
+from habilis.rundir import safe_id
+from habilis.rundir.fetching import fetch_task
+from habilis.rundir.kept import KeptFolder, kept_at
+from habilis.training.runners.job import Job, Watch, broken_off
+from habilis.training.runners.process import ProcessRunner, first_line
+from habilis.training.runners.program import Death
+
+if TYPE_CHECKING:
+    from habilis.config import Settings
+
+ATTEMPTS = 4
+"""Nodes on which a task is tried when they are lost: one that takes its nodes down is to end at last."""
+TASK_CPUS = 0.25
+"""Of a node's processors, for each task: it waits for its model most of the time."""
+PATIENCE_S = 10.0
+"""Seconds until a person hears that a task waits for a node; for one that does not answer, until it is given up."""
+_STORE_BYTES = 80 << 20
+"""Of Ray's own memory for objects, where we start it: only lines go through it."""
+
+
+class NodeLost(Exception):
+    """The node of a task, or the way to it, is gone."""
+
+
+class ClusterRunner:
+    """Runs tasks on the cluster that `cluster` has joined. `run` must lie in a folder that is kept in a store."""
+
+    def __init__(self, settings: Settings, *, purse: Purse | None = None) -> None:
+        self._settings = settings
+        self._runner = ProcessRunner(settings, start=self._start, purse=purse)
+        self._tell: dict[str, Callable[[str], None]] = {}
+
+    async def run(self, job: Job, watch: Watch) -> Finished:
+        kept = kept_at(Path(job.run))
+        assert kept is not None
+        tell = self._tell[job.task.id] = lambda text: watch(Notice(level="warning", text=text))
+        started = time.monotonic()
+        for _ in range(ATTEMPTS):
+            lease = await asyncio.to_thread(_leased, kept, job)
+            try:
+                return await self._runner.run(job.model_copy(update={"lease": lease}), watch)
+            except NodeLost as lost:
+                tell(f"task {job.task.id} lost its node ({lost}); it goes on elsewhere")
+            finally:
+                await asyncio.to_thread(kept.store.release, lease)
+        await asyncio.to_thread(fetch_task, kept, safe_id(job.task.id))
+        error = f"the task lost {ATTEMPTS} nodes one after the other"
+        return broken_off(job, "crashed", error, time.monotonic() - started, saved=False)
+
+    def interrupt(self) -> None:
+        self._runner.interrupt()
+
+    async def _start(self, job: Job) -> NodeProgram:
+        kept = kept_at(Path(job.run))
+        assert kept is not None
+        return NodeProgram(first_line(job, self._settings), kept, safe_id(job.task.id), self._tell[job.task.id])
+
+
+class NodeProgram:
+    """A task's program on a node that Ray chooses."""
+
+    def __init__(self, first: Mapping[str, Any], kept: KeptFolder, task: str, tell: Callable[[str], None]) -> None:
+        import ray
+
+        from habilis.training.runners.node import TaskOnNode
+
+        self._kept, self._task, self._death = kept, task, Death(1, b"")
+        actor = ray.remote(num_cpus=TASK_CPUS, max_restarts=0, scheduling_strategy="SPREAD")(TaskOnNode)
+        self._actor: Any = actor.remote()
+        self._said = self._actor.run.options(num_returns="streaming").remote(first)
+        self._lost, self._taken = "", asyncio.Event()
+        text = f"task {task} waits for a node with {TASK_CPUS} of a processor free; 'ray status' says what there is"
+        self._waiting = asyncio.get_running_loop().call_later(PATIENCE_S, tell, text)
+
+    def say(self, said: Mapping[str, Any]) -> None:
+        """Send a line. An order to one that no node has taken yet ends it: nothing was begun."""
+        if "order" in said and not self._taken.is_set():
+            self._death = Death(-signal.SIGINT, b"")
+            self._end()
+        else:
+            self._actor.say.remote(dict(said))
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        import ray
+
+        try:
+            async for reference in self._said:
+                line: bytes = await reference
+                self._waiting.cancel()
+                self._taken.set()
+                if line.startswith(b'{"died"'):
+                    code, printed = json.loads(line)["died"]
+                    self._death = Death(code, printed.encode())
+                else:
+                    yield line
+        except ray.exceptions.RayError as error:
+            self._lost = "" if self._death.code < 0 else _first_line(error)
+
+    async def begun(self) -> None:
+        await self._taken.wait()
+
+    async def memory_bytes(self) -> int:
+        with _of_one_that_is_lost():
+            return int(await self._actor.memory_bytes.remote())
+        return 0
+
+    async def kill(self) -> None:
+        with _of_one_that_is_lost():
+            async with asyncio.timeout(PATIENCE_S):
+                await self._actor.kill.remote()
+        self._end()
+
+    def _end(self) -> None:
+        import ray
+
+        self._waiting.cancel()
+        ray.kill(self._actor)
+
+    async def death(self) -> Death:
+        """Raises `NodeLost` where the node went before the program did; else what the task left is fetched."""
+        if self._lost:
+            raise NodeLost(self._lost)
+        await asyncio.to_thread(fetch_task, self._kept, self._task)
+        return self._death
+
+
+@contextlib.contextmanager
+def _of_one_that_is_lost() -> Iterator[None]:
+    import ray
+
+    with contextlib.suppress(ray.exceptions.RayError, TimeoutError):
+        yield
+
+
+def _leased(kept: KeptFolder, job: Job) -> Lease:
+    """The right to write what the task leaves, taken from whichever node had it: only who holds the run may."""
+    kept.store.renew(kept.lease)
+    owner = f"a node of {kept.name}"
+    return kept.store.lease(f"{kept.name}/tasks/{safe_id(job.task.id)}", owner, over=owner)
+
+
+def check_cluster(settings: Settings) -> None:
+    """Raises `UserError` for settings with which no task can run on a node."""
+    if not (settings.store or "").startswith("postgresql:"):
+        raise UserError("the runner ray needs a store that all nodes reach: --set store=postgresql://…")
+    said = settings.model_dump(mode="json")
+    for name in _hidden_in(said, masked(said)):
+        raise UserError(f"{name} holds a secret, which must not go through Ray: put it into each node's environment")
+    if settings.models.basic.provider == "local":
+        raise UserError("the runner ray needs a model's server that all nodes reach: set models.basic.base_url")
+
+
+def _hidden_in(tree: Any, shown: Any, name: str = "") -> Iterator[str]:
+    """The names of settings that are not shown as they are."""
+    if isinstance(tree, Mapping):
+        for key, value in tree.items():
+            yield from _hidden_in(value, shown[key], f"{name}.{key}".lstrip("."))
+    elif tree != shown:
+        yield name
+
+
+@contextlib.asynccontextmanager
+async def joined(address: str | None) -> AsyncIterator[None]:
+    """Be a driver of the cluster at `address`, or of one of this machine alone that ends with the block.
+
+    Raises `UserError` where Ray is not installed, `PlaceError` where the cluster cannot be reached.
+    """
+    without_usage_reports()
+    try:
+        import ray
+    except ImportError as error:
+        raise UserError(f"the runner ray needs the package ray ({error}): pip install 'habilis[ray]'") from None
+    where = f"the Ray cluster at {address}" if address else "Ray on this machine"
+    try:
+        if address:
+            await _listens(address)
+        await asyncio.to_thread(_join, ray, address)  # off the main thread, where it would take signals for itself
+    except (ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
+        raise PlaceError(f"{where} cannot be reached: {_first_line(error)}; start it with ray start") from None
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # Ray prints what befalls its nodes
+            yield
+    finally:
+        await asyncio.to_thread(ray.shutdown)
+
+
+def _join(ray: Any, address: str | None) -> None:
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    own = {} if address else {"include_dashboard": False, "object_store_memory": _STORE_BYTES}
+    ray.init(address=address or "local", namespace="habilis", log_to_driver=False, configure_logging=False, **own)
+
+
+async def _listens(address: str) -> None:
+    """Raises OSError where nothing does: Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if host and port.isdigit():
+        async with asyncio.timeout(PATIENCE_S):
+            _, writer = await asyncio.open_connection(host, int(port))
+        writer.transport.abort()
+
+
+def _first_line(error: BaseException) -> str:
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]

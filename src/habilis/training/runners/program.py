@@ -1,0 +1,120 @@
+"""The program of one task: a process that hears lines and says lines, here or on another machine."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import habilis
+from habilis.config import environment
+from habilis.sandbox.processes.attached import attached
+from habilis.training.runners.tree import kill_tree, memory_bytes
+
+PROGRAM = (sys.executable, "-m", "habilis.training.runners.child")
+MAX_LINE_BYTES = 64 << 20
+_KEPT_BYTES = 4_000
+
+
+class Death(NamedTuple):
+    """How a process ended: its exit code, below zero the signal, and the last of what it printed."""
+
+    code: int
+    printed: bytes
+
+
+class TaskProgram(Protocol):
+    """A task's process. `LocalProgram` runs on this machine, `NodeProgram` on a node of Ray's."""
+
+    def say(self, said: Mapping[str, Any]) -> None:
+        """Send a line; to one that is gone, nothing."""
+        ...
+
+    def lines(self) -> AsyncIterator[bytes]:
+        """What it says, until it is gone."""
+        ...
+
+    async def begun(self) -> None:
+        """Returns when it has a place to run: its time is counted from there."""
+        ...
+
+    async def memory_bytes(self) -> int:
+        """What it takes with all its processes."""
+        ...
+
+    async def kill(self) -> None:
+        """End it with its whole tree; nothing can refuse."""
+        ...
+
+    async def death(self) -> Death:
+        """How it ended, once it has. What it left is here then."""
+        ...
+
+
+class LocalProgram:
+    """A process of this machine."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+        self._printed = b""
+        assert process.stderr is not None
+        self._errors = asyncio.ensure_future(self._tail(process.stderr))
+
+    @classmethod
+    async def start(cls, first: Mapping[str, Any], command: Sequence[str] = PROGRAM) -> LocalProgram:
+        """Start `command`, with `first` as its first line. It ends with us, however we end."""
+        process = await asyncio.create_subprocess_exec(
+            *attached(command),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            env=_environment(),
+            start_new_session=True,
+            limit=MAX_LINE_BYTES,
+        )
+        program = cls(process)
+        program.say(first)
+        return program
+
+    def say(self, said: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, RuntimeError):  # it is gone; its end says so
+            self._process.stdin.write(json.dumps(said).encode() + b"\n")
+
+    async def lines(self) -> AsyncIterator[bytes]:
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            yield line
+        await self._process.wait()
+        await asyncio.wait({self._errors}, timeout=1.0)  # a process of its own may hold the pipe
+
+    async def begun(self) -> None:
+        """At once."""
+
+    async def memory_bytes(self) -> int:
+        return await asyncio.to_thread(memory_bytes, self._process.pid)
+
+    async def kill(self) -> None:
+        kill_tree(self._process.pid)
+        self._errors.cancel()
+
+    async def death(self) -> Death:
+        return Death(await self._process.wait(), self._printed)
+
+    async def _tail(self, stream: asyncio.StreamReader) -> None:
+        while data := await stream.read(1 << 16):
+            self._printed = (self._printed + data)[-_KEPT_BYTES:]
+
+
+def _environment() -> dict[str, str]:
+    """Our environment, in which the child finds this very package, installed or not."""
+    ours = environment()
+    source = str(Path(habilis.__file__).resolve().parents[1])
+    paths = [source, *filter(None, [ours.get("PYTHONPATH")])]
+    return {**ours, "PYTHONPATH": os.pathsep.join(paths)}

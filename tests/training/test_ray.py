@@ -1,0 +1,187 @@
+"""Tasks on the nodes of a Ray cluster: nodes, driver and database die, and every row is there once, nothing paid twice.
+
+The cluster is one of this machine; each node has a cache of its own, so that nothing passes but through the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import random
+import shutil
+import signal
+from typing import Any
+
+import pytest
+
+from habilis.core.errors import HabilisError
+from habilis.library.generations import digest
+from habilis.rundir.store.postgres import PostgresStore
+
+from ..store.conftest import database, server, template
+from ..store.postgres import PostgresServer
+from .cluster import RAY, Cluster, begun, cluster
+from .conftest import World
+from .test_kept import NAMES
+from .test_training import finished
+
+__all__ = ["begun", "cluster", "database", "server", "template"]
+SEEDS = range(int(os.environ.get("RAY_ROUNDS", "1")))
+"""How often something dies at a random moment."""
+pytestmark = [*RAY, pytest.mark.sandbox]
+
+
+def settings_of(cluster: Cluster, database: str) -> list[str]:
+    ray = ["evolution.runner=ray", f"evolution.ray_address={cluster.address}"]
+    return [f"store={database}", *ray, "evolution.batch_size=3"]
+
+
+async def library_of(world: World) -> str:
+    """The digest of the library that the local runner comes to, one task after the other."""
+    plain = {"name": "plain", "rows": NAMES, "settings": ["evolution.concurrency=1", "evolution.batch_size=3"]}
+    code, out, errors = await finished(world.start(**plain, kill_point=[0, ""]))
+    assert code == 0, out or errors
+    return digest((world.runs / "plain" / "library").resolve())
+
+
+async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(world: World, cluster: Cluster, database: str) -> None:
+    evolution = world.evolution(*settings_of(cluster, database), absorbing=None)
+    done = await evolution.run(world.rows(*NAMES), name="first", base=world.home)
+    assert done.stopped == "done", done.reason
+    assert world.answers() == world.expected(*NAMES)
+    assert world.server.finished == world.replies_on_tapes()
+    assert len(cluster.worked()) > 1, "one node did it all"
+    assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_node_that_dies_costs_what_was_on_its_way(
+    world: World, cluster: Cluster, database: str, seed: int
+) -> None:
+    """Its tasks go on elsewhere from what the store has of them."""
+    chance, killed, seen = random.Random(seed), [], 0
+    moment = chance.randrange(3, 40)
+
+    def kill(task: str, event: Any) -> None:
+        nonlocal seen
+        seen += 1
+        busy = [number for number in cluster.alive() if cluster.works_on(number)]
+        if seen >= moment and not killed and busy:
+            killed.append(chance.choice(busy))
+            cluster.kill(killed[0])
+
+    evolution = world.evolution(*settings_of(cluster, database), absorbing=None)
+    evolution._watch = kill
+    done = await evolution.run(world.rows(*NAMES), name="first", base=world.home)
+    assert killed, "no node died"
+    assert done.stopped == "done", done.reason
+    assert world.answers() == world.expected(*NAMES)
+    lost = world.server.finished - world.replies_on_tapes()
+    assert 0 <= lost <= 3, "each task loses the reply that was on its way, and no more"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_a_driver_that_dies_goes_on_from_an_empty_disk(
+    world: World, cluster: Cluster, database: str, seed: int
+) -> None:
+    chance = random.Random(seed)
+    orders: dict[str, Any] = {"rows": NAMES, "settings": settings_of(cluster, database), "kill_point": [0, ""]}
+    for number, kill in enumerate([{"kill_at": chance.randrange(8, 40)}, {"kill_point": [1, "collected"]}]):
+        code, out, errors = await finished(world.start(**{**orders, **kill}, resume=number > 0))
+        assert code == -signal.SIGKILL, f"not killed: {out or errors}"
+        await asyncio.to_thread(shutil.rmtree, world.runs)
+    code, out, errors = await finished(world.start(**orders, resume=True))
+    assert (code, out.split()[:1]) == (0, ["done"]), errors
+    assert world.answers() == world.expected(*NAMES)
+    assert world.server.finished - world.replies_on_tapes() <= 2 * 3, "each kill costs what was on its way"
+    assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
+
+
+async def test_a_node_that_was_cut_off_writes_nothing_when_it_comes_back(
+    world: World, cluster: Cluster, database: str
+) -> None:
+    """Its task went on elsewhere: what stands there stays as it is."""
+    frozen: list[int] = []
+
+    def freeze(task: str, event: Any) -> None:
+        busy = [number for number in cluster.alive() if cluster.works_on(number)]
+        if event.kind == "tool_call_started" and not frozen and busy:
+            frozen.append(busy[0])
+            cluster.freeze(busy[0])
+
+    evolution = world.evolution(*settings_of(cluster, database), absorbing=None)
+    evolution._watch = freeze
+    done = await evolution.run(world.rows(*NAMES), name="first", base=world.home)
+    assert frozen, "no node was cut off"
+    assert done.stopped == "done", done.reason
+    assert world.answers() == world.expected(*NAMES)
+    with contextlib.closing(PostgresStore(database)) as store:
+        before = {name: store.read(name) for name in store.names("first/")}
+        cluster.thaw(frozen[0])
+        await asyncio.to_thread(cluster.nodes[frozen[0]].wait, 60)  # it learns that it was given up, and ends
+        assert {name: store.read(name) for name in store.names("first/")} == before
+
+
+async def test_a_database_that_dies_stops_the_run_which_goes_on_when_it_is_back(
+    world: World, cluster: Cluster, database: str, server: PostgresServer
+) -> None:
+    dead: list[str] = []
+
+    def kill(task: str, event: Any) -> None:
+        if not dead and event.kind == "tool_call_started":
+            server.stop()
+            dead.append(task)
+
+    evolution = world.evolution(*settings_of(cluster, database), absorbing=None)
+    evolution._watch = kill
+    try:
+        training = await evolution.run(world.rows(*NAMES), name="first", base=world.home)
+    finally:
+        if dead:
+            server.start()
+    assert dead, "the database lived on"
+    assert training.stopped == "environment_error", training.reason
+    training = await world.evolution(*settings_of(cluster, database), absorbing=None).resume(world.runs / "first")
+    assert (training.stopped, world.answers()) == ("done", world.expected(*NAMES))
+    lost = world.server.finished - world.replies_on_tapes()
+    assert 0 <= lost <= 3, "each task loses the reply that met a dead database, and no more"
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (["evolution.ray_address=127.0.0.1:9"], "the Ray cluster at 127.0.0.1:9 cannot be reached"),
+        (["store="], "the runner ray needs a store that all nodes reach"),
+        (['models.basic.headers={"x-token": "abc"}'], "models.basic.headers.x-token holds a secret"),
+    ],
+)
+async def test_what_keeps_a_run_from_the_cluster_is_one_line(
+    world: World, cluster: Cluster, database: str, more: list[str], told: str
+) -> None:
+    evolution = world.evolution(*settings_of(cluster, database), *more)
+    try:
+        line = (await evolution.run(world.rows("mean"), name="first", base=world.home)).reason
+    except HabilisError as error:
+        line = str(error)
+    assert told in line
+    assert "\n" not in line
+
+
+async def test_a_cluster_without_a_free_node_is_said(world: World, cluster: Cluster, database: str) -> None:
+    """Ray waits without a word; a person would wait with it."""
+    for number in cluster.alive():
+        cluster.kill(number)
+    evolution = world.evolution(*settings_of(cluster, database))
+
+    def heard(task: str, event: Any) -> None:
+        if event.kind == "notice":
+            told.append(event.text)
+        if told and "waits for a node" in told[-1]:
+            evolution.interrupt()
+
+    told: list[str] = []
+    evolution._watch = heard
+    done = await evolution.run(world.rows("mean"), name="first", base=world.home)
+    assert any("waits for a node" in text for text in told), told
+    assert done.stopped == "interrupted"
