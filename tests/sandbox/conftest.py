@@ -111,12 +111,20 @@ def children_of(pid: int) -> list[int]:
 
 def servers() -> list[int]:
     """The server processes below us: Pythons with forks of their own that wait for calls."""
-    found, pending = set(), [os.getpid()]
+    found, pending = set(), [(os.getpid(), b"", b"")]
     while pending:
-        pid = pending.pop()
-        pending += children_of(pid)
-        with suppress(OSError):
-            if pid != os.getpid() and b"server.pyc" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.add(pid)
+        pid, parents, grandparents = pending.pop()
+        words = command_line(pid)
+        pending += [(child, words, parents) for child in children_of(pid)]
+        # what a zygote makes has its words; the one below it is the first of its namespace, the next one the program
+        made = all(b"zygote.pyc" in line for line in (words, parents, grandparents))
+        if parents and (b"server.pyc" in words or made):
+            found.add(pid)
     supervised = {pid for pid in found if any(children_of(child) for child in children_of(pid))}
     return [pid for pid in found - supervised if children_of(pid)]
+
+
+def command_line(pid: int) -> bytes:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b""

@@ -18,6 +18,7 @@ from habilis.runtime.packages.environments import Environments
 from habilis.sandbox.backends import probing
 from habilis.sandbox.inside import program
 from habilis.sandbox.processes.interpreter import compiled
+from habilis.sandbox.zygote.spawning import nursery
 
 pytestmark = pytest.mark.sandbox
 MakeTool = Callable[..., Runnable]
@@ -86,6 +87,7 @@ async def test_an_environment_that_breaks_while_it_is_used_is_made_anew_and_the_
     (path,) = base.glob("pydantic/main.py")
     path.unlink()
     next(base.glob("pydantic/__pycache__/main.*.pyc")).unlink()
+    nursery().close()  # it may have loaded what is gone now
     built = environments._cache.built
     assert await _works(environments, tool("return OutputModel(value=7)"), workspace, warm=warm)
     assert environments._cache.built == built + 1

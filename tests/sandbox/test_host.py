@@ -175,6 +175,22 @@ async def test_a_crash_names_the_tools_own_lines_and_no_path_of_the_host(
     assert again.error == outcome.error
 
 
+async def test_a_tool_that_fails_says_which_values_it_met(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
+    body = """
+    class Odd:
+        def __repr__(self): raise SystemExit("a tool's own word")
+    row, odd, far = {"price": "1,5"}, Odd(), ["x" * 500]
+    return OutputModel(value=len([odd, far, row]) + float(row["price"]))
+    """
+    outcome = await host.call(CallSpec(tool(body), {}, workspace=workspace))
+    assert outcome.error is not None
+    head, _, values = outcome.error.message.partition("\n  where ")
+    assert head.endswith('float(row["price"]))')
+    assert values.startswith("far = ['xxx")
+    assert values.endswith("…, row = {'price': '1,5'}")
+    assert len(values) < 250
+
+
 async def test_a_missing_file_is_named(host: ToolHost, tool: MakeTool, workspace: Path) -> None:
     outcome = await host.call(CallSpec(tool("open(input.path)"), {"path": "no.csv"}, workspace=workspace))
     assert outcome.error is not None

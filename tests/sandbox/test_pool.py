@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from habilis.core.ports import SandboxExit, SandboxJob
@@ -53,3 +53,23 @@ async def test_a_process_has_few_servers_and_one_that_was_long_idle_makes_way(tm
     assert await hosts[-2].server(jobs[-2], ()) is not None
     for host in hosts:
         await host.aclose()
+
+
+async def test_where_a_call_of_its_own_is_quick_a_server_begins_with_the_second(tmp_path: Path) -> None:
+    """A task of one call, as most are, would pay for a server that nobody uses."""
+
+    class Quick(Serving):
+        quick = True
+
+        def expect(self, packages: Sequence[Path]) -> None:
+            expected.append(packages)
+
+    expected: list[Sequence[Path]] = []
+    sandbox, job = Quick(), SandboxJob(["python"], b"", tmp_path)
+    host = Servers(sandbox)
+    host.expect(job, (tmp_path,))
+    assert expected == [(tmp_path,)]
+    assert await host.server(job, (tmp_path,)) is None
+    assert sandbox.made == []
+    assert await host.server(job, (tmp_path,)) is not None
+    await host.aclose()

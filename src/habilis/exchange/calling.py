@@ -14,7 +14,6 @@ from habilis.library import Library, Tool
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.grants import Grants
 from habilis.runtime.host import ToolHost
-from habilis.runtime.packages.environments import Environments
 from habilis.sandbox.processes.temporary import new_folder
 from habilis.sandbox.processes.walking import remove
 
@@ -43,7 +42,7 @@ class Caller:
         self._files = [Path(file.path) for file in files]
         link_into(self._workspace, files)
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow, files=self._files)
-        self._host = host or _host(settings)
+        self._host = host or ToolHost.of(settings)
         self._left_out: set[str] = set()
 
     async def start(self) -> None:
@@ -97,8 +96,3 @@ class Caller:
         """End all that runs, and remove the working folder if it is one of our own."""
         await self._host.aclose()
         remove(self._own)
-
-
-def _host(settings: Settings) -> ToolHost:
-    environments = Environments.of(settings.tools)
-    return ToolHost(settings.sandbox, environments=environments, upstream=settings.capabilities.proxy)

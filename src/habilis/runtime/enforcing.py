@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from habilis.config import tell_granted
 from habilis.contract.capabilities import NO_PROGRAMS, Grant
@@ -17,6 +17,8 @@ from habilis.core.ports import SandboxJob
 from habilis.core.types import CallError, CallOutcome, Traffic
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress.cassette import NOT_RECORDED, Recorder, Recording, Replaying, Stored
+from habilis.runtime.packages.environments import Environment
+from habilis.sandbox.syscalls import seccomp
 
 if TYPE_CHECKING:
     from habilis.runtime.egress.proxy import Proxy, ProxyDoor
@@ -207,3 +209,18 @@ def _own_error(output: object) -> str | None:
     """What a tool's output says in its `error` field, if it is set."""
     error = output.get("error") if isinstance(output, dict) else None
     return str(error) if error else None
+
+
+def request_for(spec: CallSpec, steps: Sequence[str], source: str, found: Environment, *, level: str) -> dict[str, Any]:
+    """What the guest is told of a call."""
+    unsealed = level in WITHOUT_WALLS or (spec.grant is not None and spec.grant.subprocess)
+    return {
+        "name": spec.tool.name,
+        "source": source,
+        "packages": [str(path) for path in found.paths],
+        "steps": list(steps),
+        "arguments": spec.given,
+        "files": [str(path) for path in spec.files],
+        "workspace": str(spec.workspace),
+        "sealed": "" if unsealed else seccomp.seal(),
+    }

@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from habilis.config import SandboxSettings
+from habilis.config import SandboxSettings, Settings
 from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.errors import PlaceError
@@ -28,23 +28,22 @@ from habilis.core.place import place_error, place_told, raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
 from habilis.core.types import CallError, CallOutcome
 from habilis.runtime.calls import CallSpec
-from habilis.runtime.enforcing import WITHOUT_WALLS, Doors, Outcomes, told, under_grant
+from habilis.runtime.enforcing import Doors, Outcomes, request_for, told, under_grant
 from habilis.runtime.loading import may_be_loaded_early, repeatable
 from habilis.runtime.packages.environments import Environment, EnvironmentFailed, Environments
 from habilis.sandbox.backends.probing import choose
 from habilis.sandbox.forkserver.early import Early
 from habilis.sandbox.forkserver.pool import Servers
 from habilis.sandbox.forkserver.room import Room
-from habilis.sandbox.forkserver.warm import LOST, ServerGone
+from habilis.sandbox.forkserver.warm import ServerGone
 from habilis.sandbox.inside import program
 from habilis.sandbox.outcomes import NotStarted, outcomes_of
 from habilis.sandbox.ownership.custody import Custody
 from habilis.sandbox.ownership.workspace import Survey, changed
 from habilis.sandbox.processes.interpreter import FIXED_VARIABLES, FLAGS, compiled
-from habilis.sandbox.processes.process import uncancelled
+from habilis.sandbox.processes.process import LOST, uncancelled
 from habilis.sandbox.processes.temporary import clear, temporary
 from habilis.sandbox.processes.watching import free_space
-from habilis.sandbox.syscalls import seccomp
 
 logger = logging.getLogger(__name__)
 _GUEST = program("guest")
@@ -62,8 +61,6 @@ def run(input: InputModel) -> OutputModel:
     return OutputModel()
 """
 """A tool that does what any tool does."""
-
-
 Steps = tuple[str, ...]
 
 
@@ -113,6 +110,19 @@ class ToolHost:
         self._starting: set[asyncio.Task[None]] = set()
         self._room: Room | None = None
         self._cold = False
+
+    @classmethod
+    def of(
+        cls, settings: Settings, *, notice: Callable[[str], None] = logger.warning, inspect_https: bool = False
+    ) -> ToolHost:
+        """A host as `settings` say: its sandbox, the packages that tools may name, the user's own proxy."""
+        return cls(
+            settings.sandbox,
+            notice=notice,
+            environments=Environments.of(settings.tools),
+            upstream=settings.capabilities.proxy,
+            inspect_https=inspect_https,
+        )
 
     async def level(self) -> str:
         """The sandbox level that holds tools here. Raises `SandboxUnavailable` when it is required and none works."""
@@ -193,7 +203,7 @@ class ToolHost:
             found = await self._environment(())
             if isinstance(found, Environment):
                 job = self._job(found, b"", workspace, self._announced[workspace], self._limits(None))
-                (await self._warm()).begin(job, found.paths)
+                (await self._warm()).expect(job, found.paths)
         except PlaceError:  # whoever calls a tool is told so
             return
 
@@ -253,7 +263,7 @@ class ToolHost:
         found = await self._environments.ready(())
         with place_told(), tempfile.TemporaryDirectory(prefix="habilis-trial-") as folder:
             spec = CallSpec(Runnable("trial", Path("trial.py")), {}, workspace=Path(folder))
-            request = _request(spec, ("call",), _TRIAL, found, level=sandbox.level)
+            request = request_for(spec, ("call",), _TRIAL, found, level=sandbox.level)
             job = self._job(found, _dumped(request), spec.workspace, (), self._limits(None))
             try:
                 ended = await sandbox.run(job)
@@ -269,7 +279,7 @@ class ToolHost:
             return {steps[0]: CallOutcome(error=found, level=sandbox.level)}
         try:
             source = importlib.util.decode_source(spec.tool.module.read_bytes())
-            request = _request(spec, steps, source, found, level=sandbox.level)
+            request = request_for(spec, steps, source, found, level=sandbox.level)
         except (OSError, SyntaxError, UnicodeDecodeError) as error:
             raise_place(error)
             text = f"the tool's module cannot be read: {getattr(error, 'strerror', None) or error}"
@@ -293,6 +303,7 @@ class ToolHost:
             read_only=(*found.paths, compiled(_GUEST), *files),
             env=FIXED_VARIABLES,
             limits=limits,
+            packages=found.paths,
         )
 
     async def _confined(self, ready: _Ready, job: SandboxJob, cold: bool) -> Outcomes:
@@ -343,15 +354,14 @@ class ToolHost:
 
     def _limits(self, timeout_s: float | None, granted_s: float | None = None) -> SandboxLimits:
         """`granted_s`: who is given that much time may compute all of it."""
-        given = self._settings
         return replace(
             self._base,
-            wall_s=timeout_s or granted_s or given.tool_timeout_s,
+            wall_s=timeout_s or granted_s or self._settings.tool_timeout_s,
             cpu_s=max(self._base.cpu_s, math.ceil(granted_s or 0)),
-            memory_bytes=given.memory_mb * _MIB,
-            file_bytes=given.file_mb * _MIB,
-            processes=given.processes,
-            disk_bytes=4 * given.file_mb * _MIB,
+            memory_bytes=self._settings.memory_mb * _MIB,
+            file_bytes=self._settings.file_mb * _MIB,
+            processes=self._settings.processes,
+            disk_bytes=4 * self._settings.file_mb * _MIB,
         )
 
 
@@ -366,28 +376,15 @@ def placed(folder: Path) -> Path:
 
 
 async def _alone(ready: _Ready, job: SandboxJob) -> SandboxExit:
-    """How a call ended that has an interpreter of its own. Raises OSError where the sandbox cannot be started."""
+    """How a call ended that has a sandbox of its own. Raises OSError where that cannot be started."""
     ready.mark(True)
     try:
-        return await ready.sandbox.run(job)
+        ended = await ready.sandbox.run(job)
+        again = ended.stopped == LOST and repeatable(ended, ready.source)
+        return await ready.sandbox.run(job) if again else ended
     except OSError:
         ready.mark(False)
         raise
-
-
-def _request(spec: CallSpec, steps: Steps, source: str, found: Environment, *, level: str) -> dict[str, Any]:
-    """What the guest is told of a call."""
-    unsealed = level in WITHOUT_WALLS or (spec.grant is not None and spec.grant.subprocess)
-    return {
-        "name": spec.tool.name,
-        "source": source,
-        "packages": [str(path) for path in found.paths],
-        "steps": list(steps),
-        "arguments": spec.given,
-        "files": [str(path) for path in spec.files],
-        "workspace": str(spec.workspace),
-        "sealed": "" if unsealed else seccomp.seal(),
-    }
 
 
 def _early(request: dict[str, Any], source: str) -> Early:

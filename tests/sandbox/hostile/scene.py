@@ -20,6 +20,7 @@ from hostile.witnesses import Witnesses
 from habilis.core.types import CallOutcome
 from habilis.runtime.packages.cache import MARK
 from habilis.sandbox.ownership.workspace import Survey
+from habilis.sandbox.zygote.spawning import nursery
 
 SECRET = "hunter2-canary"
 """In every file, variable, command line, key and descriptor that no tool may read."""
@@ -191,7 +192,9 @@ class Scene:
 
     def _strays(self) -> list[str]:
         if not self.kept and not KEPT_VICTIMS:
-            strays = set(children_of(os.getpid())) - {self.victim.pid}
+            zygote = nursery().number
+            made = set(children_of(zygote)) if zygote is not None else set()
+            strays = (set(children_of(os.getpid())) | made) - {self.victim.pid, zygote}
         else:
             strays = {pid for pid in descendants_of(os.getpid()) if not is_servers(pid)}
             strays -= KEPT_VICTIMS | {self.victim.pid}

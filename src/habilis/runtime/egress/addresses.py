@@ -94,8 +94,8 @@ class Resolver:
     """This machine's resolver, asked in threads of its own: a tool can ask for names whose server never answers, and
     the threads that the rest of the house shares must not wait for it."""
 
-    def __init__(self, threads: int = 8) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="habilis-names")
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(8, thread_name_prefix="habilis-names")
 
     async def __call__(self, host: str, port: int) -> list[Address]:
         """The addresses of `host`. Raises OSError."""

@@ -22,7 +22,7 @@ from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.sandbox.backends import relaying
 from habilis.sandbox.forkserver.warm import SPARE_LIMITS, WarmServer
 from habilis.sandbox.ownership.tenancy import Tenancy
-from habilis.sandbox.processes.process import run_confined
+from habilis.sandbox.processes.process import StartedTree, run_confined
 from habilis.sandbox.processes.walls import (
     HOST_NAME,
     confined,
@@ -82,7 +82,8 @@ class Landlock:
             limits = {"processes": others + tenant.sharing * processes}
             policy = {**self._policy(placed, tmp, tenant.uid), "limits": limits, **relaying.lending(job)}
             command = confined(placed, policy)
-            ended = await run_confined(lambda pipes: command, placed, supervised=True, scratch=tmp)
+            start = StartedTree.starting(lambda pipes: command, placed, supervised=True)
+            ended = await run_confined(start, placed, scratch=tmp)
             return without_private_tmp(ended, tmp)
 
     async def serve(self, job: SandboxJob) -> WarmServer:
@@ -94,7 +95,8 @@ class Landlock:
             placed, tmp = await leave.enter_async_context(private_tmp(job, tenant.uid))
             policy = {**self._policy(placed, tmp, tenant.uid), "serve": True, "limits": SPARE_LIMITS}
             command = confined(placed, policy)
-            server = await WarmServer.start(lambda pipes: command, placed, supervised=True, scratch=tmp)
+            start = StartedTree.starting(lambda pipes: command, placed, supervised=True)
+            server = await WarmServer.start(start, placed, scratch=tmp)
             server.lent(leave.pop_all(), tenant.uid, self._tenancy, None if tenant.uid is not None else others_now)
             return server
 

@@ -25,14 +25,22 @@ from habilis.sandbox.backends.landlock import Landlock, landlock_abi, landlock_u
 from habilis.sandbox.inside import program
 from habilis.sandbox.ownership.tenancy import Tenancy
 from habilis.sandbox.processes.interpreter import FLAGS, compiled, python
-from habilis.sandbox.processes.process import run_confined
+from habilis.sandbox.processes.process import StartedTree, run_confined
 from habilis.sandbox.processes.temporary import temporary
 from habilis.sandbox.processes.walls import confined, private_tmp, without_private_tmp
+from habilis.sandbox.syscalls import seccomp
+from habilis.sandbox.zygote.spawning import nursery
 
 PROBE_S = 20.0
 LOW_PROCESS = 100
 """Up to here a process number may mean the sandbox's own in its namespace."""
 _ATTACK = program("attack")
+_TRIED = {
+    "auto": ("zygote", "bubblewrap", "landlock"),
+    "bubblewrap": ("zygote", "bubblewrap"),
+    "landlock": ("landlock",),
+}
+"""Which back ends are tried for each that settings name, the best first; a zygote gives the level of bubblewrap."""
 
 
 class Unconfined:
@@ -45,7 +53,8 @@ class Unconfined:
         """Run `job`. Raises OSError when it cannot be started."""
         async with private_tmp(job, None) as (inside, tmp):
             command = confined(inside, {"supervise": True, "scratch": str(tmp)})
-            ended = await run_confined(lambda pipes: command, inside, supervised=True, scratch=tmp)
+            start = StartedTree.starting(lambda pipes: command, inside, supervised=True)
+            ended = await run_confined(start, inside, scratch=tmp)
             return without_private_tmp(ended, tmp)
 
 
@@ -65,7 +74,7 @@ async def choose(settings: SandboxSettings, notice: Callable[[str], None]) -> Sa
     if settings.mode == "off":
         return Unconfined("off")
     findings = []
-    for level in ("bubblewrap", "landlock") if settings.backend == "auto" else (settings.backend,):
+    for level in _TRIED[settings.backend]:
         finding = await probe(level)
         if finding.problem is None:
             return make(level)
@@ -82,11 +91,16 @@ async def choose(settings: SandboxSettings, notice: Callable[[str], None]) -> Sa
     )
 
 
+def why_no_zygote() -> str | None:
+    """Why calls in a sandbox of their own start an interpreter here, as far as that was tried."""
+    return _found["zygote"].problem if "zygote" in _found else None
+
+
 def make(level: str) -> Sandbox:
-    """The back end called `level`, unprobed."""
+    """The back end called `level`, unprobed; `zygote` is bubblewrap's, made by a zygote."""
     if level == "landlock":
         return Landlock(Tenancy(copying=False))
-    return Bubblewrap(find_bwrap() or Path("bwrap"), Tenancy())
+    return Bubblewrap(nursery() if level == "zygote" else find_bwrap() or Path("bwrap"), Tenancy())
 
 
 def missing(level: str) -> str | None:
@@ -95,6 +109,8 @@ def missing(level: str) -> str | None:
         return "needs Linux"
     if level == "bubblewrap" and find_bwrap() is None:
         return "the bwrap program is not installed"
+    if level == "zygote" and not seccomp.supported():
+        return "needs x86-64 or arm64"
     if level == "landlock" and not landlock_usable():
         return f"needs Landlock ABI 4 (this kernel: {landlock_abi()}) on x86-64 or arm64"
     return None

@@ -66,6 +66,8 @@ class Servers:
         heavy_bytes: int = HEAVY_BYTES,
         again_s: float = AGAIN_S,
     ) -> None:
+        self._sandbox, self._quick = sandbox, bool(getattr(sandbox, "quick", False))
+        self._met: set[_Key] = set()
         self._serve: Callable[[SandboxJob], Awaitable[WarmServer]] | None = getattr(sandbox, "serve", None)
         self._idle_s, self._look_s, self._heavy_bytes = idle_s, look_s, heavy_bytes
         self._places: dict[_Key, _Place] = {}
@@ -75,6 +77,13 @@ class Servers:
         self._look: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         _hosts.add(self)
+
+    def expect(self, job: SandboxJob, packages: Sequence[Path]) -> None:
+        """Calls like `job` will come. Where one of its own is quick, a server is started for the second one alone."""
+        if self._quick:
+            self._sandbox.expect(packages)  # type: ignore[attr-defined]
+        else:
+            self.begin(job, packages)
 
     def begin(self, job: SandboxJob, packages: Sequence[Path]) -> None:
         """Start a server for calls like `job` in the background, unless there is one."""
@@ -96,8 +105,12 @@ class Servers:
 
     async def server(self, job: SandboxJob, packages: Sequence[Path]) -> WarmServer | None:
         """The server for calls like `job`, waited for while it starts; None when there is none to be had."""
+        key = (job.workspace, tuple(packages))
+        if self._quick and key not in self._met:
+            self._met.add(key)
+            return None
         self.begin(job, packages)
-        place = self._places.get((job.workspace, tuple(packages)))
+        place = self._places.get(key)
         if place is None:
             return None
         if not place.starting.done():

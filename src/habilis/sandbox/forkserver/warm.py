@@ -23,7 +23,7 @@ from habilis.sandbox.forkserver.early import AT_ONCE, MOST, Early, Seed, SeedShe
 from habilis.sandbox.inside import program
 from habilis.sandbox.processes.interpreter import FLAGS, compiled, python
 from habilis.sandbox.processes.pipes import Ears, Pipes, unnamed_file
-from habilis.sandbox.processes.process import Command, Tree, exit_of, uncancelled, until_stopped
+from habilis.sandbox.processes.process import LOST, Start, Tree, exit_of, uncancelled, until_stopped
 from habilis.sandbox.processes.walls import without_private_tmp
 from habilis.sandbox.processes.watching import beyond_own_limit, moment, nodes_lately, stirs, tree_memory
 
@@ -38,7 +38,6 @@ OWN_PROCESSES = 3
 """What runs beside the calls in the same process namespace: its first process, the server, a fork that waits."""
 LOOKS = 3
 """How often a call that was stopped is found awake before it is ended; it may not have been stopped yet."""
-LOST = "lost"
 _SERVER = program("server")
 _PROGRAMS = {n: program(n) for n in ("guest", "domains", "rooms", "rehearsal", "sprouting")}
 _MESSAGE_BYTES = 256
@@ -105,15 +104,13 @@ class WarmServer:
         tree.when_exited(self._lost)
 
     @classmethod
-    async def start(
-        cls, command: Command, job: SandboxJob, *, supervised: bool = False, scratch: Path | None = None
-    ) -> WarmServer:
-        """Start what `command` makes of `job` and wait until it is warm. Raises OSError when that fails."""
+    async def start(cls, start: Start, job: SandboxJob, *, scratch: Path | None = None) -> WarmServer:
+        """Start `job` by `start` and wait until it is warm. Raises OSError when that fails."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.setblocking(False)
         try:
             pipes = Pipes.open(job.request, reply=theirs.detach())
-            tree = Tree.start(command, job, pipes, supervised=supervised)
+            tree = await start(pipes)
         except BaseException:
             ours.close()
             raise
@@ -148,7 +145,7 @@ class WarmServer:
     @property
     def memory(self) -> int:
         """Resident bytes of the server and all that runs below it; shared pages count for each."""
-        return tree_memory(self._tree.process.pid)
+        return self._tree.memory()
 
     async def adopt(self, owners: frozenset[int]) -> None:
         """Hand over the workspace again, if it now holds something of an owner besides the calls' uid."""

@@ -22,6 +22,7 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import _socket
+    import ctypes
 
 PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_KEEPCAPS, PR_SET_SECCOMP = 1, 4, 8, 22
 PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE = 36, 38, 47, 2
@@ -34,8 +35,11 @@ SWEEP_S = 5.0
 
 def main() -> None:
     """Confine this process as POLICY says and become the command."""
-    policy = json.loads(sys.argv[1])
-    command = sys.argv[2:]
+    confine(json.loads(sys.argv[1]), sys.argv[2:])
+
+
+def confine(policy: dict, command: "list[str]") -> None:  # type: ignore[type-arg]
+    """The same with both at hand."""
     supervisor = supervise(policy.get("scratch")) if policy.get("supervise") else None
     if not is_heard():
         os._exit(1)
@@ -95,13 +99,10 @@ def limit(limits: dict) -> None:  # type: ignore[type-arg]
 
 def call_the_machine(name: str) -> None:
     """Have the machine another name for this process and all that it starts, where that is permitted."""
-    import ctypes
-
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWUTS) == 0:
+    if libc().unshare(CLONE_NEWUTS) == 0:
         text = name.encode()
-        libc.sethostname(text, len(text))
-        libc.setdomainname(text, len(text))
+        libc().sethostname(text, len(text))
+        libc().setdomainname(text, len(text))
 
 
 def drop_user(uid: int, keep_reading: bool) -> None:
@@ -116,16 +117,32 @@ def drop_user(uid: int, keep_reading: bool) -> None:
 
 def set_only_capability(capability: "int | None") -> None:
     """Leave this process with one capability and hand it on to what it starts, or with none, not even inheritable."""
+    bit = 0 if capability is None else 1 << capability
+    set_capabilities(bit, bit)
+    if capability is not None:
+        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability)
+
+
+def set_capabilities(bits: int, handed_on: int = 0) -> None:
+    """Have these capabilities alone, and hand on those. Raises OSError."""
     import ctypes
 
     header = (ctypes.c_uint32 * 2)(0x20080522, 0)
-    bit = 0 if capability is None else 1 << capability
-    data = (ctypes.c_uint32 * 6)(bit, bit, bit, 0, 0, 0)
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.capset(ctypes.byref(header), ctypes.byref(data)) != 0:
+    data = (ctypes.c_uint32 * 6)(bits, bits, handed_on, 0, 0, 0)
+    if libc().capset(ctypes.byref(header), ctypes.byref(data)) != 0:
         raise OSError(ctypes.get_errno(), "capset")
-    if capability is not None:
-        prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability)
+
+
+LIBC: "list[ctypes.CDLL]" = []
+
+
+def libc() -> "ctypes.CDLL":
+    """The system's library, loaded by the first who asks: a process that is forked from that one has it."""
+    if not LIBC:
+        import ctypes
+
+        LIBC.append(ctypes.CDLL(None, use_errno=True))
+    return LIBC[0]
 
 
 def prctl(option: int, *values: int) -> None:
@@ -134,9 +151,8 @@ def prctl(option: int, *values: int) -> None:
         return
     import ctypes
 
-    libc = ctypes.CDLL(None, use_errno=True)
     padded = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
-    if libc.prctl(option, *padded) != 0:
+    if libc().prctl(option, *padded) != 0:
         raise OSError(ctypes.get_errno(), f"prctl {option}")
 
 
@@ -144,10 +160,8 @@ def restrict_files(rules: dict) -> None:  # type: ignore[type-arg]
     """Enter a Landlock domain: `handled` rights are gone except below the listed paths."""
     import ctypes
 
-    libc = ctypes.CDLL(None, use_errno=True)
-
     def call(*values: object) -> int:
-        got = libc.syscall(*values)
+        got = libc().syscall(*values)
         if got < 0:
             raise OSError(ctypes.get_errno(), f"landlock system call {values[0]}")
         return int(got)
@@ -184,20 +198,16 @@ def restrict_calls(program: str, way: "_socket.socket | None" = None) -> None:
     import base64
     import ctypes
 
-    class Program(ctypes.Structure):
-        _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_void_p)]
-
     code = base64.b64decode(program)
     buffer = ctypes.create_string_buffer(code, len(code))
-    filled = Program(len(code) // 8, ctypes.cast(buffer, ctypes.c_void_p))
+    filled = (ctypes.c_uint64 * 2)(len(code) // 8, ctypes.addressof(buffer))  # a short number, and where they lie
     prctl(PR_SET_NO_NEW_PRIVS, 1)
-    libc = ctypes.CDLL(None, use_errno=True)
     if way is None:
-        if libc.prctl(PR_SET_SECCOMP, 2, ctypes.byref(filled), 0, 0) != 0:
+        if libc().prctl(PR_SET_SECCOMP, 2, ctypes.byref(filled), 0, 0) != 0:
             raise OSError(ctypes.get_errno(), "seccomp")
         return
     number = ctypes.c_long(SYS_SECCOMP[os.uname().machine])
-    asked = libc.syscall(number, 1, ctypes.c_ulong(NEW_LISTENER | WAIT_KILLABLE_RECV), ctypes.byref(filled))
+    asked = libc().syscall(number, 1, ctypes.c_ulong(NEW_LISTENER | WAIT_KILLABLE_RECV), ctypes.byref(filled))
     if asked < 0:
         reason = os.strerror(ctypes.get_errno())
         sys.exit(f"granted hosts cannot be reached here: nobody may answer for a filter ({reason})")
@@ -344,9 +354,15 @@ def become(command: "list[str]") -> None:
 
 
 def run_script(command: "list[str]") -> None:
-    """Run a script of ours, source or bytecode, in this interpreter; the rest of `command` are its arguments."""
+    """Run a script of ours, source or bytecode, in this interpreter; the rest of `command` are its arguments.
+
+    A process that was forked from one which has loaded it goes on with that."""
     script = command[0]
     sys.argv = command
+    for name, module in list(sys.modules.items()):
+        if name.startswith("_habilis_") and module.__file__ == script:
+            module.main()
+            return
     with open(script, "rb") as opened:  # noqa: PTH123
         data = opened.read()
     code = marshal.loads(data[16:]) if script.endswith(".pyc") else compile(data, script, "exec")

@@ -23,6 +23,7 @@ from typing import Any  # noqa: E402
 
 MESSAGE_CHARACTERS = 2_000
 FRAMES = 6
+NAMES, ITEMS, VALUE_CHARACTERS = 4, 8, 120
 DEPTH = 100
 PROBLEMS = 20
 LIMITS = {
@@ -161,6 +162,8 @@ def load_pydantic() -> None:
 
     Plug-ins are switched off here, so a stand-in that finds none serves it; the tool itself gets the real module.
     """
+    if "pydantic" in sys.modules:
+        return
     name = "importlib.metadata"
     stand_in = types.ModuleType(name)
     stand_in.entry_points = stand_in.distributions = lambda *_, **__: ()  # type: ignore[attr-defined]
@@ -478,11 +481,44 @@ def said(error: BaseException) -> str:
 
 
 def lines(error: BaseException, filename: str) -> str:
-    """The last lines of the tool's own source that `error` passed through."""
+    """The last lines of the tool's own source that `error` passed through, and what the names in the last one held."""
     if isinstance(error, SyntaxError) and error.filename == filename:
         return f"\n  line {error.lineno}: {(error.text or '').strip()}"
     frames = [f for f in frames_of(error) if f.filename == filename]
-    return "".join(f"\n  line {f.lineno}, in {f.name}: {f.line}" for f in frames[-FRAMES:])
+    if not frames:
+        return ""
+    told = "".join(f"\n  line {f.lineno}, in {f.name}: {f.line}" for f in frames[-FRAMES:])
+    return told + held(error, filename, frames[-1].line or "")
+
+
+def held(error: BaseException, filename: str, line: str) -> str:
+    """The plain values of the names in `line`, where `error` left the tool's own source."""
+    inner, frame = error.__traceback__, None
+    while inner is not None:
+        frame = inner.tb_frame if inner.tb_frame.f_code.co_filename == filename else frame
+        inner = inner.tb_next
+    names = "".join(sign if sign.isalnum() or sign == "_" else " " for sign in line).split()
+    known = frame.f_locals if frame is not None else {}
+    values = ((name, plain(known[name])) for name in dict.fromkeys(names) if name in known)
+    shown = [f"{name} = {value}" for name, value in values if value]
+    return f"\n  where {', '.join(shown[:NAMES])}" if shown else ""
+
+
+def plain(value: Any) -> str:
+    """A value of Python's own types as Python writes it, cut; nothing for others, whose word may run code or change."""
+    kind = type(value)
+    if kind in (list, tuple):
+        value = inner = value[:ITEMS]
+    elif kind is dict:
+        value = dict(list(value.items())[:ITEMS])
+        inner = [*value, *value.values()]
+    else:
+        value = value[:VALUE_CHARACTERS] if kind is str else value
+        inner = [value]
+    if any(type(one) not in (str, int, float, bool, type(None)) for one in inner):
+        return ""
+    text = repr(value)
+    return text if len(text) <= VALUE_CHARACTERS else text[:VALUE_CHARACTERS] + "…"
 
 
 if __name__ == "__main__":

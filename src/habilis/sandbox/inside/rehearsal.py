@@ -35,8 +35,15 @@ def run(input: InputModel) -> OutputModel:
 """
 
 
+WARMED: "list[bool]" = []
+"""Not empty once that was done, here or where this process was forked from."""
+
+
 def warm_up() -> None:
-    """Use what tools use once, all the way: what is loaded and filled now, no call has to load."""
+    """Use what tools use once, all the way: what is loaded and filled now, no call has to load. Does so once."""
+    if WARMED:
+        return
+    WARMED.append(True)
     for name in WARM.split():
         importlib.import_module(name)
     rehearse()

@@ -308,7 +308,9 @@ def descriptors_of(found: "list[tuple[int, int, bytes]]") -> "list[int]":
 
 
 def module_of(name: str, path: str) -> Any:
-    """One of our programs as a module, from its bytecode or source."""
+    """One of our programs as a module, from its bytecode or source; it may be loaded by now."""
+    if (present := sys.modules.get(f"_habilis_{name}")) is not None and present.__file__ == path:
+        return present
     with open(path, "rb") as opened:  # noqa: PTH123
         data = opened.read()
     code = marshal.loads(data[16:]) if path.endswith(".pyc") else compile(data, path, "exec")

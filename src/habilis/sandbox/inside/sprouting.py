@@ -5,6 +5,7 @@ watches it, kills it and learns how it ended. Imports the standard library alone
 """
 
 import ctypes
+import errno
 import os
 from typing import Any
 
@@ -16,27 +17,29 @@ ALONE = 3
 """Links of the folder of a process's threads when there is one thread."""
 
 
-def beside() -> int:
-    """fork(2) as a child of our parent: the number of the new process, 0 in it, -1 where it cannot be done.
+def beside(kind: int = PARENT) -> int:
+    """fork(2) with these flags, by default as a child of our parent: the number of the new process, 0 in it, a
+    negative error number where it cannot be done.
 
     Where threads run it is not: what they held would stay held for ever. The address where libc keeps a thread's own
     number is told to the kernel, as libc's own fork does. Raises nothing.
     """
     number = CLONE.get(os.uname().machine)
-    libc, python = ctypes.PyDLL(None), ctypes.pythonapi  # neither lets another thread run meanwhile
+    libc, python = ctypes.PyDLL(None, use_errno=True), ctypes.pythonapi  # neither lets another thread run meanwhile
     where = ctypes.c_ulong()
     try:
         alone = os.stat("/proc/self/task").st_nlink == ALONE  # noqa: PTH116
     except OSError:
         alone = False
     if number is None or not alone or libc.prctl(PR_GET_TID_ADDRESS, ctypes.byref(where), 0, 0, 0) != 0:
-        return -1
-    flags = ctypes.c_ulong(PARENT | SET_ID | CLEAR_ID | SIGCHLD)
+        return -errno.EAGAIN
+    flags = ctypes.c_ulong(kind | SET_ID | CLEAR_ID | SIGCHLD)
     python.PyOS_BeforeFork()
     # the last two have changed places on some processors; the other one is looked at by none of these flags
     pid = int(libc.syscall(number, flags, ctypes.c_ulong(0), ctypes.c_ulong(0), where, where))
+    reason = ctypes.get_errno()
     (python.PyOS_AfterFork_Child if pid == 0 else python.PyOS_AfterFork_Parent)()
-    return pid
+    return pid if pid >= 0 else -reason
 
 
 def next_call(channel: Any, descriptors_of: Any) -> "tuple[bool, int, list[int]]":

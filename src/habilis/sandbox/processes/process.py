@@ -13,7 +13,8 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
@@ -23,16 +24,46 @@ from habilis.sandbox.processes.pipes import Ears, Pipes, read_some
 from habilis.sandbox.processes.watching import Watch, nodes_memory, tree_memory
 
 GRACE_S = 6.0
+LOST = "lost"
+"""Why a call ended that was ended by nothing of its own."""
 _SIGNAL_BASE = 128
 _T = TypeVar("_T")
 Command = Callable[[Pipes], Sequence[str]]
 """Makes the command line, given the descriptors that it may name."""
 
 
-async def run_confined(
-    command: Command, job: SandboxJob, *, supervised: bool = False, scratch: Path | None = None
-) -> SandboxExit:
-    """Run what `command` makes of the pipes. `supervised`: the process answers SIGTERM by ending its whole tree.
+class Tree(ABC):
+    """A confined process and all below it."""
+
+    inside: int | None = None
+    """The first process of its process namespace, once it is known."""
+    lost: bool = False
+    """Whether what it was made by was killed under it, and it with that."""
+
+    @property
+    @abstractmethod
+    def returncode(self) -> int:
+        """How it ended, once it has; negative for a signal."""
+
+    @abstractmethod
+    def memory(self) -> int:
+        """Resident bytes; shared pages count for each process."""
+
+    @abstractmethod
+    def when_exited(self, told: Callable[[], None]) -> None:
+        """Have `told` called once the process has ended."""
+
+    @abstractmethod
+    async def end(self) -> None:
+        """Kill what is left and wait until all of the tree is gone."""
+
+
+Start = Callable[[Pipes], Awaitable[Tree]]
+"""Starts a tree with the child's ends of the pipes, and closes those; all of them, where it raises."""
+
+
+async def run_confined(start: Start, job: SandboxJob, *, scratch: Path | None = None) -> SandboxExit:
+    """Run what `start` makes of the pipes.
 
     `scratch` is a folder besides the workspace that counts against the job's disk limit.
 
@@ -40,19 +71,19 @@ async def run_confined(
     """
     pipes = Pipes.open(job.request)
     started = time.monotonic()
-    tree = Tree.start(command, job, pipes, supervised=supervised)
+    tree = await start(pipes)
     ears = Ears(pipes.reply_out, pipes.printed_out, job.limits)
-    tree.when_exited(lambda: ears.stop_for(""))
+    tree.when_exited(lambda: ears.stop_for(LOST if tree.lost else ""))
 
     def memory() -> int:
-        return tree_memory(tree.process.pid) + nodes_memory(tree.inside)
+        return tree.memory() + nodes_memory(tree.inside)
 
     try:
         reason = await until_stopped(ears, job.limits, [job.workspace, *([scratch] if scratch else [])], memory)
     finally:
         await uncancelled(tree.end())
         ears.close()
-    return exit_of(ears, tree.process.returncode, reason, time.monotonic() - started)
+    return exit_of(ears, tree.returncode, reason, time.monotonic() - started)
 
 
 async def until_stopped(ears: Ears, limits: SandboxLimits, folders: Sequence[Path], memory: Callable[[], int]) -> str:
@@ -98,12 +129,11 @@ async def uncancelled(work: Coroutine[None, None, _T]) -> _T:
     return task.result()
 
 
-class Tree:
-    """A confined process and all below it. `inside` is the first process of its process namespace, once it is known."""
+class StartedTree(Tree):
+    """A tree whose first process is a child of ours."""
 
     def __init__(self, process: subprocess.Popen[bytes], about_out: int, *, supervised: bool) -> None:
         self.process = process
-        self.inside: int | None = None
         self._about_out, self._supervised = about_out, supervised
         self._about = b""
         self._last: int | None = None
@@ -114,8 +144,16 @@ class Tree:
         self._waiting = asyncio.ensure_future(self._wait())
 
     @classmethod
-    def start(cls, command: Command, job: SandboxJob, pipes: Pipes, *, supervised: bool) -> Tree:
-        """Start it; the child's ends of `pipes` are closed here, and all of them when it cannot be started."""
+    def starting(cls, command: Command, job: SandboxJob, *, supervised: bool = False) -> Start:
+        """Starts what `command` makes of the pipes. `supervised`: it answers SIGTERM by ending its whole tree."""
+
+        async def start(pipes: Pipes) -> Tree:
+            return cls._started(command, job, pipes, supervised=supervised)
+
+        return start
+
+    @classmethod
+    def _started(cls, command: Command, job: SandboxJob, pipes: Pipes, *, supervised: bool) -> Tree:
         try:
             process = subprocess.Popen(
                 list(command(pipes)),
@@ -134,12 +172,17 @@ class Tree:
         pipes.close_childs()
         return cls(process, pipes.about_out, supervised=supervised)
 
+    @property
+    def returncode(self) -> int:
+        return int(self.process.returncode)
+
+    def memory(self) -> int:
+        return tree_memory(self.process.pid)
+
     def when_exited(self, told: Callable[[], None]) -> None:
-        """Have `told` called once the process has ended."""
         self._waiting.add_done_callback(lambda _: told())
 
     async def end(self) -> None:
-        """Kill what is left and wait until all of the tree is gone."""
         if self._supervised and not self._exited.is_set():
             self.process.terminate()
             with suppress(TimeoutError):

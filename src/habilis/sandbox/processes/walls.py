@@ -44,7 +44,12 @@ def readable(job: SandboxJob) -> tuple[Path, ...]:
 
 
 def confined(job: SandboxJob, policy: Mapping[str, Any]) -> list[str]:
-    """The command that runs `job` from inside the walls; `policy` adds to its limits (see `confine`)."""
+    """The command that runs `job` from inside the walls, held by `policy` (see `confine`)."""
+    return [str(python()), *FLAGS, str(compiled(_CONFINE)), json.dumps(whole_policy(job, policy)), *job.argv]
+
+
+def whole_policy(job: SandboxJob, policy: Mapping[str, Any]) -> dict[str, Any]:
+    """`policy` with the workspace of `job`, and with its limits where it sets no others."""
     limits = {
         "cpu_s": job.limits.cpu_s,
         "memory_bytes": job.limits.memory_bytes,
@@ -54,8 +59,7 @@ def confined(job: SandboxJob, policy: Mapping[str, Any]) -> list[str]:
         "pending_signals": PENDING_SIGNALS,
         **policy.get("limits", {}),
     }
-    whole = {**policy, "limits": limits, "workspace": str(job.workspace)}
-    return [str(python()), *FLAGS, str(compiled(_CONFINE)), json.dumps(whole), *job.argv]
+    return {**policy, "limits": limits, "workspace": str(job.workspace)}
 
 
 @asynccontextmanager

@@ -195,6 +195,14 @@ def tree_memory(root: int) -> int:
     return total
 
 
+def children_of(pid: int) -> list[int]:
+    """The children of process `pid`; none where it has ended."""
+    try:
+        return [int(word) for one in threads_of(pid) for word in whole(f"/proc/{pid}/task/{one}/children").split()]
+    except (OSError, ValueError):
+        return []
+
+
 def stirs(root: int, *, wakes: bool = False) -> bool:
     """Whether process `root`, which was stopped, runs again (unless it `wakes` now and then, for a moment, to be split)
     or has children that may run."""
