@@ -1,8 +1,9 @@
 """The executor's loop: what a user would lose if a round, a result or an end went wrong."""
 
 import contextlib
+import errno
 import sqlite3
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
@@ -11,6 +12,7 @@ from habilis.core.events import Event
 from habilis.core.types import TaskResult
 from habilis.models.tape import Tape
 from habilis.sandbox.backends import bubblewrap, landlock
+from habilis.sandbox.zygote import spawning
 
 from .conftest import Script, Stage, call, calling, tool_source
 
@@ -141,7 +143,7 @@ async def test_tool_failures_are_told_to_the_model_and_the_loop_goes_on(stage: S
 async def test_an_empty_reply_is_dropped_and_nudged_then_rolled_back_then_an_honest_end(stage: Stage) -> None:
     stage.add("double", DOUBLE)
     script = Script([calling(call("double", {"x": 1}, "a")), ""], PLAN)
-    result = await stage.play(script, "limits.max_empty_replies=3", "limits.max_attempts=1")
+    result = await stage.play(script, "limits.max_attempts=1")
     steps = script.of("steps")
     assert str(steps[2][0][-1].content).startswith("Your last reply was empty")
     assert "a" in tool_texts(script, 2)
@@ -150,6 +152,15 @@ async def test_an_empty_reply_is_dropped_and_nudged_then_rolled_back_then_an_hon
     assert result.status == "gave_up"
     assert result.error is not None
     assert "empty" in result.error
+
+
+async def test_empty_replies_between_calls_end_after_ten_in_all(stage: Stage) -> None:
+    stage.add("double", DOUBLE)
+    steps = [reply for n in range(12) for reply in (calling(call("double", {"x": n}, f"c{n}")), "")]
+    result = await stage.play(Script(steps, PLAN), "limits.max_rounds=-1", "limits.max_attempts=1")
+    emptied = [event.reason for event in stage.sink.of("rolled_back")]
+    assert emptied == [f"empty reply, number {n + 1}" for n in range(11)]
+    assert "empty" in (result.error or "")
 
 
 async def test_results_of_calls_that_write_are_not_rolled_away(stage: Stage) -> None:
@@ -261,6 +272,10 @@ async def test_checkpoints_do_not_grow_with_the_square_of_the_rounds(stage: Stag
     assert by_graph == [(1,), (1,)]
 
 
+async def no_zygote(*_: object) -> NoReturn:
+    raise spawning.ZygoteGone(errno.ECHILD, "none starts")
+
+
 class _WithoutSandbox:
     """Takes the sandbox away as the first call begins, and brings it back."""
 
@@ -271,6 +286,7 @@ class _WithoutSandbox:
         if event.kind == "tool_call_started":
             self.place.setattr(bubblewrap.Bubblewrap, "_walls", lambda *_: ["/no/such/bwrap"])
             self.place.setattr(landlock.Landlock, "_policy", lambda *_: {"uid": -7})
+            self.place.setattr(spawning.Nursery, "_spawned", no_zygote)
 
 
 @pytest.mark.parametrize("ran", [False, True])

@@ -20,6 +20,7 @@ from langgraph.types import Interrupt
 from habilis.agents.checkpoints import NewestCheckpoints, unusable
 from habilis.agents.plainstate import Foreign, PlainSerializer
 from habilis.core.errors import UserError
+from habilis.sandbox.zygote.spawning import nursery
 
 PERMISSIVE = JsonPlusSerializer(allowed_msgpack_modules=True, allowed_json_modules=True, pickle_fallback=True)
 """As LangGraph reads by default, and with all that it can be told to read: the control that an attack is alive."""
@@ -65,7 +66,9 @@ ATTACKS: dict[str, Callable[[str], tuple[str, bytes]]] = {
 
 
 def ran(canary: Path) -> bool:
-    """Whether the payload's command was run. A program that was started without waiting is waited for."""
+    """Whether the payload's command was run. A program that was started without waiting is waited for; the zygote of
+    this process, which would be waited for too, ends first."""
+    nursery().close()
     while True:
         try:
             os.waitpid(-1, 0)

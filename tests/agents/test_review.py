@@ -18,7 +18,7 @@ FINISH: dict[str, Any] = {"status": "FINISH", "reason": "fine"}
 
 async def test_an_empty_answer_is_refused_without_asking_a_judge(stage: Stage) -> None:
     script = Script([""], reviews=())
-    result = await stage.play(script, "limits.max_empty_replies=1", "limits.max_attempts=2")
+    result = await stage.play(script, "limits.max_attempts=2")
     assert (result.status, result.final_answer) == ("gave_up", "No result was found.")
     assert result.attempts == 2
     assert script.of("reviews") == []

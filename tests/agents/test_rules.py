@@ -74,6 +74,14 @@ def test_the_text_of_an_error_is_no_result(answer: str) -> None:
     assert rule_of(answer, calls=[failed, GOOD]) == "an error's text"
 
 
+def test_the_values_that_an_error_met_are_no_text_of_it() -> None:
+    failed = called(
+        error="ValueError: could not convert\n  line 3, in run: f\n  where row = {'motto': 'Slow and steady wins'}"
+    )
+    good = called({"motto": "Slow and steady"})
+    assert rule_of("'motto': 'Slow and steady'", "What is the motto?", [failed, good]) == ""
+
+
 def test_an_error_that_the_question_is_about_may_be_given() -> None:
     log = called({"line": "KeyError: 'wind' in row 3"})
     assert rule_of("KeyError: 'wind'", "Which error does the log show?", [log]) == ""

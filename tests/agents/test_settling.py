@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from habilis.agents.rules import Evidence, refusal
-from habilis.agents.settling import settled
+from habilis.agents.settling import OwnTool, settled, words_in
 from habilis.core.types import CallOutcome, Invocation, TaskFile, ToolCard
 
 
@@ -27,7 +28,13 @@ def called(
 
 
 def why(
-    question: str, answer: str, *calls: Invocation, does: str, files: tuple[str, ...] = (), written: bool = True
+    question: str,
+    answer: str,
+    *calls: Invocation,
+    does: str,
+    files: tuple[str, ...] = (),
+    written: bool = True,
+    words: tuple[str, ...] = (),
 ) -> str:
     """Why rules accept `answer`; empty where they do not, or where a rule refuses it before."""
     named = [TaskFile(path=f"/data/{name}", named=f"/data/{name}") for name in files]
@@ -35,7 +42,7 @@ def why(
     if refusal(evidence):
         return ""
     card = ToolCard(name="t", description=does)
-    return settled(evidence, lambda name: card if written else None)
+    return settled(evidence, lambda name: OwnTool(card, words) if written else None)
 
 
 SUM = "What is the sum of 13, 25 and 39?"
@@ -158,3 +165,55 @@ def test_a_word_of_the_question_that_the_call_knows_nothing_of_leaves_it_open() 
         does="Count the lines of a log that say ERROR.",
         files=("s.log",),
     )
+
+
+ROWS = called({"rows": 7, "error": None}, opened=("/data/s.csv",), path="/data/s.csv")
+
+
+def test_the_field_for_an_error_is_no_word_of_the_tool() -> None:
+    lines = called({"count": 6, "error": None}, opened=("/data/s.log",), path="/data/s.log")
+    assert not why(
+        "How many ERROR lines are in s.log?", "6", lines, does="Count the lines of a file.", files=("s.log",)
+    )
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many rows does s.csv have, without the header?",
+        "How many rows of s.csv are there, not counting the first line?",
+        "Count the rows of s.csv except the last row of the table.",
+    ],
+)
+def test_what_a_question_leaves_out_must_be_known_to_the_tool_however_common_its_words(question: str) -> None:
+    assert not why(question, "7", ROWS, does="Count the rows of a file.", files=("s.csv",))
+
+
+def test_a_tool_that_says_what_it_leaves_out_settles_it() -> None:
+    question, does = "How many rows does s.csv have, without the header?", "Count the rows of a table below its header."
+    assert why(question, "7", ROWS, does=does, files=("s.csv",))
+
+
+def test_a_column_that_the_question_names_must_be_known_to_the_call(tmp_path: Path) -> None:
+    table = tmp_path / "s.csv"
+    table.write_text("item,count,price\nnut,3,2.5\n", encoding="utf-8")
+    call = called({"total": 2.5}, opened=(str(table),), path=str(table), column="price")
+    evidence = Evidence(
+        "2.5",
+        "What is the total of count times price in s.csv?",
+        [call],
+        1,
+        files=[TaskFile(path=str(table), named=str(table))],
+    )
+    card = ToolCard(name="t", description="Total times of a column.")
+    assert not settled(evidence, lambda name: OwnTool(card))
+    assert settled(evidence, lambda name: OwnTool(card, ("price", "count")))
+
+
+def test_of_a_tools_code_the_words_that_its_work_looks_for_are_known_and_not_those_of_its_head() -> None:
+    source = """__TOOL_META__ = {"name": "t", "effects": "reads"}
+def run(input):
+    return sum(float(row["price"]) for row in rows(input.path, "no such file"))
+"""
+    assert words_in(source) == ("price",)
+    assert words_in("def (") == ()

@@ -9,10 +9,10 @@ from typing import Literal, TypeVar
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, Field
 
-from habilis.agents.grounding import Unfounded
-from habilis.agents.grounding.telling import MOST_TOLD, listed
 from habilis.context.task import TaskContext
 from habilis.core.events import Notice
+from habilis.grounding import Unfounded
+from habilis.grounding.telling import MOST_TOLD, listed
 from habilis.judging import JudgeTrial, one_by_one, word_of
 from habilis.judging.planted_answers import DOUBTED
 from habilis.prompts import Rendered

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from habilis.agents.evidence import Evidence, plain, stands_in
-from habilis.agents.grounding import Known, founded_by, unfounded
-from habilis.agents.grounding.wording import grammar
 from habilis.contract.columns import Column
 from habilis.core.types import Invocation
+from habilis.grounding import Known, founded_by, unfounded
+from habilis.grounding.wording import grammar
 from habilis.library.retrieval.terms import shared_beginning
 from habilis.values.moments import Moment
 from habilis.values.plain import plain as plain_form

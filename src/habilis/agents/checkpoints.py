@@ -18,10 +18,11 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.sqlite import SqliteSaver
 
 from habilis.agents.plainstate import HushedSerializer
-from habilis.core.errors import PlaceError, UserError
+from habilis.core.errors import HabilisError, PlaceError, UserError
 from habilis.core.place import place_failure
 from habilis.rundir import check_plain_file
 from habilis.rundir.damage import is_odd, set_aside
+from habilis.rundir.kept import kept_at
 
 _CHECKPOINTS = """CREATE TABLE checkpoints (
     thread_id TEXT NOT NULL,
@@ -126,7 +127,10 @@ class NewestCheckpoints(SqliteSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         with _telling(self.path):
-            return self.put(config, checkpoint, metadata, new_versions)
+            saved = self.put(config, checkpoint, metadata, new_versions)
+            if (kept := kept_at(self.path)) is not None:
+                kept.keep_work(self.path.parent, self.conn.serialize())
+            return saved
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -235,7 +239,7 @@ def _telling(path: Path) -> Iterator[None]:
     """What cannot be read of a file of checkpoints, or what a disk refuses, as one line for a person."""
     try:
         yield
-    except UserError:
+    except HabilisError:
         raise
     except sqlite3.OperationalError as error:
         if (place := place_failure(error)) is None:

@@ -27,6 +27,8 @@ async def tool_developer(
     plan = Plan.model_validate(state["plan"])
     if plan.by == "rule":
         return await _outright(state, ctx)
+    if not state["attempt"]:
+        ctx.smith.announce(plan.build)
     async with asyncio.TaskGroup() as group:
         builds = [
             group.create_task(ctx.smith.build(request, question=ctx.task.question, files=ctx.files_view))

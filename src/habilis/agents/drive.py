@@ -73,6 +73,7 @@ async def _ready(ctx: TaskContext, folder: TaskDir) -> str:
     async with asyncio.TaskGroup() as group:
         level = group.create_task(ctx.host.level())
         group.create_task(ctx.host.prepare(()))
+        group.create_task(asyncio.to_thread(ctx.models.load))  # imports, while the sandbox is probed
     return level.result()
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from habilis.agents.grounding import Known
 from habilis.context.results import as_text
 from habilis.contract.columns import Column, columns_of
 from habilis.core.types import Invocation, TaskFile
+from habilis.grounding import Known
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,8 @@ from habilis.models.history import is_empty_reply, roll_back
 NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
 CUT = "Your last reply was cut off at its length limit. Answer again, shorter."
 CUT_HOW = "Your last reply {cut}. Answer again, shorter."
+MOST_EMPTY = 10
+"""Empty replies of one execution before it ends."""
 NOBODY = "Nobody is there to answer. Go on with what you know, and say what you assumed."
 
 AfterAct = Literal["call_tools", "roll_back", "enhance", "__end__"]
@@ -310,7 +312,7 @@ async def drop_empty(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
         "was_cut": was_cut,
         "cut_how": CUT_HOW.format(cut=cut) if cut is not None and cut.is_known else CUT,
     }
-    if empty_run >= USELESS or empty_total > ctx.settings.limits.max_empty_replies:
+    if empty_run >= USELESS or empty_total > MOST_EMPTY:
         return Command(update={**update, "stop": "cut_replies" if was_cut else "empty_replies"}, goto="__end__")
     return Command(update=update, goto="act")
 

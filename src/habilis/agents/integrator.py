@@ -11,12 +11,11 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from habilis.agents.answering import Doubted, grounded
-from habilis.agents.grounding import Known, Unfounded, unfounded, unfounded_data
 from habilis.agents.holding import evidence_of
 from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.agents.remembering import exchanges
 from habilis.agents.rules import mistelling
-from habilis.agents.short_way import AnswerReply, answer_given
+from habilis.agents.short_way import AnswerReply, answer_given, worded
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.context.results import as_text, cut_text
@@ -24,6 +23,7 @@ from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
 from habilis.core.types import Answer, JsonSchema
+from habilis.grounding import Known, Unfounded, unfounded_data
 from habilis.models.answers import answer_text, answer_type
 
 NO_RESULT = "No result was found."
@@ -47,13 +47,8 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
     findings = _within_limit(findings, ctx)
     if ctx.task.answer_schema is not None:
         return await _by_schema(ctx.task.answer_schema, findings, sources, ctx)
-    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
-    told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
-    prompt = ctx.prompts.render("answer", **told, sources=cited)
     try:
-        reply = answer_given(state) or await grounded(
-            prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), ctx, findings=findings
-        )
+        reply = answer_given(state) or await worded(findings, sources, ctx, cited=cited)
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
     if isinstance(reply, Doubted):

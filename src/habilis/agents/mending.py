@@ -85,7 +85,9 @@ async def _enhance_all(failing: Mapping[str, Sequence[Invocation]], ctx: TaskCon
         for name, calls in failing.items():
             tool = ctx.library.get(name)
             if tool is not None:
-                records = [record for call in calls if (record := ctx.record_of(call)) is not None]
+                records = [
+                    record for call in calls if (record := ctx.library.record_of(call.tool, call.call_id)) is not None
+                ]
                 tasks[name] = group.create_task(ctx.smith.enhance(tool, records))
     return {name: isinstance(task.result(), Tool) for name, task in tasks.items()}
 

@@ -183,39 +183,18 @@ def as_plan(reply: PlanReply, library: Collection[str], *, known: Sequence[str])
     reuse: list[str] = []
     remarks: list[str] = []
     serves: dict[str, str] = {}
-    for entry in reply.required_tool_names:
-        name = entry.name
-        near = difflib.get_close_matches(name, known, 2, 0.8)
-        if name not in library and len(near) == 1:
-            remarks.append(f"There is no tool {name!r}; {near[0]} was taken for it.")
-            name = near[0]
-        elif name not in library:
-            if name not in {request.name for request in reply.tool_requests}:
-                remarks.append(f"There is no tool {name!r}; it was left out.")
-            continue
-        reuse.append(name)
-        if entry.serves:
-            serves.setdefault(name, entry.serves)
     build: dict[str, ToolRequest] = {}
+    asked = {request.name for request in reply.tool_requests}
+    for entry in reply.required_tool_names:
+        if (name := _meant(entry.name, library, known, asked, remarks)) is not None:
+            reuse.append(name)
+            if entry.serves:
+                serves.setdefault(name, entry.serves)
     for request in reply.tool_requests:
         if request.name in library:
             reuse.append(request.name)
-            continue
-        fields = request.parameters
-        if len(fields) > MAX_PARAMETERS:
-            fields = sorted(fields, key=lambda field: not field.required)[:MAX_PARAMETERS]
-            remarks.append(
-                f"{request.name}: more than {MAX_PARAMETERS} parameters were asked for; the rest was dropped."
-            )
-        build.setdefault(
-            request.name,
-            ToolRequest(
-                name=request.name,
-                description=request.description,
-                input_schema=schema_of(fields),
-                output_schema=schema_of(request.returns or [FieldReply(name="result", description="what was found")]),
-            ),
-        )
+        else:
+            build.setdefault(request.name, _request(request, remarks))
     plan = Plan(
         reuse=tuple(dict.fromkeys(reuse)),
         serves=serves,
@@ -223,6 +202,34 @@ def as_plan(reply: PlanReply, library: Collection[str], *, known: Sequence[str])
         guidance=reply.tool_usage_guidance.strip(),
     )
     return plan, remarks
+
+
+def _meant(
+    name: str, library: Collection[str], known: Sequence[str], asked: Collection[str], remarks: list[str]
+) -> str | None:
+    """The tool that a plan means by `name`; None where there is none. What is wrong with it goes to `remarks`."""
+    if name in library:
+        return name
+    near = difflib.get_close_matches(name, known, 2, 0.8)
+    if len(near) == 1:
+        remarks.append(f"There is no tool {name!r}; {near[0]} was taken for it.")
+        return near[0]
+    if name not in asked:
+        remarks.append(f"There is no tool {name!r}; it was left out.")
+    return None
+
+
+def _request(reply: ToolRequestReply, remarks: list[str]) -> ToolRequest:
+    fields = reply.parameters
+    if len(fields) > MAX_PARAMETERS:
+        fields = sorted(fields, key=lambda field: not field.required)[:MAX_PARAMETERS]
+        remarks.append(f"{reply.name}: more than {MAX_PARAMETERS} parameters were asked for; the rest was dropped.")
+    return ToolRequest(
+        name=reply.name,
+        description=reply.description,
+        input_schema=schema_of(fields),
+        output_schema=schema_of(reply.returns or [FieldReply(name="result", description="what was found")]),
+    )
 
 
 def without_misfits(plan: Plan, said: str, card_of: Callable[[str], ToolCard | None]) -> tuple[Plan, list[str]]:

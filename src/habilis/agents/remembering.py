@@ -152,14 +152,14 @@ def _size(settings: Settings) -> Size:
 # --- what older turns hold
 
 
-def recalled(task: Task, query: str, count: int = NEAR) -> str:
+def recalled(task: Task, query: str) -> str:
     """The earlier turns nearest to `query`, tool work included, as text for a model; says so where there is none."""
     if task.earlier is None:
         return "This is the first question of the conversation."
     thread = ThreadDir(Path(task.earlier.thread))
     before = [folder for folder in thread.turns() if int(folder.id) < task.earlier.turn]
     records = [record for folder in before if (record := read_turn(folder)) is not None]
-    found = nearest([record.turn for record in records], query, count)
+    found = nearest([record.turn for record in records], query, NEAR)
     return "\n\n".join(map(_as_text, found)) or "No earlier turn shares a word with that; ask in other words."
 
 

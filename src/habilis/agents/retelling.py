@@ -8,10 +8,10 @@ from itertools import product
 
 from habilis.agents.arguments import QUOTED, are_kin
 from habilis.agents.evidence import Evidence, plain, stands_in
-from habilis.agents.grounding import founded_by
-from habilis.agents.grounding.names import is_form
-from habilis.agents.grounding.wording import grammar, ordinary, verdicts
 from habilis.agents.leaves import Leaf, Results
+from habilis.grounding import founded_by
+from habilis.grounding.names import is_form
+from habilis.grounding.wording import grammar, ordinary, verdicts
 from habilis.library.retrieval.terms import terms
 from habilis.library.retrieval.thesaurus import neighbours
 from habilis.values.plain import plain as plain_form

@@ -7,9 +7,9 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from habilis.agents import rules
-from habilis.agents.settling import plain_telling, settled
+from habilis.agents.settling import OwnTool, plain_telling, settled, words_in
 from habilis.context.task import TaskContext
-from habilis.core.types import Review, Standing, ToolCard
+from habilis.core.types import Review, Standing
 from habilis.judging import Case, JudgeTrial, one_by_one, word_of
 from habilis.judging.planted_answers import ANSWERS
 from habilis.prompts import Rendered
@@ -58,10 +58,12 @@ def by_rules(evidence: rules.Evidence, standing: Standing, ctx: TaskContext) -> 
     return Review(accepted=False, reason=reason, by=NOT_VERIFIED, judge=standing)
 
 
-def _written_here(name: str, ctx: TaskContext) -> ToolCard | None:
-    """The card of a tool that was written for this task."""
+def _written_here(name: str, ctx: TaskContext) -> OwnTool | None:
+    """A tool that was written for this task."""
     tool = ctx.library.private.get(name)
-    return tool.card if tool is not None and tool.origin.how in WRITTEN_HERE else None
+    if tool is None or tool.origin.how not in WRITTEN_HERE:
+        return None
+    return OwnTool(tool.card, words_in(tool.source()))
 
 
 def told_plainly(evidence: rules.Evidence, ctx: TaskContext) -> tuple[str, Review] | None:

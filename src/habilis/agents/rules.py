@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from habilis.agents import arguments, other_kinds, retelling
+from habilis.agents import arguments, ends, other_kinds, retelling
 from habilis.agents.arguments import invented_arguments
 from habilis.agents.evidence import Evidence, Refusal, plain, stands_in
-from habilis.agents.grounding import Known, unfounded
-from habilis.agents.grounding.telling import listed
 from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
 from habilis.agents.units import unit_from_nowhere
 from habilis.core.types import Invocation, TaskFile
+from habilis.grounding import Known, unfounded
+from habilis.grounding.telling import listed
 
 NO_CALL = "no call succeeded"
 MAX_TEXT = 20_000
@@ -26,6 +26,8 @@ MAX_TEXT = 20_000
 COMPUTED = frozenset(("number", "date"))
 STATED = COMPUTED | {"quotation", "name"}
 """Kinds of values that must stand somewhere: without any result of a call, and with one."""
+VALUES = "\n  where "
+"""What an error's text ends with: the values that it met. They may be the file's own, and right."""
 SHORTEST_ERROR = 16
 """Characters of an error's text that must stand in an answer for it to be that error's."""
 
@@ -64,7 +66,13 @@ def _error_lines(call: Invocation) -> list[str]:
     """The lines of what a failed call said that are long enough to be known again."""
     error = call.outcome.error
     output = call.outcome.output
-    said = error.message if error else str(output.get("error") or "") if isinstance(output, dict) else ""
+    said = (
+        error.message.partition(VALUES)[0]
+        if error
+        else str(output.get("error") or "")
+        if isinstance(output, dict)
+        else ""
+    )
     parts = [plain(part) for part in re.split(r"\n|; |: (?=\S+ )", said[:2_000])]
     return [part for part in [plain(said[:2_000]), *parts] if len(part) >= SHORTEST_ERROR]
 
@@ -155,6 +163,8 @@ RULES: dict[str, Rule] = {
     "another field": retelling.other_field,
     "another row": retelling.other_row,
     "a unit from nowhere": unit_from_nowhere,
+    "the other end": ends.other_end,
+    "none of what is there": ends.none_of_what_is_there,
 }
 """By their names, in the order in which they are tried."""
 TELLING = frozenset(

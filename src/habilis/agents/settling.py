@@ -6,37 +6,62 @@ It is drawn narrowly on purpose: what rules accept here nobody looks at again.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from habilis.agents.grounding import Known, founded_by, unfounded
-from habilis.agents.grounding.checking import leaves
-from habilis.agents.grounding.wording import ordinary
+from habilis.agents.evidence import plain, stands_in
 from habilis.agents.rules import Evidence, opened_a_file
+from habilis.core.parsing import tree_of
 from habilis.core.types import Invocation, ToolCard
+from habilis.grounding import Known, founded_by, unfounded
+from habilis.grounding.checking import leaves
+from habilis.grounding.wording import ordinary
 from habilis.library.retrieval.relevance import other_operation, unsaid
 
 MOST_LEAVES = 20
 """Values of one result that an answer may be held against."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-z]")
 _CAPITAL = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}")
+_CONFINED = re.compile(
+    r"\b(?:without|except|exclud\w+|ignor\w+|not|only|ohne|außer|nur|sans|sauf|sin|excepto|sólo)\b([^,.;:?!]*)"
+)
 _TOKEN = re.compile(r"[^\W_]+")
-CardOf = Callable[[str], ToolCard | None]
 
 
-def settled(evidence: Evidence, built: CardOf) -> str:
+@dataclass(frozen=True)
+class OwnTool:
+    """A tool that was written for the task: what it says of itself, and the single words that stand in its code."""
+
+    card: ToolCard
+    words: tuple[str, ...] = ()
+
+
+def words_in(source: str) -> tuple[str, ...]:
+    """The texts of a single word in the functions of a tool: names of columns and signs that it looks for."""
+    tree = tree_of(source)
+    made = [node for node in tree.body if isinstance(node, ast.FunctionDef)] if tree is not None else []
+    texts = (node.value for function in made for node in ast.walk(function) if isinstance(node, ast.Constant))
+    return tuple(text for text in texts if isinstance(text, str) and len(text.split()) == 1)
+
+
+WrittenOf = Callable[[str], OwnTool | None]
+
+
+def settled(evidence: Evidence, built: WrittenOf) -> str:
     """Why rules alone accept the answer, "" where they do not. Holds for answers that no rule refuses.
 
-    All of this must hold. `built` gives the card of a tool that was written for this task, None for every other:
+    All of this must hold. `built` gives a tool that was written for this task, None for every other:
 
     1. Every call of this execution that succeeded is one call, or the same again: there is no choice among results.
     2. Its tool was written in this task, and by its own words does not do another operation than the question asks.
     3. All that the call was given stands in the question, which names the files too; and every number, date and
        quotation of the question was given to the call, or is part of what the tool says that it does. So was or is
-       every word of the question that tells anything: a count of lines does not settle a count of ERROR lines.
+       every word of the question that tells anything: a count of lines does not settle a count of ERROR lines. What
+       the question leaves out, and the columns that it names, count however common their words are.
     4. Where the question brought files, the call opened one of them.
     5. The answer states the result: all of its numbers or all of its names, where a record beside them may be left out,
        and no value that is in neither the result nor the question.
@@ -45,17 +70,17 @@ def settled(evidence: Evidence, built: CardOf) -> str:
     if len(calls) != 1:
         return ""
     (call,) = calls.values()
-    card = built(call.tool)
-    if card is None or other_operation(card, evidence.question):
+    written = built(call.tool)
+    if written is None or other_operation(written.card, evidence.question):
         return ""
-    if not (_asked_for(call, card, evidence) and _states(evidence, call)):
+    if not (_asked_for(call, written, evidence) and _states(evidence, call)):
         return ""
     if evidence.files and not opened_a_file(call, evidence):
         return ""
     return f"the result of {call.tool}, written for this question and called with what it gives"
 
 
-def plain_telling(evidence: Evidence, built: CardOf) -> Evidence | None:
+def plain_telling(evidence: Evidence, built: WrittenOf) -> Evidence | None:
     """`evidence` with the result of its last call as the answer, told as it came, where rules settle that; else None.
 
     For a model that calls the right tool rightly and cannot say what came of it.
@@ -91,17 +116,25 @@ def _key(call: Invocation) -> str:
     return json.dumps([call.tool, call.arguments, call.outcome.output], sort_keys=True, default=str)
 
 
-def _asked_for(call: Invocation, card: ToolCard, evidence: Evidence) -> bool:
+def _asked_for(call: Invocation, written: OwnTool, evidence: Evidence) -> bool:
     """Whether the call was given what stands in the question, all of it and nothing else."""
     files = " ".join(f"{file.path} {file.named}" for file in evidence.files)
     given, asked = list(leaves(call.arguments)), f"{evidence.question} {files}"
     if not all(_given(leaf, asked.casefold(), Known([asked])) for leaf in given):
         return False
-    said = [*given, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
-    if unsaid(_words_alone(evidence), " ".join(said)):
+    card = written.card
+    said = [*given, *written.words, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
+    if unsaid(_words_alone(evidence), " ".join(said), _counted(evidence)):
         return False
     used = Known([*given, card.name, card.description, files])
     return not [value for value in unfounded(evidence.question, used) if value.kind in ("number", "date", "quotation")]
+
+
+def _counted(evidence: Evidence) -> str:
+    """Words of the question that tell something however common they are: what it leaves out or confines itself to, and
+    the names of columns."""
+    named = [column.name for column in evidence.columns if stands_in(plain(column.name), evidence.asked)]
+    return " ".join([*(found[1] for found in _CONFINED.finditer(evidence.asked)), *named])
 
 
 def _words_alone(evidence: Evidence) -> str:
@@ -113,12 +146,13 @@ def _words_alone(evidence: Evidence) -> str:
 
 
 def _fields(output: Any) -> list[str]:
-    """The names of a result's fields, those of its records too."""
+    """The names of a result's fields, those of its records too; the one for an error says nothing of the tool."""
     if isinstance(output, list):
         return [name for one in output for name in _fields(one)]
     if not isinstance(output, dict):
         return []
-    return [*output, *(name for value in output.values() for name in _fields(value))]
+    own = [name for name in output if name != "error"]
+    return [*own, *(name for value in output.values() for name in _fields(value))]
 
 
 def _given(leaf: str, text: str, known: Known) -> bool:

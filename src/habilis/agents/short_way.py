@@ -16,11 +16,12 @@ from langchain_core.messages.tool import tool_call
 from pydantic import BaseModel, Field
 
 from habilis.agents.answering import Doubted, grounded
-from habilis.agents.grounding import Known, unfounded
 from habilis.agents.recorded import folders_of, results_of, told_with
+from habilis.agents.remembering import exchanges
 from habilis.context.results import as_text
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Plan
+from habilis.grounding import Known, unfounded
 from habilis.synthesis.one_job import why_several
 from habilis.synthesis.outright import request_of
 
@@ -77,16 +78,29 @@ async def answered(state: ExecutorState, ctx: TaskContext) -> AnswerReply | None
     if raw["verdict"] != "success" or ctx.task.answer_schema is not None:
         return None
     findings = _findings(raw, ctx)
-    prompt = ctx.prompts.render("answer", conversation=[], question=ctx.task.question, findings=findings, sources=[])
-    sources = [findings, *told_with(ctx.task), *results_of(state["calls"], ctx.tape)]
-    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
     try:
-        reply = await grounded(
-            prompt, AnswerReply, lambda reply: unfounded(reply.final_answer, known), ctx, findings=findings
-        )
+        reply = await worded(findings, [findings, *told_with(ctx.task), *results_of(state["calls"], ctx.tape)], ctx)
     except ModelReplyUnusable:
         return None
     return None if isinstance(reply, Doubted) or not reply.final_answer.strip() else reply
+
+
+async def worded(
+    findings: str, sources: Sequence[str], ctx: TaskContext, *, cited: Sequence[str] = ()
+) -> AnswerReply | Doubted:
+    """The answer that a model gives from `findings`, of which each value stands in `sources`, or what of it does not.
+
+    Raises `ModelReplyUnusable`.
+    """
+    told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
+    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
+    return await grounded(
+        ctx.prompts.render("answer", **told, sources=cited),
+        AnswerReply,
+        lambda reply: unfounded(reply.final_answer, known),
+        ctx,
+        findings=findings,
+    )
 
 
 def _findings(raw: dict[str, Any], ctx: TaskContext) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.agents.remembering import earlier_tools, recalled
-from habilis.config import Settings, cache_dir
+from habilis.config import LimitsSettings, Settings, cache_dir
 from habilis.context.presets import Presets
 from habilis.context.task import Events, TaskContext
 from habilis.core.errors import UserError
@@ -25,7 +25,6 @@ from habilis.rundir import TaskDir
 from habilis.runtime.egress import inspecting
 from habilis.runtime.grants import Grants
 from habilis.runtime.host import ToolHost
-from habilis.runtime.packages.environments import Environments
 from habilis.sources.bound import ExternalTools, NamedSource
 from habilis.sources.knowledge import Knowledge
 from habilis.sources.making import sources_of
@@ -84,25 +83,11 @@ def build_context(
         limits=settings.limits,
         tape=Tape(voice, replay_only=True) if voice else tape,
         emit=emit,
-        budget=Budget(
-            settings.limits.max_tokens,
-            settings.limits.max_time_s,
-            max_calls=settings.limits.max_calls,
-            max_cost=settings.limits.max_cost,
-            run=purse,
-        ),
+        budget=_budget(settings.limits, purse),
         clients=clients,
         folder=folder.run.path,
     )
-    if settings.capabilities.inspect_https and (reason := inspecting.lacks()):
-        raise UserError(reason)
-    host = ToolHost(
-        settings.sandbox,
-        notice=lambda text: emit(Notice(level="warning", text=text)),
-        environments=Environments.of(settings.tools),
-        upstream=settings.capabilities.proxy,
-        inspect_https=settings.capabilities.inspect_https,
-    )
+    host = _host(settings, emit)
     grants = Grants(
         settings.capabilities,
         env_allow=settings.sandbox.env_allow,
@@ -114,18 +99,8 @@ def build_context(
     prompts = Prompts(settings.prompts_dir)
     vectors = vectors_of(settings.retrieval.vectors)
     library = LayeredLibrary(Library(folder.tools), _public(task, folder, public), vectors=vectors)
-    smith = Smith(
-        host,
-        library,
-        make_writer(settings.writer, models),
-        models,
-        prompts,
-        emit,
-        task_id=task.id,
-        grants=grants,
-        shared=shared,
-        confirms=settings.tools.telling_calls,
-    )
+    writer = make_writer(settings.writer, models)
+    smith = Smith(host, library, writer, models, prompts, emit, task_id=task.id, grants=grants, shared=shared)
     return TaskContext(
         task=task,
         settings=settings,
@@ -145,19 +120,31 @@ def build_context(
     )
 
 
+def _budget(limits: LimitsSettings, purse: Purse | None) -> Budget:
+    return Budget(limits.max_tokens, limits.max_time_s, max_calls=limits.max_calls, max_cost=limits.max_cost, run=purse)
+
+
+def _host(settings: Settings, emit: Events) -> ToolHost:
+    """Raises `UserError` where https is to be looked into and cannot be."""
+    inspect = settings.capabilities.inspect_https
+    if inspect and (reason := inspecting.lacks()):
+        raise UserError(reason)
+    return ToolHost.of(settings, notice=_warner(emit), inspect_https=inspect)
+
+
+def _warner(emit: Events) -> Callable[[str], None]:
+    return lambda text: emit(Notice(level="warning", text=text))
+
+
 def _own_sources(settings: Settings, grants: Grants, emit: Events) -> list[NamedSource]:
     """The tools of the house that settings turn on: search in documents, and the web."""
-
-    def notice(text: str) -> None:
-        emit(Notice(level="warning", text=text))
-
     found: list[NamedSource] = []
     if settings.knowledge.folders:
-        documents = Knowledge(settings.knowledge, settings.sandbox, notice)
+        documents = Knowledge(settings.knowledge, settings.sandbox, _warner(emit))
         found.append(
             NamedSource("knowledge", documents, prefix=False, required=True, general=True, open_timeout_s=INDEXING_S)
         )
     if settings.web.read_page or settings.web.search.service:
-        web = Web(settings.web, grants, settings.sandbox, notice)
+        web = Web(settings.web, grants, settings.sandbox, _warner(emit))
         found.append(NamedSource("web", web, prefix=False, general=True))
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from habilis.agents.grounding import Known, Unfounded, founded_by, unfounded, unfounded_data
+from habilis.grounding import Known, Unfounded, founded_by, unfounded, unfounded_data
 
 STAND = [
     ("OSAKA has 19013000", "which city?", "19.0 million people"),

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from habilis.agents.grounding.checking import Kind, Value, leaves, values_of
-from habilis.agents.grounding.known import Known
+from habilis.grounding.checking import Kind, Value, leaves, values_of
+from habilis.grounding.known import Known
 
 __all__ = ["Kind", "Known", "Unfounded", "Value", "founded_by", "unfounded", "unfounded_data"]
 

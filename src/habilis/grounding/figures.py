@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from habilis.agents.grounding.known import Amounts, Known, squeezed
-from habilis.agents.grounding.listed import counts
-from habilis.agents.grounding.wording import HEDGE, says_decrease
+from habilis.grounding.known import Amounts, Known, squeezed
+from habilis.grounding.listed import counts
+from habilis.grounding.wording import HEDGE, says_decrease
 from habilis.values.moments import Day, Moment
 from habilis.values.numbers import EXACT, Number, NumberReading, scales_named
 from habilis.values.scanning import Mark

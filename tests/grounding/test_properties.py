@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from habilis.agents.grounding import Known, founded_by, unfounded, unfounded_data
-from habilis.agents.grounding.known import READ
+from habilis.grounding import Known, founded_by, unfounded, unfounded_data
+from habilis.grounding.known import READ
 
 WHOLE = st.integers(1_000, 10**12)
 CENTS = st.integers(100_000, 10**11).map(lambda cents: Decimal(cents).scaleb(-2))

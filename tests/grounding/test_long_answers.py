@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from habilis.agents.grounding import Known, unfounded
+from habilis.grounding import Known, unfounded
 
 REPORT = (
     "Quarterly report 2023, Helvetia Bau AG, Bern. Revenue Q1 12.4 million CHF, Q2 14.1, Q3 13.9, Q4 15.2 "

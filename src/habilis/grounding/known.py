@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from functools import cached_property
 
-from habilis.agents.grounding.listed import counts
-from habilis.agents.grounding.wording import language, says_decrease
+from habilis.grounding.listed import counts
+from habilis.grounding.wording import language, says_decrease
 from habilis.values.moments import WEEKDAYS, Clock, Day
 from habilis.values.numbers import EXACT, Number, NumberReading, carried, scales_named
 from habilis.values.plain import folded, plain

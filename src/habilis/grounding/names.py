@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from habilis.agents.grounding.known import Known, scripts
-from habilis.agents.grounding.vocabulary import is_word
-from habilis.agents.grounding.wording import bare_nouns, language, ordinary
+from habilis.grounding.known import Known, scripts
+from habilis.grounding.vocabulary import is_word
+from habilis.grounding.wording import bare_nouns, language, ordinary
 from habilis.library.retrieval.terms import shared_beginning
 from habilis.values.moments import MONTHS, WEEKDAYS
 from habilis.values.other_scripts import latin, same_in_another_language, skeleton

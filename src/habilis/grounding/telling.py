@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from habilis.agents.grounding import Unfounded
+from habilis.grounding import Unfounded
 
 MOST_TOLD = 12
 """Doubted values that a model is told of."""

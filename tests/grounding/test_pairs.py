@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from habilis.agents.grounding import Known, unfounded
+from habilis.grounding import Known, unfounded
 
 PAIRS = Path(__file__).parent / "pairs"
 MOST_WRONG = 3

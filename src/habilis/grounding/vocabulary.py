@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from habilis.agents.grounding.wording import ordinary
+from habilis.grounding.wording import ordinary
 from habilis.models.tokens import load
 
 _TABLE = "o200k_base"

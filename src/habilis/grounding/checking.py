@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from habilis.agents.grounding.figures import Figures
-from habilis.agents.grounding.known import Known, scripts
-from habilis.agents.grounding.names import Names
-from habilis.agents.grounding.wording import SURE_WORDS, grammar, language, verdicts
+from habilis.grounding.figures import Figures
+from habilis.grounding.known import Known, scripts
+from habilis.grounding.names import Names
+from habilis.grounding.wording import SURE_WORDS, grammar, language, verdicts
 from habilis.values.plain import Plain, blanked, folded, plain
 from habilis.values.scanning import scan
 

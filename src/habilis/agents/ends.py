@@ -1,0 +1,157 @@
+"""Whether an answer gives the lowest value of a column where the highest was asked for, the first day for the last, or
+none where the file holds one.
+
+A tool that sorts the wrong way round, compares numbers as text or looks in the wrong place gives what fits every other
+rule.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+
+from habilis.agents.evidence import Evidence, plain, stands_in
+from habilis.agents.retelling import numbers_of
+from habilis.contract.columns import READ, Column
+from habilis.values.plain import plain as plain_form
+from habilis.values.scanning import scan
+
+_HIGH = re.compile(r"\b(?:highest|largest|greatest|biggest|maximum|max|höchste\w*|größte\w*)\b")
+_LOW = re.compile(r"\b(?:lowest|smallest|least|minimum|min|niedrigste\w*|kleinste\w*|geringste\w*)\b")
+_LATE = re.compile(r"\b(?:latest|newest|youngest|most recent|jüngste\w*|neueste\w*|späteste\w*)\b")
+_EARLY = re.compile(r"\b(?:earliest|oldest|älteste\w*|früheste\w*)\b")
+_MORE_TO_IT = re.compile(
+    r"\b(?:second|third|fourth|fifth|\d+(?:st|nd|rd|th)|next|not|without|except|than|difference|range|spread|between"
+    r"|after|before|since|until|each|every|per|where|whose|when|among|with|for|from|if|only|zweit\w*|dritt\w*|nicht|ohne|außer|als|differenz|zwischen|nach|vor|je|pro)\b"
+)
+"""Words with which the question asks for more than one end of a whole column."""
+_RANK = re.compile(r"\b(?:rank|place|position|priority|grade|rang|platz|note)")
+"""Names of columns of which the first is the highest."""
+_AGE = re.compile(r"\bage|year|alter\b|jahr|edad|âge|année")
+"""Names of columns by which something may be old or new, beside one of days."""
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_HOW_MANY = re.compile(r"\b(?:how (?:many|often)|number of|count|wie ?viele?|wie oft|anzahl)\b")
+_WORD_MEANT = re.compile(r"\b([A-Z]{3,})\b|['\"‘“„«]([^'\"’”“»\n]{2,40})['\"’”“»]")
+_LETTERS = re.compile(r"\w+")
+_PLAINLY_ASKED = re.compile(
+    r"how|many|often|number|of|count|what|is|are|was|were|the|an?|there|in|does|do|did|it|has|have|contains?|occurs?"
+    r"|appears?|comes?|lives?|stands?|says?|words?|lines?|rows?|entry|entries|records?|times?|people|file|wie|vieles?|viele"
+    r"|oft|anzahl|der|die|das|den|dem|des|ist|sind|gibt|es|steht|stehen|kommt|vor|hat|haben|wohnen|leben|zeilen?"
+    r"|eintrag|einträge|mal|wort"
+)
+"""Words beside which a question sets no condition but the one word: whatever else it says may leave none."""
+FEWEST = 3
+"""Rows of a table that has two ends worth telling apart."""
+
+
+def other_end(evidence: Evidence) -> str | None:
+    """The other end of a column than the question asks for, of the whole table."""
+    asked, columns = evidence.asked, evidence.columns
+    if _MORE_TO_IT.search(asked) or numbers_of(evidence.question) or scan(plain_form(evidence.question).text).moments:
+        return None
+    ways = [(way, kind) for way, kind in _ENDS if way.search(asked)]
+    if len(ways) != 1:
+        return None
+    (way, (dated, high)) = ways[0]
+    if dated and any(column.is_numeric and _AGE.search(plain(column.name)) for column in columns):
+        return None
+    of = [column for column in columns if _can_be_meant(column, asked, dated=dated)]
+    if len(of) != 1 or len(of[0].cells) < FEWEST or _confined(of[0], columns, asked):
+        return None
+    values = _values(of[0], dated=dated)
+    if None in values:
+        return None
+    found, other = (max(values), min(values)) if high else (min(values), max(values))  # type: ignore[type-var]
+    if found == other or _tells(evidence.answer, found, values, of[0], columns):
+        return None
+    if not _tells(evidence.answer, other, values, of[0], columns):
+        return None
+    word = way.search(asked)
+    return f'the question asks for the {word[0] if word else ""} by "{of[0].name}", and the answer gives the other end'
+
+
+def none_of_what_is_there(evidence: Evidence) -> str | None:
+    """Zero, where the question asks how often one word occurs that stands in a file of the question."""
+    asked = evidence.asked
+    if not _HOW_MANY.search(asked):
+        return None
+    if numbers_of(evidence.answer) != {Decimal(0)}:
+        return None
+    cells = {plain(cell) for column in evidence.columns if not column.is_numeric for cell in column.cells}
+    words = {cell for cell in cells if len(cell) > 2 and stands_in(cell, asked)}
+    words |= {plain(found[1] or found[2]) for found in _WORD_MEANT.finditer(evidence.question)}
+    texts = [plain(_text(file.path)) for file in evidence.files if not file.is_dir]
+    there = [word for word in words if any(stands_in(word, text) for text in texts)]
+    if len(words) != 1 or not there:
+        return None
+    if not all(map(_PLAINLY_ASKED.fullmatch, _LETTERS.findall(asked.replace(there[0], " ")))):
+        return None
+    return f'the answer is none, and "{there[0]}" stands in the file'
+
+
+def _text(path: str) -> str:
+    """The text of a file, nothing for what is none, cannot be read or is too long."""
+    try:
+        with Path(path).open("rb") as file:
+            raw = file.read(READ + 1)
+        return raw.decode("utf-8-sig") if len(raw) <= READ else ""
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+_ENDS: Sequence[tuple[re.Pattern[str], tuple[bool, bool]]] = (
+    (_HIGH, (False, True)),
+    (_LOW, (False, False)),
+    (_LATE, (True, True)),
+    (_EARLY, (True, False)),
+)
+"""Words, whether they are said of days, and whether they mean the upper end."""
+
+
+def _can_be_meant(column: Column, asked: str, *, dated: bool) -> bool:
+    """Days need not be named: a table has one column of them or the rule says nothing."""
+    if dated:
+        return column.is_dated
+    name = plain(column.name)
+    return column.is_numeric and stands_in(name, asked) and not _RANK.search(name)
+
+
+def _confined(of: Column, columns: Sequence[Column], asked: str) -> bool:
+    """Whether the question names a cell, and so may speak of some rows alone."""
+    return any(len(cell) > 1 and stands_in(plain(cell), asked) for one in columns if one != of for cell in one.cells)
+
+
+def _values(column: Column, *, dated: bool) -> list[str | Decimal | None]:
+    if dated:
+        return [cell if _DAY.fullmatch(cell) else None for cell in column.cells]
+    return [_number(cell) for cell in column.cells if cell]
+
+
+def _number(cell: str) -> Decimal | None:
+    try:
+        return Decimal(cell.replace(",", "."))
+    except InvalidOperation:
+        return None
+
+
+def _tells(
+    answer: str,
+    value: str | Decimal | None,
+    values: Sequence[str | Decimal | None],
+    of: Column,
+    columns: Sequence[Column],
+) -> bool:
+    """Whether `answer` gives `value`, or names a row that has it."""
+    text = plain(answer)
+    if isinstance(value, Decimal):
+        if any(abs(number - value) <= abs(value) / 1000 for number in numbers_of(answer)):
+            return True
+    elif value is not None and value in text:
+        return True
+    if len(values) != len(of.cells):
+        return False
+    rows = [at for at, one in enumerate(values) if one == value]
+    naming = [column for column in columns if column.is_naming and len(column.cells) == len(of.cells)]
+    return any(stands_in(plain(column.cells[at]), text) for column in naming for at in rows)

@@ -1,0 +1,111 @@
+"""What a user would lose: the highest value for the lowest, because a tool sorted the wrong way round."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from habilis.agents.evidence import Evidence
+from habilis.agents.rules import refusal
+from habilis.core.types import CallOutcome, Invocation, TaskFile
+
+STAFF = (
+    "name;joined;pay;city\nOlaf;2019-04-01;3100,50;Aarhus\nPia;2011-10-15;990,00;Vejle\n"
+    "Rune;2023-01-09;4025,00;Aarhus\n"
+)
+
+
+def rule_of(question: str, answer: str, folder: Path, table: str = STAFF) -> str:
+    file = folder / "staff.csv"
+    file.write_text(table, encoding="utf-8")
+    call = Invocation(
+        call_id="c",
+        tool="t",
+        arguments={"path": str(file)},
+        outcome=CallOutcome(output={"answer": answer, "row": table}, opened=(str(file),)),
+        verdict="success",
+        text=f"{answer} {table}",
+        attempt=1,
+    )
+    found = refusal(Evidence(answer, question, [call], 1, files=[TaskFile(path=str(file), named=str(file))]))
+    return found.rule if found else ""
+
+
+@pytest.mark.parametrize(
+    ("question", "wrong", "right"),
+    [
+        ("What is the highest pay in staff.csv?", "990", "4,025"),
+        ("What is the lowest pay in staff.csv?", "It is 4025.00.", "It is 990.00."),
+        ("Who in staff.csv has the lowest pay?", "Rune", "Pia"),
+        ("Who has the highest pay in staff.csv?", "Pia, with 990.00", "Rune, with 4025.00"),
+        ("Who joined earliest, by staff.csv?", "Rune", "Pia"),
+        ("Which is the latest joined in staff.csv?", "2011-10-15", "2023-01-09"),
+    ],
+)
+def test_one_end_of_a_column_is_not_taken_for_the_other(question: str, wrong: str, right: str, tmp_path: Path) -> None:
+    assert rule_of(question, wrong, tmp_path) == "the other end"
+    assert rule_of(question, right, tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("What is the second highest pay in staff.csv, from the lowest?", "990"),
+        ("What is the highest pay of Pia in staff.csv?", "990"),
+        ("What is the highest pay in Vejle, by staff.csv?", "990"),
+        ("What is the difference between the highest and the lowest pay in staff.csv?", "990"),
+        ("Who has the highest pay, and who the lowest, by staff.csv?", "Rune and Pia"),
+        ("What is the highest pay before 2015-01-01 in staff.csv?", "990"),
+        ("What is the highest pay of those who joined in 2011, by staff.csv?", "990"),
+        ("What is the highest pay in staff.csv in October?", "990"),
+        ("What is the highest pay in staff.csv for somebody in the south?", "990"),
+        ("Who has the highest pay in staff.csv?", "Olaf"),
+        ("What is the highest pay in staff.csv, and what is not?", "990"),
+    ],
+)
+def test_a_part_of_the_table_or_another_row_is_left_to_others(question: str, answer: str, tmp_path: Path) -> None:
+    assert rule_of(question, answer, tmp_path) != "the other end"
+
+
+def test_two_columns_of_days_tell_nothing(tmp_path: Path) -> None:
+    table = "name,joined,left\nOlaf,2019-04-01,2020-01-01\nPia,2011-10-15,2024-01-01\nRune,2023-01-09,2023-02-01\n"
+    assert rule_of("Who is the latest in staff.csv?", "Pia", tmp_path, table) == ""
+
+
+def test_who_is_oldest_by_an_age_is_not_told_by_a_day(tmp_path: Path) -> None:
+    table = "name,joined,age\nOlaf,2019-04-01,30\nPia,2011-10-15,25\nRune,2023-01-09,61\n"
+    assert rule_of("Who is the oldest in staff.csv?", "Rune", tmp_path, table) == ""
+
+
+LOG = "08:00 INFO start\n08:01 ERROR disk full\n08:02 WARNING slow\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "rule"),
+    [
+        ("How many ERROR lines are in staff.csv?", "0", "none of what is there"),
+        ("How many ERROR lines are in staff.csv?", "There are 0 ERROR lines.", "none of what is there"),
+        ("How often does 'slow' occur in staff.csv?", "0", "none of what is there"),
+        ("How many ERROR lines are in staff.csv?", "1", ""),
+        ("How many FATAL lines are in staff.csv?", "0", ""),
+        ("How many ERROR lines are there after 08:01 in staff.csv?", "0", ""),
+        ("How many ERROR lines name 'WARNING' in staff.csv?", "0", ""),
+        ("How many ERROR lines mention the database in staff.csv?", "0", ""),
+        ("What is the share of ERROR lines in staff.csv?", "0", ""),
+    ],
+)
+def test_none_is_no_count_of_a_word_that_stands_in_the_file(
+    question: str, answer: str, rule: str, tmp_path: Path
+) -> None:
+    assert rule_of(question, answer, tmp_path, LOG) == rule
+
+
+def test_none_is_no_count_of_rows_with_a_cell_that_is_there(tmp_path: Path) -> None:
+    assert rule_of("How many in staff.csv live in Aarhus?", "0", tmp_path) == "none of what is there"
+    assert rule_of("How many in staff.csv live in Odense?", "0", tmp_path) == ""
+
+
+def test_the_highest_rank_is_the_first(tmp_path: Path) -> None:
+    table = "name,rank\nOlaf,3\nPia,1\nRune,2\n"
+    assert rule_of("Who has the highest rank in staff.csv?", "Pia", tmp_path, table) == ""
