@@ -11,7 +11,8 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from habilis.cli import main
-from habilis.sandbox.backends.probing import missing
+from habilis.sandbox.backends import probing
+from habilis.sandbox.backends.probing import ProbeResult, missing
 from habilis.testing import ScriptedServer
 
 Captured = pytest.CaptureFixture[str]
@@ -36,6 +37,15 @@ def test_where_tools_get_no_hosts_by_a_list_that_is_said_before_one_is_refused(c
     text, landlock = "hosts are given to tools only under capabilities.network: any", "sandbox.backend=landlock"
     assert text in about("sandbox", capsys, landlock)["text"]
     assert text not in about("sandbox", capsys, landlock, "capabilities.network=any")["text"]
+
+
+def test_why_each_task_starts_an_interpreter_is_said(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    if problem := missing("bubblewrap"):
+        pytest.skip(f"bubblewrap: {problem}")
+    monkeypatch.setitem(probing._found, "zygote", ProbeResult("zygote", "does not start: no room"))
+    said = about("sandbox", capsys, "sandbox.backend=bubblewrap")["text"]
+    assert said.startswith("bubblewrap (a tool was run in it just now)")
+    assert said.endswith("; each task starts an interpreter, since none can be forked: does not start: no room")
 
 
 def test_a_local_model_is_looked_at_and_not_started(tmp_path: Path, capsys: Captured) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from habilis.testing import ScriptedServer
 
+from ..marks import PROMISE
+
 QUESTION = "What is the average price in sales.csv?"
 FULL = Path("/dev/full")
 LOST = "habilis: nothing could be written to standard output "
@@ -73,7 +75,7 @@ def test_an_answer_and_its_tools_are_kept_whoever_listens(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("listening", ["| true", ">&-", "> /dev/full 2> /dev/full"])
+@pytest.mark.parametrize("listening", ["| true", ">&-", pytest.param("> /dev/full 2> /dev/full", marks=PROMISE)])
 def test_a_training_is_kept_whoever_listens(home: Path, server: ScriptedServer, listening: str) -> None:
     done = shell(home, server, f"habilis evolve --dataset tasks.jsonl --run-name r --json {listening}")
     assert done.returncode == (0 if "true" in listening else 5), done.stderr
@@ -83,7 +85,7 @@ def test_a_training_is_kept_whoever_listens(home: Path, server: ScriptedServer, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("listening", ["| true", ">&-", "> /dev/full"])
+@pytest.mark.parametrize("listening", ["| true", pytest.param(">&-", marks=PROMISE), "> /dev/full"])
 def test_a_conversation_is_kept_whoever_listens(home: Path, server: ScriptedServer, listening: str) -> None:
     done = shell(home, server, f"echo '{QUESTION}' | habilis chat {listening}")
     assert done.returncode == (0 if "true" in listening else 5), done.stderr

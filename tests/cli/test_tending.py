@@ -6,14 +6,15 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from habilis.cli import main
+from habilis.cli.commands import WORK
 from habilis.cli.completion import bash, commands, fish, zsh
-from habilis.cli.curating import VERBS
 from habilis.cli.parser import build
 from habilis.library import Library
 from habilis.library.generations import Generations
@@ -23,6 +24,7 @@ from habilis.terminal.tables import columns_of, cut, table
 from ..curation.manual.conftest import Desk
 from ..curation.merging.conftest import adding
 
+VERBS = [words.removeprefix("library ") for words, work in WORK.items() if work.startswith("curating.")]
 Captured = pytest.CaptureFixture[str]
 Run = Callable[..., tuple[int, str, str]]
 
@@ -219,6 +221,12 @@ def test_old_generations_are_packed_and_a_rollback_unpacks_them(run: Run, desk: 
     assert run("prune", "--keep", "0")[0] == 2
 
 
+@pytest.mark.parametrize("words", WORK)
+def test_every_command_has_something_that_does_it(words: str) -> None:
+    module, _, name = WORK[words].rpartition(".")
+    assert callable(getattr(import_module(f"habilis.cli.{module}"), name))
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_help_json_and_an_answer_where_there_is_no_library(verb: str, capsys: Captured) -> None:
     assert main(["library", verb, "--help"]) == 0
@@ -247,7 +255,7 @@ def test_a_table_fits_the_terminal_in_any_script() -> None:
 def test_completion_knows_every_command_and_option() -> None:
     known = list(commands(build()))
     paths = [one.path for one in known]
-    assert {f"library {verb}" for verb in VERBS} < set(paths)
+    assert {path for path in paths[1:] if not any(other.startswith(f"{path} ") for other in paths)} == set(WORK)
     for script in (bash(known), zsh(known), fish(known)):
         assert "library show" in script
         assert "merge-policy" in script

@@ -22,6 +22,11 @@ def test_what_the_machine_refuses_says_what_to_do(number: int) -> None:
     assert ADVICE[number] in str(found)
 
 
+def test_a_copy_that_finds_no_room_names_the_disk_that_is_full_and_not_what_is_copied() -> None:
+    refused = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "/usr/lib/module.py", None, "/some/cache/module.py")
+    assert str(place_error(refused)) == "/some/cache/module.py: No space left on device; free space on this disk"
+
+
 @pytest.mark.parametrize("number", [errno.EACCES, errno.ENOTDIR, errno.ENOENT])
 def test_a_folder_of_the_users_is_the_users_one_of_ours_the_places(number: int) -> None:
     refused = OSError(number, os.strerror(number), "/some/cache")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import socket
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +15,11 @@ from typing import Any
 import pytest
 from langchain_core.messages import HumanMessage
 
-from habilis.config import load_settings
+from habilis.config import RoleSettings, load_settings
 from habilis.core.errors import HabilisError, ModelMisconfigured, UserError
 from habilis.models.chat import Models
+from habilis.models.failures import Failure
+from habilis.models.reaching import looked_into
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget
 from habilis.testing import FakeClock, RecordingSink
@@ -305,3 +310,21 @@ async def test_the_right_part_is_named(name: str, tmp_path: Path, monkeypatch: p
     assert "sk-a" not in line.replace("api_key_env", "")
     assert (2 if isinstance(told, UserError | ModelMisconfigured) else 3) == wrong.code, line
     assert posts == wrong.posts, server.asked
+
+
+class Mute(BareServer):
+    """Takes the connection, and neither reads nor closes it."""
+
+    def _answer(self, link: socket.socket) -> None:
+        self.closing.wait()
+
+
+def test_a_look_at_a_port_that_speaks_tls_leaves_no_socket_open(tmp_path: Path) -> None:
+    """Closing such a connection politely waits for the server's own word, and a program that ends does not wait."""
+    dropped = Failure("retry", "the connection was dropped", part="dropped")
+    with Mute(hanging_up, certificate(tmp_path)) as server, warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        here = RoleSettings(base_url=server.base_url.replace("https", "http"))
+        assert asyncio.run(looked_into(dropped, here)).part == "needs_tls"
+        gc.collect()
+    assert not [str(warning.message) for warning in told]

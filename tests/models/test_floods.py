@@ -14,7 +14,6 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from habilis.config import LimitsSettings, ModelsSettings, RoleSettings
-from habilis.config.limits import ReplySeconds
 from habilis.core.errors import HabilisError
 from habilis.models.chat import Models
 from habilis.models.reaching import list_models
@@ -89,7 +88,7 @@ async def told(server: BareServer, folder: Path, **role: Any) -> tuple[str, Reco
     sink = RecordingSink()
     models = Models(
         ModelsSettings(basic=settings),
-        limits=LimitsSettings(reply_seconds=ReplySeconds(step=1.0)),
+        limits=LimitsSettings(reply_seconds=1.0),
         tape=Tape(folder / f"tape-{server.port}.jsonl"),
         emit=sink.emit,
         budget=Budget(),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import logging
 import os
 import sys
@@ -17,6 +18,8 @@ from habilis.core.errors import HabilisError, ModelMisconfigured, ModelUnreachab
 from habilis.core.place import place_error, place_failure
 
 USAGE, UNREACHABLE, PLACE, INTERRUPTED = 2, 3, 5, 130
+YOUNG_OBJECTS = 20_000
+"""Objects made before the collector looks for garbage among them: imports make half a million, hardly any of it."""
 
 
 def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] | None = None) -> int:
@@ -28,6 +31,8 @@ def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] 
     Without `argv` the process is the command, and is watched: once asked to end, it is gone within five seconds.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if argv is None:
+        gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     from habilis.terminal.streams import masked_streams, output_lost
 
     with masked_streams(), _logging(debug="--debug" in words):
@@ -37,6 +42,8 @@ def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] 
             code = _fail(lost, PLACE, debug=False)
     if argv is None and code == PLACE:
         _leave(code)
+    if argv is None:
+        gc.freeze()  # what is left would be looked through for garbage as the interpreter ends
     return code
 
 
@@ -51,6 +58,7 @@ def _leave(code: int) -> NoReturn:
 
 def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None, *, watch: bool) -> int:
     """The command with everything that can go wrong put into one line and an exit code."""
+    from habilis.cli.commands import work_of
     from habilis.cli.parser import parse
     from habilis.cli.watchdog import watched
     from habilis.core.starved import end_when_starved
@@ -63,7 +71,7 @@ def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None,
     try:
         args = parse(words)
         with watched() if watch else contextlib.nullcontext():
-            return _dispatch(args, team_factory)
+            return work_of(args, team_factory)
     except SystemExit as done:  # argparse, after --help and --version
         return done.code if isinstance(done.code, int) else USAGE
     except KeyboardInterrupt:
@@ -91,88 +99,6 @@ def _run(words: list[str], debug: bool, team_factory: Callable[..., Any] | None,
             return _fail(str(place), PLACE, debug)
         hint = "" if debug else "; --debug shows where"
         return _fail(f"internal error: {type(error).__name__}: {error}{hint}", 1, debug)
-
-
-def _dispatch(args: Any, team_factory: Callable[..., Any] | None) -> int:
-    if args.command == "run":
-        from habilis.cli import run
-
-        return run.run(args, team_factory)
-    if args.command == "chat":
-        from habilis.cli import chat
-
-        return chat.chat(args, team_factory)
-    if args.command == "threads":
-        from habilis.cli import threads
-
-        return {"list": threads.list_, "show": threads.show, "remove": threads.remove}[args.verb](args)
-    if args.command == "evolve":
-        from habilis.cli import evolve
-
-        return evolve.evolve(args)
-    if args.command == "runs":
-        if args.verb == "resume":
-            from habilis.cli import evolve, run
-
-            training = evolve.training_meant(args)
-            return evolve.resume(args, training) if training is not None else run.resume(args, team_factory)
-        from habilis.cli import checking, runs, stats
-
-        verbs: dict[str, Callable[[Any], int]] = {
-            "list": runs.list_,
-            "show": runs.show,
-            "stats": stats.stats,
-            "check": checking.check,
-            "clean": runs.clean,
-        }
-        return verbs[args.verb](args)
-    if args.command == "score":
-        from habilis.cli.score import score
-
-        return score(args)
-    if args.command == "library":
-        return _library(args)
-    if args.command == "tools":
-        from habilis.cli import external
-
-        return external.tools(args)
-    if args.command == "view":
-        from habilis.cli import view
-
-        return view.view(args)
-    if args.command == "completion":
-        from habilis.cli.completion import completion
-
-        return completion(args)
-    if args.command == "serve":
-        from habilis.cli import exchange
-
-        return exchange.serve(args)
-    if args.command == "config":
-        from habilis.cli import settings
-
-        return {"show": settings.show, "init": settings.init}[args.verb](args)
-    from habilis.cli.doctor import doctor
-
-    return doctor(args)
-
-
-def _library(args: Any) -> int:
-    from habilis.cli import curating
-
-    if args.verb in curating.VERBS:
-        return curating.run(args)
-    if args.verb == "env":
-        from habilis.cli import environments
-
-        return {"list": environments.list_, "prune": environments.prune}[args.env_verb](args)
-    from habilis.cli import exchange
-
-    if args.verb in exchange.VERBS:
-        return exchange.run_verb(args)
-    from habilis.cli.library import call
-
-    return call(args)
 
 
 def _fail(text: str, code: int, debug: bool) -> int:

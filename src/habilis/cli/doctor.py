@@ -222,6 +222,7 @@ def _sandbox(settings: Settings) -> Checkup:
     """Which sandbox holds, by attacking it, and whether a tool runs in it."""
     from habilis.runtime.host import ToolHost
     from habilis.runtime.packages.environments import Environments
+    from habilis.sandbox.backends.probing import why_no_zygote
 
     notices: list[str] = []
 
@@ -250,6 +251,8 @@ def _sandbox(settings: Settings) -> Checkup:
     if level == "off":
         return Checkup("sandbox", "warning", "off: generated code runs unconfined", "set sandbox.mode=required")
     said = f"; {notices[0]}" if notices else ""
+    if level == "bubblewrap" and (reason := why_no_zygote()) is not None:
+        said += f"; each task starts an interpreter, since none can be forked: {reason}"
     if level == "landlock" and settings.capabilities.network != "any":
         said += "; hosts are given to tools only under capabilities.network: any"
     weak = settings.sandbox.mode == "best-effort" and level not in ("bubblewrap", "landlock")

@@ -8,9 +8,9 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from habilis.core.errors import UserError
 from habilis.runtime.packages.environments import environments_folder
-from habilis.runtime.packages.pruning import Going, PruningRule, going, kept, take_away
+from habilis.runtime.packages.pruning import PruningRule, going, kept, take_away
+from habilis.terminal.asking import removal_confirmed
 from habilis.terminal.tables import table, terminal_width
 from habilis.terminal.wording import age_text, bytes_of, one_line, report_line, seconds_of, size_text
 
@@ -63,7 +63,9 @@ def prune(args: Namespace) -> int:
     )
     go = going(_folder(), rule, time.time())
     whole = [one for one in go if one.why != "leftover" and not one.path.name.startswith("lock-")]
-    if whole and not args.dry_run and not args.yes and not _confirmed(whole):
+    many = f"{len(whole)} environment{'' if len(whole) == 1 else 's'}"
+    shown = (f"{one.path.name} ({size_text(one.bytes)})" for one in whole)
+    if whole and not args.dry_run and not args.yes and not removal_confirmed(many, shown):
         return 1
     done = go if args.dry_run else [one for one in go if take_away(one)]
     freed = sum(one.bytes for one in done)
@@ -89,13 +91,3 @@ _WHY = {"age": "not used for that long", "size": "to fit the size", "leftover": 
 
 def _folder() -> Path:
     return environments_folder()
-
-
-def _confirmed(whole: list[Going]) -> bool:
-    many = f"{len(whole)} environment{'' if len(whole) == 1 else 's'}"
-    if not (sys.stdin is not None and sys.stdin.isatty()):
-        raise UserError(f"{many} would be removed; confirm with --yes, or look first with --dry-run")
-    for one in whole:
-        print(report_line(f"  {one.path.name} ({size_text(one.bytes)})"), file=sys.stderr)
-    print(f"remove {many}? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}

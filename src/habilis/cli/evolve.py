@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.cli.plot import check_plot, write_plot
 from habilis.cli.training import TrainingConsole, report
-from habilis.config import Loaded
+from habilis.config import Loaded, Settings
 from habilis.core.errors import UserError
 from habilis.rundir import RunDir, TrainingDir, find_run, list_runs, read_jsonl
 from habilis.terminal.choices import chosen_settings, load
@@ -70,17 +70,25 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
     return session.drive(lambda evolution: evolution.resume(run.path, **seen), lambda: run.path)
 
 
-def training_meant(args: Namespace) -> RunDir | None:
-    """The training run that `habilis runs resume` names, if it names one. Raises `UserError` for one task of it."""
-    run = find_run(Path(load(args).settings.runs_dir), args.run) if args.run is not None else None
+def resume_any(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
+    """Go on with the training run that `habilis runs resume` names, or with a task where it names none.
+
+    Raises `UserError` for one task of a training run.
+    """
+    settings = load(args).settings
+    if args.run is not None:
+        _bring(settings, args.run)
+    run = find_run(Path(settings.runs_dir), args.run) if args.run is not None else None
     if run is None or run.training is None:
         if args.again:
             raise UserError("--again runs rows of a training run once more; name one")
-        return None
+        from habilis.cli.run import resume as resume_task
+
+        return resume_task(args, team_factory)
     if args.task_id is not None or args.answer is not None:
         raise UserError("--task-id and --answer are for single tasks; leave them out to resume a training run")
     args.plot = None
-    return run
+    return resume(args, run)
 
 
 class _Session:
@@ -174,8 +182,10 @@ def _base(dataset: str) -> Path | None:
 
 def _named_run(args: Namespace) -> RunDir:
     """The training run to go on with: that of --run-name, or the newest that has not come to its end."""
-    root = Path(load(args).settings.runs_dir)
+    settings = load(args).settings
+    root = Path(settings.runs_dir)
     if args.run_name:
+        _bring(settings, args.run_name)
         run = find_run(root, args.run_name)
         if run.training is None:
             raise UserError(f"{run.path} holds no training run that was begun; start it without --resume")
@@ -184,6 +194,14 @@ def _named_run(args: Namespace) -> RunDir:
         if run.training is not None and (args.again or run.training.read_state() in ("stopped", "failed")):
             return run
     raise UserError(f"nothing to resume: no unfinished training run in {root}")
+
+
+def _bring(settings: Settings, name: str) -> None:
+    """Have the records of the run `name` here, where it is kept in a store and not on this disk."""
+    if settings.store and "/" not in name:
+        from habilis.training.holding import bring_records
+
+        bring_records(settings, Path(settings.runs_dir) / name)
 
 
 def _say(text: str) -> None:

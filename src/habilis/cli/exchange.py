@@ -93,15 +93,6 @@ def add_serve(commands: Any, options: Options) -> None:
     options(serve)
 
 
-def run_verb(args: Namespace) -> int:
-    """Run the verb of `args`."""
-    verbs: dict[str, Callable[[Namespace], int]] = {"import": import_, "export": export, "verify": verify}
-    return verbs[args.verb](args)
-
-
-VERBS = ("import", "export", "verify")
-
-
 def import_(args: Namespace) -> int:
     """Import, and say of each thing what became of it. 1 when a tool file was refused."""
     from habilis.cli.curating.showing import Progress
@@ -220,12 +211,10 @@ def _with_host(settings: Settings, work: Callable[[ToolHost], Coroutine[Any, Any
     """Do `work` with a host, which is closed in any case; a request to stop ends it, and its processes, at once. With
     `stop` the first request is left to the work, which looks at it."""
     from habilis.runtime.host import ToolHost
-    from habilis.runtime.packages.environments import Environments
     from habilis.terminal.interrupting import run_to_end, run_to_stop
 
     async def whole() -> _T:
-        upstream, environments = settings.capabilities.proxy, Environments.of(settings.tools)
-        host = ToolHost(settings.sandbox, notice=_tell, environments=environments, upstream=upstream)
+        host = ToolHost.of(settings, notice=_tell)
         try:
             await host.level()
             return await work(host)

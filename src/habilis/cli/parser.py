@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from habilis.cli import exchange, view
+from habilis.cli import exchange, store, view
 from habilis.core.errors import UserError
 from habilis.terminal.wording import count_of, seconds_in
 
@@ -25,7 +25,7 @@ for each tool call so far, should fall."""
 EVOLVE_EXIT_CODES = """exit codes: 0 every step was absorbed, whatever single tasks ended as · 1 a step failed
 · 2 usage or configuration · 3 model unreachable · 4 budget used up · 5 this machine failed · 130 interrupted"""
 SCORERS = ("auto", "exact", "text", "numeric", "list", "set", "judge")
-MERGE_POLICIES, RUNNERS = ("best", "model", "naive"), ("local", "process")
+MERGE_POLICIES, RUNNERS = ("best", "model", "naive"), ("local", "process", "ray")
 SCORE_HELP = """Compares each answer with the known one and writes scores.jsonl into the run. Rules decide where they
 can; the model of role eval judges where the benchmark wants a judge, and no ruling is paid for twice."""
 SCORE_EXIT_CODES = "exit codes: 0 scored · 2 usage or unreadable data · 3 no judge could be asked · 130 interrupted"
@@ -128,12 +128,12 @@ def build() -> Parser:
     exchange.add_serve(commands, _settings_and_folders)
     view.add_view(commands, _settings_and_folders)
     _add_config(commands)
+    store.add_store(commands, _settings_options)
     completion = commands.add_parser("completion", help="print completion for a shell", description=COMPLETION_HELP)
     completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="bash, zsh or fish")
     completion.add_argument("--debug", action="store_true", help=argparse.SUPPRESS)
     doctor = commands.add_parser("doctor", help="check what works on this machine, and say how to fix the rest")
-    _settings_options(doctor)
-    _folder_options(doctor)
+    _settings_and_folders(doctor)
     doctor.add_argument("--model", "--probe-model", action="store_true", help="try each model's connection: it costs")
     doctor.add_argument("--probe-judges", action="store_true", help="try models as judges on planted cases: it costs")
     doctor.add_argument("--json", action="store_true", help="one JSON document")
@@ -211,7 +211,10 @@ def _add_evolve(commands: Any) -> None:
     limit = "seconds that one task may take (also 5m, 2h; default 90m)"
     evolve.add_argument("--timeout", dest="task_timeout_s", type=seconds_in("--timeout"), metavar="S", help=limit)
     evolve.add_argument("--concurrency", type=count_of, metavar="C", help="tasks that run side by side (default 8)")
-    evolve.add_argument("--runner", choices=RUNNERS, help="local: one process for all tasks; process: one for each")
+    evolve.add_argument(
+        "--runner", choices=RUNNERS, help="local: one process for all tasks; process, ray: one for each"
+    )
+    evolve.add_argument("--ray-address", metavar="A", help="Ray cluster, host:port (default: this machine alone)")
     _budget_options(evolve, "the run")
     evolve.add_argument("--stop-file", metavar="F", help="end after the current step once this file exists")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never written")
@@ -261,15 +264,13 @@ def _add_runs(commands: Any) -> None:
 
 
 def _add_score(commands: Any) -> None:
-    score = commands.add_parser(
-        "score", help="score the answers of a run", description=SCORE_HELP, epilog=SCORE_EXIT_CODES
-    )
+    told = {"description": SCORE_HELP, "epilog": SCORE_EXIT_CODES}
+    score = commands.add_parser("score", help="score the answers of a run", **told)
     score.add_argument("run", metavar="RUN", help="name, start of a name, or folder of the run")
     _dataset_options(score, " (default: the run's own)")
     score.add_argument("--scorer", choices=SCORERS, default="auto", help=", ".join(SCORERS) + " (default: auto)")
-    score.add_argument(
-        "--judge", action=argparse.BooleanOptionalAction, default=True, help="ask a model where a benchmark wants one"
-    )
+    judge = "ask a model where a benchmark wants one"
+    score.add_argument("--judge", action=argparse.BooleanOptionalAction, default=True, help=judge)
     score.add_argument("--skip-broken", action="store_true", help="skip rows of the data set that cannot be read")
     score.add_argument("--json", action="store_true", help="one JSON document, every score in it")
     _settings_options(score)
@@ -302,11 +303,8 @@ def _add_library(commands: Any) -> None:
         "(repeatable)",
     )
     call.add_argument("--timeout", metavar="S", help="seconds of one call (default: what the tool or the setting says)")
-    call.add_argument(
-        "--record",
-        action="store_true",
-        help="keep the calls that succeed as recorded calls: you say that they are right",
-    )
+    record = "keep the calls that succeed as recorded calls: you say that they are right"
+    call.add_argument("--record", action="store_true", help=record)
     call.add_argument("--keep", metavar="DIR", help="new folder for the files that the tools make")
     call.add_argument("--json", action="store_true", help="one JSON document")
     _settings_options(call)

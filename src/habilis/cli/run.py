@@ -9,6 +9,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.cli.ahead import LoadsAhead
 from habilis.cli.decide import decide
 from habilis.config import Loaded
 from habilis.core.errors import UserError
@@ -34,14 +35,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     from habilis.library import Library
 
     if args.resume:
-        if args.replay or args.question or args.file or args.schema or args.decide:
-            raise UserError(
-                "--resume continues a task as it was asked: leave out the question, --file, --schema and --replay"
-            )
-        args.run, args.answer = args.run_dir, None
-        if args.thread is not None:
-            args.run, args.task_id = unfinished_turn(args)
-        return resume(args, team_factory)
+        return _resumed(args, team_factory)
     loaded = load(args)
     if args.thread is not None and (args.run_dir or args.task_id or args.replay or args.decide):
         raise UserError("--thread asks a new question: leave out --run-dir, --task-id, --replay and --decide")
@@ -59,11 +53,7 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
         Library(Path(args.library))  # raises for what is none, before a folder is made
     schema = schema_of(args.schema)
     make_team = team_factory or _team()  # its imports take a while; a run that is killed in them leaves no folder
-    if args.thread is not None:
-        folder = _begun(ThreadDir.named(runs, args.thread), args)
-    else:
-        where = Path(args.run_dir) if args.run_dir else None
-        folder = RunDir.at(where, trust=args.trust) if where else RunDir.create(runs, label=label_of(question))
+    folder = _folder(args, runs, label_of(question))
     before = {task.id for task in folder.tasks()}
     folder.write_run(chosen_settings=chosen_settings(loaded))
     try:
@@ -83,6 +73,25 @@ def run(args: Namespace, team_factory: Callable[..., Any] | None = None) -> int:
     if thread and thread.turns()[-1].read_state() in UNFINISHED | {"failed"}:
         _note(f"habilis run --thread {args.thread} --resume continues it")
     return code
+
+
+def _resumed(args: Namespace, team_factory: Callable[..., Any] | None) -> int:
+    """Go on with the task that --resume means. Raises `UserError` for options that ask a new one."""
+    if args.replay or args.question or args.file or args.schema or args.decide:
+        raise UserError(
+            "--resume continues a task as it was asked: leave out the question, --file, --schema and --replay"
+        )
+    args.run, args.answer = args.run_dir, None
+    if args.thread is not None:
+        args.run, args.task_id = unfinished_turn(args)
+    return resume(args, team_factory)
+
+
+def _folder(args: Namespace, runs: Path, label: str) -> RunDir:
+    """Where the task is to lie: in its conversation, in the folder that was named, or in a new one."""
+    if args.thread is not None:
+        return _begun(ThreadDir.named(runs, args.thread), args)
+    return RunDir.at(Path(args.run_dir), trust=args.trust) if args.run_dir else RunDir.create(runs, label=label)
 
 
 def _place(args: Namespace, folder: RunDir, replayed: TaskDir | None) -> dict[str, Any]:
@@ -163,7 +172,7 @@ class CommandSession:
             logging.getLogger().handlers[:] = [SinkHandler(self._sink)]
         self.asker = TerminalAsker(self._sink) if at_terminal() else None
         granter = TerminalGranter(self.asker) if self.asker else None
-        sinks = [sink for sink in (self._sink, self._seen) if sink is not None]
+        sinks = [sink for sink in (self._sink, self._seen, LoadsAhead()) if sink is not None]
         # absolute: a run remembers it, and may be resumed from another folder
         library = Path(args.library).absolute() if args.library else None
         if library is not None and not library.exists():

@@ -22,6 +22,7 @@ from habilis.rundir import (
     list_runs,
     read_jsonl,
 )
+from habilis.terminal.asking import removal_confirmed
 from habilis.terminal.tables import table, terminal_width
 from habilis.terminal.wording import age_text, bytes_of, one_line, plain, report_line, seconds_of, size_text
 
@@ -139,7 +140,8 @@ def clean(args: Namespace) -> int:
         for run, state in stay:
             hint = "" if state == "running" or args.force else "; --force removes it"
             print(report_line(f"kept {run.name}: {state}{hint}"), file=sys.stderr)
-    if go and not args.dry_run and not args.yes and not _confirmed(go):
+    many, shown = f"{len(go)} run{'' if len(go) == 1 else 's'}", (f"{run.name} ({size_text(size)})" for run, size in go)
+    if go and not args.dry_run and not args.yes and not removal_confirmed(many, shown):
         return 1
     removed = []
     if not args.dry_run:
@@ -158,15 +160,6 @@ def clean(args: Namespace) -> int:
         word = "would free" if args.dry_run else "freed"
         print(f"{word} {size_text(total)} in {len(go)} run{'' if len(go) == 1 else 's'}")
     return 0
-
-
-def _confirmed(go: list[tuple[RunDir, int]]) -> bool:
-    if not (sys.stdin is not None and sys.stdin.isatty()):
-        raise UserError(f"{len(go)} runs would be removed; confirm with --yes, or look first with --dry-run")
-    for run, size in go:
-        print(report_line(f"  {run.name} ({size_text(size)})"), file=sys.stderr)
-    print(f"remove {len(go)} run{'' if len(go) == 1 else 's'}? [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _row(run: RunDir) -> dict[str, Any]:

@@ -22,11 +22,16 @@ class EvolutionSettings(Frozen):
         description="how tools that do the same are merged; best: the one with the best record, model: the writer "
         "makes one of all, naive: the smallest file",
     )
-    runner: Literal["local", "process"] = Field(
-        "local", description="local: all tasks in one process; process: each task in a process of its own"
+    runner: Literal["local", "process", "ray"] = Field(
+        "local",
+        description="local: all tasks in one process; process: each task in a process of its own; ray: so on the nodes "
+        "of a Ray cluster",
+    )
+    ray_address: str | None = Field(
+        None, description="Ray cluster, as ray.init takes it (host:port, auto); unset: one of this machine alone"
     )
     task_memory_mb: int | None = Field(
-        None, ge=128, description="memory of one task with all its processes, MiB (PSS; runner process, Linux)"
+        None, ge=128, description="memory of one task with all its processes, MiB (PSS; runners process and ray, Linux)"
     )
     egl_flat_steps: int | None = Field(
         None,

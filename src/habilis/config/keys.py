@@ -76,7 +76,12 @@ def check_key(dotted: str, origin: str) -> None:
 
 
 REMOVED = {
+    **{
+        f"limits.reply_seconds.{purpose}": "set limits.reply_seconds instead, one number for all"
+        for purpose in ("plan", "step", "code", "calls", "review", "answer", "summary")
+    },
     "limits.repeat_warning": "a repeated call is always warned of from the second one on; remove it",
+    "limits.max_empty_replies": "it is always 10; remove it",
     "limits.max_bound_tools": "it is always 20; remove it",
     "limits.max_parts": "it is always 3; remove it",
     "limits.max_enhancements": "it is always 2; remove it, or set tools.synthesis: false to have none",
@@ -85,6 +90,7 @@ REMOVED = {
     "sandbox.output_mb": "it is always 8; remove it",
     "sandbox.warm_idle_s": "it is always 300; remove it",
     "capabilities.read": "what capabilities.read_list names may be read; remove it, or empty the list",
+    "tools.telling_calls": "writers are always asked for such calls; remove it",
     "tools.build_attempts": "it is always 3; remove it",
     "tools.enhance_attempts": "it is always 3; remove it",
     "writer.timeout_s": "it is always 1200; remove it",

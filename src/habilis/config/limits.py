@@ -23,18 +23,6 @@ class ReplyTokens(Frozen):
     thinking: int = Field(8192, ge=0, description="tokens that models that think before they reply may use beside it")
 
 
-class ReplySeconds(Frozen):
-    """Seconds that one reply may take, by its purpose, from the request to its last word."""
-
-    plan: float = Field(300.0, gt=0, description="seconds for a plan")
-    step: float = Field(300.0, gt=0, description="seconds for a step of the work")
-    code: float = Field(600.0, gt=0, description="seconds for the source of a tool")
-    calls: float = Field(120.0, gt=0, description="seconds for calls of a new tool with their results")
-    review: float = Field(300.0, gt=0, description="seconds for a judgement")
-    answer: float = Field(300.0, gt=0, description="seconds for an answer, or one part of it")
-    summary: float = Field(300.0, gt=0, description="seconds for a summary or an extract")
-
-
 class LimitsSettings(Frozen):
     """Budgets and limits of one task."""
 
@@ -43,7 +31,6 @@ class LimitsSettings(Frozen):
         5, ge=1, le=50, description="executions of one task before it ends with the best there is"
     )
     enhance_interval: int = Field(2, ge=1, description="rounds between two looks at failing tools")
-    max_empty_replies: int = Field(10, ge=1, description="empty replies of one execution before it ends")
     max_failed_rounds: int = Field(
         3, ge=1, description="rounds in a row in which every call failed before an execution ends"
     )
@@ -53,7 +40,12 @@ class LimitsSettings(Frozen):
     )
     max_result_tokens: int = Field(16_000, ge=100, description="tokens of a tool result that the model sees")
     reply_tokens: ReplyTokens = ReplyTokens()
-    reply_seconds: ReplySeconds = ReplySeconds()
+    reply_seconds: float = Field(
+        300.0,
+        gt=0,
+        description="seconds that one reply may take, from the request to its last word; the source of a tool: twice "
+        "as long. One that takes longer is not asked for again",
+    )
     max_calls: int | None = Field(60, ge=1, description="requests that a task may make to its models, retries included")
     max_tokens: int | None = Field(None, ge=1, description="tokens that a task may cost, prompt and completion")
     max_cost: Money | None = Field(None, gt=0, description="USD that a task may cost; every model needs a known price")

@@ -25,7 +25,7 @@ _WORDS = re.compile(r"[A-Za-z]+([ ._/:,@+-]+[A-Za-z]+)*|/.*|[a-z]+://[^@\s]*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,60}")
 _OTLP_HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 """`name=value,name=value`, with the key of a collector perhaps."""
-_ALWAYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HF_TOKEN", "TAVILY_API_KEY")
+_ALWAYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "HF_TOKEN", "TAVILY_API_KEY", "PGPASSWORD")
 
 
 def tell_masker(settings: Settings) -> None:
@@ -46,7 +46,7 @@ def tell_masker(settings: Settings) -> None:
     for pair in everything.get(_OTLP_HEADERS, "").split(","):
         MASKER.add(_OTLP_HEADERS, unquote(pair.partition("=")[2].strip()))
     for name, value in everything.items():
-        for part in users_of(value):
+        for part in users_of(value) if name != "HABILIS_STORE" else ():
             MASKER.add(name, part)
 
 
@@ -98,6 +98,8 @@ def _held(tree: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]
         dotted = f"{before}{name}"
         if isinstance(value, Mapping):
             yield from _headers(value, dotted) if name == "headers" else _held(value, f"{dotted}.")
+        elif dotted == "store":  # of a database the user's name alone is no secret
+            yield from ((dotted, part) for part in users_of(value or "") if ":" in _USER.findall(value)[0])
         elif isinstance(value, str):
             yield from ((dotted, part) for part in users_of(value))
             misplaced = name.endswith("_env") and not _VARIABLE.fullmatch(value)

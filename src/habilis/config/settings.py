@@ -44,10 +44,24 @@ class Settings(Frozen):
     exchange: ExchangeSettings = ExchangeSettings()
     prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
     runs_dir: str = Field("runs", description="folder that runs are kept in")
+    store: str | None = Field(
+        None,
+        description="where a training run is kept besides its folder: postgresql://host/database (extra postgres; the "
+        "password in PGPASSWORD), or file:///folder",
+    )
 
     def model_post_init(self, _: Any) -> None:
         """No settings without their secrets being known to the masker."""
         tell_masker(self)
+
+    @field_validator("store")
+    @classmethod
+    def _is_a_store(cls, store: str | None) -> str | None:
+        if store and not store.startswith(("postgresql://", "postgres://", "file:///")):
+            raise ValueError("it is no address of a store; for example postgresql://host/database, or file:///folder")
+        if store and re.search(r"(?i)[?&]password=", store):
+            raise ValueError("it holds a password; take that out and put it into PGPASSWORD")
+        return store or None
 
     @field_validator("sources", "tool_sets")
     @classmethod

@@ -16,10 +16,6 @@ class ToolsSettings(Frozen):
     synthesis: bool = Field(
         True, description="have missing tools written and failing ones mended; false: work with the tools there are"
     )
-    telling_calls: bool = Field(
-        True,
-        description="ask the writer of each tool, once, for calls that would tell a wrong version, with their results",
-    )
     short_way: bool = Field(
         True,
         description="have a question of one job, for which the library has nothing, answered by one tool written with "

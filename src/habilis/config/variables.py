@@ -89,3 +89,8 @@ def cache_dir() -> Path:
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "habilis"
     except RuntimeError:
         raise PlaceError("this user has no home folder for a cache: set HOME or HABILIS_CACHE_DIR") from None
+
+
+def without_usage_reports() -> None:
+    """Have Ray, where it is started by us, send nothing about its use, unless the user said otherwise."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")

@@ -52,6 +52,22 @@ class SandboxUnavailable(PlaceError):
     """Nothing strong enough to run generated code works on this machine."""
 
 
+class LeaseHeld(UserError):
+    """Somebody else, `owner`, holds what was asked for."""
+
+    def __init__(self, text: str, owner: str = "") -> None:
+        super().__init__(text)
+        self.owner = owner
+
+
+class LeaseLost(PlaceError):
+    """This process was taken for dead and another one went on in its place: it may write nothing more."""
+
+
+class StoreConflict(PlaceError):
+    """Something else stands in the store than what was to be replaced: another process wrote it."""
+
+
 class WriterFailed(HabilisError):
     """A code writer gave no code. The smith feeds the reason back or gives the tool up."""
 

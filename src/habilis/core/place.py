@@ -33,6 +33,7 @@ _OF_A_FOLDER = {
 }
 _SCARCE = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT, errno.EROFS})
 """What is the machine's own whatever was called, a connection to another one too."""
+_OF_WHAT_IS_WRITTEN = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 _SQLITE = {
     7: ADVICE[errno.ENOMEM],  # SQLITE_NOMEM
     8: ADVICE[errno.EROFS],  # SQLITE_READONLY
@@ -55,7 +56,9 @@ def place_error(error: OSError, *, ours: bool = False) -> PlaceError | None:
 
     `ours`: the file is one of Habilis' own (a run, a library, a cache), so that a refusal of that file alone counts.
     """
-    name = os.fspath(error.filename) if isinstance(error.filename, str | os.PathLike) else ""
+    written = error.filename2 if error.errno in _OF_WHAT_IS_WRITTEN else None  # a copy's second name is the new one
+    named = written or error.filename
+    name = os.fspath(named) if isinstance(named, str | os.PathLike) else ""
     said = error.strerror or str(error)
     if said.startswith(_NO_TEMPORARY):
         return PlaceError(f"{said}; make one of these folders, or set TMPDIR to another")

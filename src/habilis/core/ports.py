@@ -12,6 +12,10 @@
 | `Purse` | `reserve` | `BudgetReached`, `Interrupted` |
 | `Purse` | `limit`, `settle` | nothing |
 | `Sandbox` | `run` | `OSError` when the process cannot be started |
+| `RunStore` | `lease` | `LeaseHeld`, `PlaceError`, `UserError` |
+| `RunStore` | `write`, `keep`, `renew` | `LeaseLost`, `PlaceError`; `write` also `StoreConflict` for a `Swap` |
+| `RunStore` | `read`, `names`, `blob` | `PlaceError`; `blob` also `UserError` for one that is lost or damaged |
+| `RunStore` | `release`, `close` | nothing |
 
 Whatever is cancelled raises `CancelledError` besides. Four ports speak in the words of a room and stand with them:
 `Describer` (`contract/runnable.py`), `Judge` (`evaluation/scoring/scorers.py`), `BatchRunner`
@@ -20,7 +24,7 @@ Whatever is cancelled raises `CancelledError` besides. Four ports speak in the w
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -132,6 +136,7 @@ class SandboxJob:
 
     `door` is a unix socket of a proxy (`runtime/egress/proxy.py`), the job's only way to the network; without it there
     is none. A level that could not hold the job to its door does not start it; one without walls has no use for one.
+    `packages` are the folders among `read_only` that the guest will import from, the base environment's last.
     """
 
     argv: Sequence[str]
@@ -141,6 +146,7 @@ class SandboxJob:
     env: Mapping[str, str] = field(default_factory=dict)
     limits: SandboxLimits = SandboxLimits()
     door: Path | None = None
+    packages: Sequence[Path] = ()
 
 
 @dataclass(frozen=True)
@@ -167,3 +173,88 @@ class Sandbox(Protocol):
     level: str
 
     async def run(self, job: SandboxJob) -> SandboxExit: ...
+
+
+@dataclass(frozen=True)
+class Lease:
+    """The right to write what `name` stands for, until it is given back or somebody else holds the next one.
+
+    `owner` says who that is. `epoch` grows with every lease of the name: a write that bears an earlier one is refused,
+    so that whoever was cut off and comes back changes nothing.
+    """
+
+    name: str
+    owner: str
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Append:
+    """Whole lines for the end of the log `name`, which need not be there."""
+
+    name: str
+    lines: bytes
+
+
+@dataclass(frozen=True)
+class Put:
+    """The document `name` from now on; None removes it."""
+
+    name: str
+    content: bytes | None
+
+
+@dataclass(frozen=True)
+class Swap:
+    """`after` in the place of `before` (None: nothing) under `name`, if that is what stands there."""
+
+    name: str
+    before: bytes | None
+    after: bytes
+
+
+Change = Append | Put | Swap
+
+
+class RunStore(Protocol):
+    """Where runs are kept: logs and documents by name, contents by their digest, and leases.
+
+    A name is a relative path with `/`, of a run's file for example: `first/tasks/7/tape.jsonl`. A log and a document
+    are read alike. `FileStore` keeps each in the file of its name, `PostgresStore` in a database.
+    """
+
+    def lease(self, name: str, owner: str, *, over: str = "") -> Lease:
+        """Hold `name`. One that ran out may be taken over, and one of the owner `over`, who is known to be dead."""
+        ...
+
+    def renew(self, lease: Lease) -> None:
+        """Hold it for its full time again."""
+        ...
+
+    def release(self, lease: Lease) -> None:
+        """Give it back: its epoch is over."""
+        ...
+
+    def write(self, lease: Lease, changes: Sequence[Change]) -> None:
+        """Make these changes in their order; they are on the disk when this returns."""
+        ...
+
+    def read(self, name: str) -> bytes | None:
+        """What stands under `name`; None where nothing does."""
+        ...
+
+    def names(self, under: str) -> list[str]:
+        """All names that begin with `under`, in order."""
+        ...
+
+    def keep(self, lease: Lease, contents: Iterable[bytes]) -> list[str]:
+        """Keep these contents; their names, SHA-256 in hexadecimal."""
+        ...
+
+    def blob(self, digest: str) -> bytes:
+        """The content of that name."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what it holds open, leases included as far as they end with their holder."""
+        ...

@@ -22,6 +22,8 @@ WHY: dict[str, Why] = {"length": "length", "repetition": "repetition", "time": "
 """Values of `finish_reason` that say that a reply was cut: the first is the servers' own, the others are ours."""
 CUT_AT, CUT_BY = "cut_at", "cut_by"
 """Keys of `response_metadata`: the bound that cut a reply, in tokens or seconds, and the setting that it comes from."""
+SHARES: dict[Purpose, float] = {"code": 2, "calls": 0.4}
+"""Of `limits.reply_seconds`, by what a reply is for: code is long, and calls of a new tool are not waited for long."""
 USELESS = 3
 """Replies to one question that were cut off, or repeat themselves, before it is given up."""
 
@@ -40,14 +42,14 @@ class Bound:
     def of(cls, purpose: Purpose, limits: LimitsSettings, role: Role, settings: RoleSettings) -> Bound:
         """The bound of a reply for `purpose`. The smaller counts of what purpose and role have."""
         tokens: int = getattr(limits.reply_tokens, purpose)
-        seconds: float = getattr(limits.reply_seconds, purpose)
+        seconds = limits.reply_seconds * SHARES.get(purpose, 1)
         by, thinking = f"limits.reply_tokens.{purpose}", limits.reply_tokens.thinking
         for name in ("max_tokens", "token_limit"):
             most: int | None = getattr(settings, name)
             if most is not None:
                 by = f"models.{role}.{name}" if most < tokens else by
                 tokens, thinking = min(tokens, most), min(thinking, max(0, most - tokens))
-        return cls(tokens, seconds, by, f"limits.reply_seconds.{purpose}", thinking)
+        return cls(tokens, seconds, by, "limits.reply_seconds", thinking)
 
 
 @dataclass(frozen=True)

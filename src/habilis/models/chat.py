@@ -179,6 +179,11 @@ class Models:
 
         return await StructuredAsker(self, self._modes or PROCESS_MODES).ask(role, messages, output, purpose, label)
 
+    def load(self) -> None:
+        """Import what the first request would wait for; a replay asks nobody. Safe on a thread of its own."""
+        if not self.tape.replay_only:
+            self._clients.load("basic")
+
     def known_client(self, role: Role) -> Client | None:
         """The client of `role` if anything was asked of it."""
         return self._clients.known(role)

@@ -14,7 +14,7 @@ from habilis.core.errors import ModelMisconfigured, ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.demo import MODEL_NAME
 from habilis.models.addresses import check_address
-from habilis.models.providers import address, chat_model, check_extra, connection, is_official
+from habilis.models.providers import address, chat_model, check_extra, connection, is_official, load_client
 from habilis.models.providers import plays_offline as plays_offline
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
 from habilis.models.reaching import list_models
@@ -131,6 +131,11 @@ class Clients:
     def known(self, role: Role) -> Client | None:
         """The client of `role` if it was made already."""
         return self._made.get(self._key(role))
+
+    def load(self, role: Role) -> None:
+        """Import what the first request to `role` would wait for; takes half a second where a server is asked."""
+        if self._factory is None and not plays_offline(self.settings(role)):
+            load_client(self.settings(role))
 
     def check(self, role: Role) -> None:
         """Raises `UserError` if the settings of `role` cannot name a model."""

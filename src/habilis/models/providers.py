@@ -7,6 +7,8 @@ proxy; nothing is traced anywhere.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import importlib
 import importlib.util
 import ipaddress
 import re
@@ -95,6 +97,13 @@ def check_extra(settings: RoleSettings) -> None:
     missing = missing_extra(settings)
     if missing:
         raise UserError(missing)
+
+
+def load_client(settings: RoleSettings) -> None:
+    """Import what asking the model of `settings` takes. What cannot be imported is told where it is asked."""
+    module = "anthropic" if settings.provider == "anthropic" else "compatible"
+    with contextlib.suppress(Exception):
+        importlib.import_module(f"habilis.models.{module}")
 
 
 def connection(settings: RoleSettings) -> Any:

@@ -63,7 +63,7 @@ async def looked_into(failure: Failure, settings: RoleSettings) -> Failure:
     with suppress(OSError):  # time-outs included
         async with asyncio.timeout(PATIENCE_S / 2):
             _, writer = await asyncio.open_connection(where.hostname, where.port or 80, ssl=anyone)
-        writer.close()
+        writer.transport.abort()  # a polite end of TLS waits for the server's word, with the socket open until then
         return Failure("definitive", "what listens there speaks https, not http", part="needs_tls")
     return failure
 

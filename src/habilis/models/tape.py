@@ -36,6 +36,7 @@ from habilis.core.types import FORMAT, CallOutcome, Effects, Purpose, Role, Usag
 from habilis.models.entries import Entry
 from habilis.models.wire import Cleaned, Plain, contrast
 from habilis.rundir.ahead import RoomAhead
+from habilis.rundir.kept import kept_at
 from habilis.rundir.plain import lines_of, open_plain, plain_json
 from habilis.rundir.seals import sealed, unsealed
 
@@ -196,7 +197,9 @@ class Tape:
             self._append({"kind": "withdrawn", "key": key})
 
     def call_ended(self, key: str, outcome: CallOutcome) -> None:
-        """A tool call has ended: written before its result is acted on."""
+        """A tool call has ended: written before its result is acted on, and behind the files that it left."""
+        if (kept := kept_at(self.path)) is not None:
+            kept.keep_work(self.path.parent)
         self._calls[key] = outcome
         self._append({"kind": "ended", "key": key, "outcome": outcome.model_dump(mode="json")})
 
@@ -278,7 +281,10 @@ class Tape:
             self._file = self._open()
         texts = (json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str) + "\n" for line in lines)
         before = os.fstat(self._file).st_size
-        view = memoryview(b"".join(sealed(MASKER.document(text.encode("utf-8", "surrogatepass"))) for text in texts))
+        data = b"".join(sealed(MASKER.document(text.encode("utf-8", "surrogatepass"))) for text in texts)
+        if (kept := kept_at(self.path)) is not None:
+            kept.append(self.path, data)
+        view = memoryview(data)
         try:
             while view:
                 view = view[os.write(self._file, view) :]
@@ -305,7 +311,10 @@ class Tape:
         handle = open_plain(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         if fresh or self._whole_bytes == 0:
             os.ftruncate(handle, 0)
-            os.write(handle, json.dumps({"kind": "tape", "format": FORMAT}).encode() + b"\n")
+            head = json.dumps({"kind": "tape", "format": FORMAT}).encode() + b"\n"
+            if (kept := kept_at(self.path)) is not None:
+                kept.put(self.path, head)
+            os.write(handle, head)
         elif self._whole_bytes is not None:
             os.ftruncate(handle, self._whole_bytes)  # cuts off the torn line of a killed process
         self._whole_bytes = None

@@ -5,13 +5,25 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from habilis.core.errors import Interrupted
-from habilis.terminal.wording import plain
+from habilis.core.errors import Interrupted, UserError
+from habilis.terminal.wording import plain, report_line
 
 if TYPE_CHECKING:
     from habilis.terminal.console import ConsoleSink
+
+
+def removal_confirmed(many: str, shown: Iterable[str]) -> bool:
+    """Whether a person wants `many` things removed, which are `shown` a line each. Raises `UserError` where nobody is
+    there to be asked."""
+    if not (sys.stdin is not None and sys.stdin.isatty()):
+        raise UserError(f"{many} would be removed; confirm with --yes, or look first with --dry-run")
+    for line in shown:
+        print(report_line(f"  {line}"), file=sys.stderr)
+    print(f"remove {many}? [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 class TerminalAsker:

@@ -12,7 +12,6 @@ from habilis.contract.capabilities import Capabilities, Grant
 from habilis.core.types import GrantRequest
 from habilis.runtime.grants import Grants
 from habilis.runtime.host import ToolHost
-from habilis.runtime.packages.environments import Environments
 from habilis.terminal.asking import TerminalAsker
 from habilis.terminal.wording import one_line, plain
 
@@ -63,12 +62,7 @@ class Walls:
 
     def host(self, warn: Any) -> ToolHost:
         """A host as a task has one."""
-        tools = Environments.of(self._settings.tools)
-        rules = self._settings.capabilities
-        inspect = rules.inspect_https
-        return ToolHost(
-            self._settings.sandbox, notice=warn, environments=tools, upstream=rules.proxy, inspect_https=inspect
-        )
+        return ToolHost.of(self._settings, notice=warn, inspect_https=self._settings.capabilities.inspect_https)
 
     async def grant(self, name: str, version: str, needs: Capabilities) -> Grant:
         """What a tool is given. Paths said by hand may come to it as arguments, and limits are no need of its own, so

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from habilis.core.signals import Ending, hearing
@@ -68,38 +68,33 @@ class Stop:
 def run_to_stop(work: Coroutine[Any, Any, T], stop: Stop) -> T:
     """The result of `work`, which looks at `stop`: a request to stop asks for an end, a second one ends it at once.
     Raises `KeyboardInterrupt` then."""
-    done: list[T] = []
 
-    async def driven() -> None:
-        task = asyncio.ensure_future(work)
+    def told(end: Callable[[], object]) -> None:
+        if stop.asked():
+            end()
+        stop.ask()
 
-        def ask() -> None:
-            if stop.asked():
-                task.cancel()
-            stop.ask()
-
-        with hearing({signal.SIGINT: ask, signal.SIGTERM: ask, signal.SIGHUP: ask}):
-            done.append(await task)
-
-    try:
-        asyncio.run(driven())
-    except asyncio.CancelledError:
-        raise KeyboardInterrupt from None
-    return done[0]
+    return _run(work, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP), told)
 
 
 def run_to_end(work: Coroutine[Any, Any, T]) -> T:
     """The result of `work`; a request to stop ends it, and its processes, at once. Raises `KeyboardInterrupt` then."""
+    return _run(work, (signal.SIGTERM, signal.SIGHUP), lambda end: end())
 
+
+def _run(
+    work: Coroutine[Any, Any, T], signals: Sequence[signal.Signals], told: Callable[[Callable[[], object]], object]
+) -> T:
+    """The result of `work`. At each of `signals` `told` is called, with what ends the work."""
     done: list[T] = []
 
     async def driven() -> None:
         task = asyncio.ensure_future(work)
 
-        def end() -> None:
-            task.cancel()
+        def heard() -> None:
+            told(task.cancel)
 
-        with hearing({signal.SIGTERM: end, signal.SIGHUP: end}):
+        with hearing(dict.fromkeys(signals, heard)):
             done.append(await task)  # not returned: Python writes a main task's result out as text, and throws it away
 
     try:
