@@ -139,3 +139,24 @@ def test_an_indented_json_file_is_shown_by_its_keys_not_by_its_brackets(tmp_path
     assert shown.startswith('{ "items": [ { "name": "item 0", "price": 0, "tags": [ "a", "b" ] }')
     assert shown.endswith("…")
     assert len(shown) == taskfiles.BEGINS_LINES * taskfiles.BEGINS_WIDTH + 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("t.csv", "name,age\nAnna,12\n", "table"),
+        ("t.csv", 'name,note\nAnna,"a, b"\n', "table"),
+        ("t.txt", "name;age\nAnna;12\nBen;13\n", "table"),
+        ("t.dat", "name\tage\nAnna\t12\n", "table"),
+        ("t.csv", "Anna,12\nBen,13\n", "other"),
+        ("t.txt", "One, two.\nThree, four.\n", "other"),
+        ("t.json", '[{"a": 1}]', "json"),
+        ("t.jsonl", '{"a": 1}\n{"a": 2}\n', "other"),
+        ("t.csv", "", "other"),
+    ],
+    ids=str,
+)
+def test_what_a_file_is_tells_its_name_and_its_first_lines(name: str, text: str, kind: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    files, _ = taskfiles.gather("q", [name], tmp_path)
+    assert taskfiles.view(files)[0]["kind"] == kind

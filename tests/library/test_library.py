@@ -257,6 +257,15 @@ def test_a_killed_build_gives_its_name_back(library: Library) -> None:
         assert free == "count_rows"
 
 
+def test_a_call_that_a_resumed_task_records_again_stands_there_once(library: Library, source_of: Source) -> None:
+    """Killed or not, a task leaves the same behind."""
+    tool = add(library, source_of())
+    library.record(invocation(tool), workspace=library.path)
+    before = [path.read_bytes() for path in sorted(library.path.rglob("count_rows*")) if path.is_file()]
+    Library(library.path).record(invocation(tool), workspace=library.path)
+    assert [path.read_bytes() for path in sorted(library.path.rglob("count_rows*")) if path.is_file()] == before
+
+
 def test_two_processes_record_side_by_side(library: Library, source_of: Source) -> None:
     tool = add(library, source_of())
     code = (

@@ -56,6 +56,11 @@ def test_an_average_is_not_shown_where_something_else_is_asked_for(question: str
     assert shown(question, AVERAGE) == []
 
 
+def test_the_ending_of_a_file_is_no_word_that_a_question_shares_with_a_tool() -> None:
+    assert Inquiry("Which item in inventory.csv has to be reordered first?").of(AVERAGE).share == 0
+    assert Inquiry("Which CSV has to be reordered first?").of(AVERAGE).share > 0, "where it is said, it counts"
+
+
 @pytest.mark.parametrize(
     ("question", "card"),
     [

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,15 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.core.errors import ModelUnreachable
-from habilis.core.types import ToolRequest
+from habilis.core.errors import Interrupted
+from habilis.core.types import CallError, ToolRequest
 from habilis.library import Tool
+from habilis.library.tool import Manifest
 from habilis.synthesis.fields import accepts
 from habilis.synthesis.sameness import same_request
-from habilis.synthesis.sharing import BuildFolder
+from habilis.synthesis.sharing import OPEN, OVER, BuildFolder, end_builds, open_builds
 from habilis.synthesis.smith import BuildFailure
+from habilis.testing import RecordingSink
 
-ROOT = Path(__file__).resolve().parents[2]
 STRINGS = {"path": "string", "column": "string"}
 
 
@@ -106,7 +106,8 @@ def test_the_rule_knows_no_order_and_every_request_meets_itself(a: str, b: str, 
 def tool_at(folder: Path, name: str = "average_column", text: str = "source") -> Any:
     path = folder / f"{name}.py"
     path.write_text(text, encoding="utf-8")
-    return Tool.model_construct(name=name, path=path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Tool.model_construct(name=name, path=path, manifest=Manifest.model_construct(name=name, digest=digest))
 
 
 class Waits:
@@ -120,106 +121,125 @@ class Waits:
         await asyncio.sleep(0)
 
 
-async def test_who_asks_for_the_same_waits_and_is_offered_what_was_built(tmp_path: Path) -> None:
-    waits = Waits()
-    first, second = BuildFolder(tmp_path / "b", "one"), BuildFolder(tmp_path / "b", "two", sleep=waits)
+class Asking:
+    """Task `two`, behind task `one`, as it asks what there is for the mean of a column."""
 
-    async def wait() -> Any:
-        async with second.turn(asked("mean_of_column", "Mean of a numeric column of a CSV file.")) as turn:
-            return turn.offers
+    def __init__(self, folder: Path) -> None:
+        self.waits, self.heard = Waits(), RecordingSink()
+        builds = BuildFolder(folder, "two", ("one",), sleep=self.waits)
+        self.task = asyncio.ensure_future(builds.offers(MEAN_TOO, self.heard.emit))
 
-    async with first.turn(MEAN) as turn:
-        assert turn.offers == ()
-        waiting = asyncio.create_task(wait())
-        await waits.begun.wait()
-        turn.built(tool_at(tmp_path))
-    (offer,) = await waiting
+    async def goes_on_waiting(self) -> bool:
+        await self.waits.begun.wait()
+        await asyncio.sleep(0)
+        return not self.task.done()
+
+
+MEAN_TOO = asked("mean_of_column", "Mean of a numeric column of a CSV file.")
+COUNT = asked("count_rows", "Count the rows of a table.")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "b").mkdir()
+    return tmp_path / "b"
+
+
+async def test_who_comes_later_waits_for_the_plan_and_then_for_the_tool(folder: Path) -> None:
+    first, second = BuildFolder(folder, "one"), Asking(folder)
+    assert await second.goes_on_waiting(), "until the one before has planned"
+    first.announce((COUNT, MEAN))
+    second.waits.begun.clear()
+    assert await second.goes_on_waiting(), "and until it has built"
+    first.settle(MEAN, tool_at(folder))
+    (offer,) = await second.task
     assert (offer.task, offer.tool, offer.source) == ("one", "average_column", "source")
+    assert [event.builder for event in second.heard.events] == ["one"]
 
 
-async def test_who_asks_for_something_else_does_not_wait(tmp_path: Path) -> None:
-    async with (
-        BuildFolder(tmp_path, "one").turn(MEAN),
-        BuildFolder(tmp_path, "two").turn(asked("count_rows", "Count the rows of a table.")) as turn,
-    ):
-        assert turn.offers == ()
+async def test_the_first_of_the_order_waits_for_nobody_though_others_have_built(folder: Path) -> None:
+    later = BuildFolder(folder, "two", ("one",))
+    later.announce((MEAN,))
+    later.settle(MEAN, tool_at(folder))
+    assert await BuildFolder(folder, "one").offers(MEAN_TOO) == ()
 
 
-@pytest.mark.parametrize("error", [None, ModelUnreachable("401"), asyncio.CancelledError()])
-async def test_a_builder_that_fails_lets_the_next_one_build(tmp_path: Path, error: BaseException | None) -> None:
-    waits = Waits()
-    order: list[str] = []
-
-    async def build(task: str) -> None:
-        async with BuildFolder(tmp_path, task, sleep=waits).turn(MEAN) as turn:
-            order.append(task)
-            assert turn.offers == ()
-
-    async def fail() -> None:
-        async with BuildFolder(tmp_path, "one").turn(MEAN):
-            waiting.append(asyncio.create_task(build("two")))
-            await waits.begun.wait()
-            order.append("one fails")
-            raise error or ZeroDivisionError
-
-    waiting: list[asyncio.Task[None]] = []
-    with pytest.raises(type(error) if error else ZeroDivisionError):
-        await fail()
-    await waiting[0]
-    assert order == ["one fails", "two"]
+async def test_who_wants_something_else_waits_for_the_plan_alone(folder: Path) -> None:
+    BuildFolder(folder, "one").announce((COUNT,))
+    assert await Asking(folder).task == ()
 
 
-DIES = """
-import asyncio, os, sys
-from pathlib import Path
-from habilis.core.types import ToolRequest
-from habilis.synthesis.sharing import BuildFolder
-
-async def main():
-    async with BuildFolder(Path(sys.argv[1]), "other").turn(ToolRequest.model_validate_json(sys.argv[2])):
-        print("building", flush=True)
-        sys.stdin.readline()
-        os.kill(os.getpid(), 9)
-
-asyncio.run(main())
-"""
+async def test_an_offer_is_the_source_as_it_was_built_whatever_became_of_it(folder: Path, tmp_path: Path) -> None:
+    first, tool = BuildFolder(folder, "one"), tool_at(tmp_path)
+    first.announce((MEAN,))
+    first.settle(MEAN, tool)
+    tool.path.write_text("mended since", encoding="utf-8")
+    assert [offer.source for offer in await Asking(folder).task] == ["source"]
+    tool.path.unlink()
+    assert [offer.source for offer in await Asking(folder).task] == ["source"]
 
 
-async def test_a_builder_in_another_process_that_is_killed_frees_the_others(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", DIES, str(tmp_path), MEAN.model_dump_json()]
-    child = subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={"PYTHONPATH": str(ROOT / "src")}
-    )
-    assert child.stdin is not None
-    assert child.stdout is not None
-    assert child.stdout.readline() == "building\n"
-    waits = Waits()
+async def test_what_a_later_plan_has_built_is_offered_to_nobody(folder: Path, tmp_path: Path) -> None:
+    first = BuildFolder(folder, "one")
+    first.announce(())
+    first.settle(MEAN, tool_at(tmp_path))
+    assert await Asking(folder).task == ()
 
-    async def build() -> int:
-        async with BuildFolder(tmp_path, "one", sleep=waits).turn(MEAN) as turn:
-            return len(turn.offers)
 
-    waiting = asyncio.create_task(build())
-    await waits.begun.wait()
-    assert not waiting.done()
-    child.communicate("die\n")
-    assert await waiting == 0
+@pytest.mark.parametrize("said", [None, (), (MEAN,)], ids=["nothing", "no build", "a build"])
+async def test_nobody_waits_for_a_task_that_works_no_more(folder: Path, said: Any) -> None:
+    if said is not None:
+        BuildFolder(folder, "one").announce(said)
+    end_builds(folder, "one", OVER)
+    assert await Asking(folder).task == ()
+
+
+async def test_who_waits_for_a_task_that_was_stopped_stops_too(folder: Path) -> None:
+    second = Asking(folder)
+    assert await second.goes_on_waiting()
+    end_builds(folder, "one", OPEN)
+    with pytest.raises(Interrupted, match="task one"):
+        await second.task
+
+
+async def test_a_build_that_came_to_nothing_is_none_to_wait_for(folder: Path) -> None:
+    first = BuildFolder(folder, "one")
+    first.announce((MEAN,))
+    first.settle(MEAN, None)
+    assert await Asking(folder).task == ()
+
+
+async def test_gone_on_with_a_step_keeps_what_was_said_and_forgets_tasks_that_begin_anew(
+    folder: Path, tmp_path: Path
+) -> None:
+    for name in ("one", "two", "anew"):
+        task = BuildFolder(folder, name)
+        task.announce((MEAN,))
+        task.settle(MEAN, tool_at(tmp_path))
+        end_builds(folder, name, OPEN)
+    open_builds(folder, ("one", "two", "anew"), {"two", "anew"}, lambda task: task == "two")
+    assert sorted(path.name for path in folder.iterdir()) == ["one.end", "one.json", "two.json"]
+    third = BuildFolder(folder, "three", ("one", "two"))
+    BuildFolder(folder, "two").announce((MEAN,))
+    assert [offer.task for offer in await third.offers(MEAN_TOO)] == ["one", "two"]
 
 
 async def test_a_folder_that_cannot_be_written_costs_the_sharing_alone(tmp_path: Path) -> None:
     (tmp_path / "b").write_text("a file is in the way", encoding="utf-8")
-    async with BuildFolder(tmp_path / "b", "one").turn(MEAN) as turn:
-        assert turn.offers == ()
-        turn.built(tool_at(tmp_path))
+    builds = BuildFolder(tmp_path / "b", "two", ("one",))
+    builds.announce((MEAN,))
+    builds.settle(MEAN, tool_at(tmp_path))
+    assert await builds.offers(MEAN_TOO) == ()
 
 
-async def test_torn_entries_and_tools_that_were_set_aside_are_no_offers(tmp_path: Path) -> None:
-    async with BuildFolder(tmp_path, "one").turn(MEAN) as turn:
-        turn.built(tool_at(tmp_path))
-    (tmp_path / "average_column.py").unlink()
-    (tmp_path / "torn.json").write_text('{"id": "x", "ta', encoding="utf-8")
-    async with BuildFolder(tmp_path, "two").turn(MEAN) as turn:
-        assert turn.offers == ()
+async def test_a_torn_record_says_nothing(folder: Path, tmp_path: Path) -> None:
+    first = BuildFolder(folder, "one")
+    first.announce((MEAN,))
+    first.settle(MEAN, tool_at(tmp_path))
+    record = folder / "one.json"
+    record.write_bytes(record.read_bytes()[:40])
+    end_builds(folder, "one", OVER)
+    assert await Asking(folder).task == ()
 
 
 # --- the smith
@@ -232,13 +252,14 @@ def rows(name: str = "count_rows", description: str = "Count the rows of a table
 
 
 async def build(shop: Any, wanted: ToolRequest) -> Any:
+    shop.smith.announce((wanted,))
     return await shop.smith.build(wanted, question="How many rows?", files=[])
 
 
 @pytest.fixture
 def two(shop: Any, other_shop: Any, tmp_path: Path) -> tuple[Any, Any]:
     shop.share(tmp_path / "builds", "task0")
-    other_shop.share(tmp_path / "builds", "task1")
+    other_shop.share(tmp_path / "builds", "task1", ("task0",))
     return shop, other_shop
 
 
@@ -260,7 +281,8 @@ async def test_an_offer_that_does_not_pass_here_is_built_anew(two: tuple[Any, An
     first, second = two
     first.writer.replies, second.writer.replies = [source_of()], [source_of(meta="'dependencies': []")]
     await build(first, rows())
-    (first.private.path / "count_rows.py").write_text(source_of(body="    raise KeyError('x')"), encoding="utf-8")
+    once = [CallError(kind="crashed", message="KeyError: 'x'")]
+    second.host.refuse = lambda tool: once.pop() if once else None
     made = await build(second, rows())
     assert made.origin.how == "built"
     assert "was not taken over" in second.events[0].text

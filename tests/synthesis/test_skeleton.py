@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -40,6 +41,26 @@ def test_a_skeleton_is_a_tool_that_lacks_only_its_work() -> None:
     assert "    column: str\n    weights: list[int | float] | None = None\n" in made
     assert "    average: int | float | None = None\n    error: str | None = None\n" in made
     assert made.endswith("def run(input: InputModel) -> OutputModel:\n    ...")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reads"),
+    [("table", "day;price\n1;2\n", "rows"), ("json", '[{"day": "1", "price": "2"}]', "data")],
+)
+def test_a_table_or_a_document_is_read_before_the_writer_begins(
+    kind: str, text: str, reads: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "sales"
+    file.write_text(text, encoding="utf-8")
+    made = skeleton(REQUEST, [{"named": "sales", "begins": "", "is_dir": False, "kind": kind}])
+    space: dict[str, Any] = {}
+    exec(compile(made.replace("    ...", f"    return {reads}"), "made", "exec", dont_inherit=True), space)
+    assert space["run"](space["InputModel"](path=str(file), column="price")) == [{"day": "1", "price": "2"}]
+
+
+def test_a_tool_that_takes_no_path_reads_nothing() -> None:
+    request = ToolRequest(name="add", description="Adds.", input_schema={}, output_schema={})
+    assert "import csv" not in skeleton(request, [{"named": "sales.csv", "begins": "", "kind": "table"}])
 
 
 def test_the_names_in_a_folder_are_not_the_text_of_a_file() -> None:
@@ -110,6 +131,11 @@ def test_a_package_out_of_nowhere_is_named_before_the_tool_is_tried(work: str, p
     assert undeclared(source.replace('"dependencies": []', '"dependencies": ["pandas"]')) == ""
 
 
+def test_a_tool_whose_writer_forgot_to_import_its_base_class_runs() -> None:
+    source = "class InputModel(BaseModel):\n    path: str = Field(default='')\n"
+    assert with_imports(source) == f"from pydantic import BaseModel\nfrom pydantic import Field\n{source}"
+
+
 def test_what_is_no_tool_is_for_others_to_refuse() -> None:
     assert undeclared("import pandas\n") == ""
     assert undeclared("def (") == ""
@@ -122,6 +148,10 @@ def test_what_is_no_tool_is_for_others_to_refuse() -> None:
         ("    return datetime.strptime(x, '%Y')\n", "from datetime import datetime\n"),
         ("    return datetime.date(2024, 1, 1)\n", "import datetime\n"),
         ("    return os.path.join(x)\n", "import os\n"),
+        (
+            "    return Counter(x), Path(x), Path(x).name\n",
+            "from collections import Counter\nfrom pathlib import Path\n",
+        ),
     ],
 )
 def test_a_module_of_pythons_own_that_was_not_imported_is(work: str, added: str) -> None:
@@ -141,6 +171,8 @@ def test_a_module_of_pythons_own_that_was_not_imported_is(work: str, added: str)
         "def run(x):\n    with x as select:\n        return [token.text for token in select.all]\n",
         "def run(x):\n    match x:\n        case [calendar]:\n            return calendar.days\n",
         "from things import *\ndef run(x):\n    return code.value\n",
+        "from things import *\ndef run(x):\n    return Decimal(x)\n",
+        "class Path(str):\n    pass\ndef run(x):\n    return Path(x)\n",
         "def run(x):\n    return frame.mean()\n",
         "def run(",
     ],

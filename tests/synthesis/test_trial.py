@@ -134,6 +134,17 @@ async def test_a_tool_that_fails_a_sound_example_is_refused_though_it_works_on_t
     assert len(task.shop.host.ran) == 2, "no other call excuses it"
 
 
+async def test_a_first_call_that_opens_no_file_of_the_task_is_told_to_its_writer(task: Task) -> None:
+    call = f'\n```json\n{{"path": "{task.path}", "column": "temp_c"}}\n```'
+    blind = task.module(body="    return OutputModel(result=len(input.path.splitlines()))")
+    task.shop.writer.replies = [blind + call, task.module() + call]
+    found, _ = taskfiles.gather("", [task.path], task.path.parent)
+    tool = await task.shop.smith.build_outright(QUESTION, taskfiles.view(found), lambda name, first: None)
+    assert isinstance(tool, Tool)
+    assert task.asked == 2
+    assert "opens no file" in str(task.shop.writer.asked[1])
+
+
 async def test_where_no_call_can_be_made_the_writer_is_asked_for_an_example_alone(task: Task) -> None:
     flawed = task.module({"arguments": {"path": "nowhere.csv", "column": "t"}})
     tool = await task.build(flawed, "Sure!\n```json\n" + json.dumps(WHOLE) + "\n```", files=False)

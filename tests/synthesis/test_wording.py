@@ -61,6 +61,19 @@ def test_a_description_that_tells_nothing_joins_nothing() -> None:
     assert not same_request(one, request("median_of_column", "Works it out.", {"path": FILE}))
 
 
+BASES = "Writes a whole number from one number base in another."
+GIVEN = ("the number in its first base", "base that it is written in, 2 to 36", "base that is wanted, 2 to 36")
+
+
+@pytest.mark.parametrize(
+    ("name", "same"), [("change_number_base", True), ("number_in_base", True), ("base_checksum", False)]
+)
+def test_a_description_of_common_words_alone_joins_what_is_named_in_common_words_too(name: str, same: bool) -> None:
+    one = request("convert_number_base", BASES, dict(zip(("digits", "from_base", "to_base"), GIVEN, strict=True)))
+    other = request(name, BASES, dict(zip(("value", "base_in", "base_out"), GIVEN, strict=True)))
+    assert same_request(one, other) is same_request(other, one) is same
+
+
 def _asked(operation: DemoOperation, wording: Wording) -> ToolRequest:
     def schema(slots: Any) -> dict[str, Any]:
         fields = {}

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from habilis.context.presets import Presets
     from habilis.contract.capabilities import Grant
     from habilis.contract.needs import Need
-    from habilis.contract.records import RecordedCall
     from habilis.core.ports import EventSink
     from habilis.library import LayeredLibrary, Tool
     from habilis.models.calls import Call
@@ -299,10 +298,6 @@ class TaskContext:
         except OSError as error:
             raise_place(error, ours=True)
             self.emit(Notice(level="warning", text=f"The call of {call.tool} could not be recorded: {error}"))
-
-    def record_of(self, call: Invocation) -> RecordedCall | None:
-        """The record that was kept of `call`."""
-        return next((r for r in self.library.records(call.tool) if r.call_id == call.call_id), None)
 
     @property
     def _paths(self) -> list[Path]:

@@ -20,7 +20,7 @@ from pydantic import Field, ValidationError
 
 from habilis.contract.paths import FileRefused, files_below, read_confined
 from habilis.core.masker import MASKER
-from habilis.core.types import FORMAT, CallError, Effects, Frozen, Invocation, Traffic, Verdict
+from habilis.core.types import FORMAT, CallError, CallOutcome, Effects, Frozen, Invocation, Traffic, Verdict
 from habilis.rundir import atomic_write
 from habilis.rundir.plain import open_plain, own_folder, plain_json, read_plain
 from habilis.rundir.seals import sealed, unsealed
@@ -370,6 +370,11 @@ def set_error(output: Any) -> str | None:
     """The text of an output's own `error` field, None when it is not set."""
     error = output.get("error") if isinstance(output, Mapping) else None
     return str(error) if error else None
+
+
+def gave(call: RecordedCall | CallOutcome) -> bool:
+    """Whether a call gave a result: no error, not one of its own, and not nothing."""
+    return call.error is None and not set_error(call.output) and not is_empty(call.output)
 
 
 def counted(calls: Iterable[RecordedCall]) -> dict[str, int]:

@@ -17,7 +17,7 @@ _DATA_ENDING = re.compile(
     r"\.(csv|tsv|json|jsonl|ndjson|txt|md|log|xml|html?|ya?ml|toml|ini|xlsx?|parquet|pdf|png|jpe?g|gif|webp|zip|gz|sqlite|db|py|sql)$",
     re.IGNORECASE,
 )
-_NAMELESS = re.compile(r"\.(?:csv|tsv)$", re.IGNORECASE)
+_TABLE = re.compile(r"\.(?:csv|tsv)$", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*")
 _YEAR = re.compile(r"(?:1[89]|20)[0-9]{2}")
 BEGINS_LINES, BEGINS_WIDTH = 3, 120
@@ -77,9 +77,22 @@ def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
     for file in files:
         begins = _begins(Path(file.path))
         shown.append({"named": plain(file.named), "path": plain(file.path), "is_dir": file.is_dir, "begins": begins})
-        if _NAMELESS.search(file.path) and not file.is_dir and is_nameless(begins):
+        nameless = bool(_TABLE.search(file.path)) and not file.is_dir and is_nameless(begins)
+        shown[-1]["kind"] = "other" if nameless else kind_of(file, begins)
+        if nameless:
             shown[-1]["nameless"] = True
     return shown
+
+
+def kind_of(file: TaskFile, begins: str) -> str:
+    """What a file seems to be by its name and first lines: a `table` with names of columns, `json`, or `other`."""
+    if file.is_dir or not begins:
+        return "other"
+    if file.path.lower().endswith(".json"):
+        return "json"
+    lines = [line for line in begins.splitlines() if line.strip()]
+    divided = len({tuple(map(line.count, ",;\t|")) for line in lines}) == 1 and any(map(lines[0].count, ";\t|"))
+    return "table" if divided or _TABLE.search(file.path) else "other"
 
 
 def is_nameless(begins: str) -> bool:

@@ -361,7 +361,6 @@ class _Step:
             curator._emit,
             grants=curator._grants,
             live=False,
-            confirms=curator._settings.tools.telling_calls,
         )
         return smith, Origin(how="merged", writer=writer.name, model=models.name("builder"))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from habilis.contract.records import RecordedCall, is_empty, set_error
+from habilis.contract.records import RecordedCall, gave
 from habilis.synthesis.domain import Domain
 from habilis.synthesis.relations import Given
 
@@ -25,10 +25,6 @@ def binding(
     if all(record.used for record in records):
         return tuple(records)
     good = [given(record) for record in every if record.used and record.verdict == "success"]
-    wrong = [given(record) for record in every if record.verdict == "failure" and _answered(record)]
+    wrong = [given(record) for record in every if record.verdict == "failure" and gave(record)]
     domain = Domain([*good, *wrong], good=good, wrong=wrong)
     return tuple(record for record in records if record.used or not domain.explained(given(record)))
-
-
-def _answered(record: RecordedCall) -> bool:
-    return record.error is None and not set_error(record.output) and not is_empty(record.output)

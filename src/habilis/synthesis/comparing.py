@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Literal
 
 from habilis.contract.aliases import properties
 from habilis.contract.contract import ContractError, read_contract
-from habilis.contract.records import RecordedCall, equal, is_empty, set_error
+from habilis.contract.records import RecordedCall, equal, gave, is_empty, set_error
 from habilis.core.types import CallOutcome
 from habilis.synthesis.constants import constants
 from habilis.synthesis.domain import Domain
@@ -225,7 +225,7 @@ class _Comparing:
         failed = [r for r in (*evidence.records, *evidence.others) if r.verdict == "failure"]
         self._wrong = [self._given(r) for r in failed if r in evidence.records]
         calls = [*good, *self._wrong, *(self._given(r) for r in evidence.others if r.verdict == "success")]
-        answered = [self._given(r) for r in evidence.records if r in failed and _gave(r)]
+        answered = [self._given(r) for r in evidence.records if r in failed and gave(r)]
         distinct = [call for number, call in enumerate(calls) if call not in calls[:number]]
         known = [*distinct[-MAX_CALLS:], *(one for one in evidence.examples if one not in distinct)]
         sure = [self._given(r) for r in evidence.records if r.verdict == "success" and r.used]
@@ -348,11 +348,6 @@ def _silent(outcome: CallOutcome) -> bool:
 
 def _failed(outcome: CallOutcome) -> bool:
     return outcome.error is not None or set_error(outcome.output) is not None
-
-
-def _gave(record: RecordedCall) -> bool:
-    """Whether a failing call gave a result all the same: a wrong one."""
-    return record.error is None and not set_error(record.output) and not is_empty(record.output)
 
 
 def _first(text: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.contract.expectations import MAX_CALLS, Expectation, read_expectations, values_in
-from habilis.contract.records import RecordedCall, equal, is_empty, set_error
+from habilis.contract.records import RecordedCall, equal, gave, set_error
 from habilis.contract.runnable import Runnable
 from habilis.core.errors import WriterFailed
 from habilis.core.gathering import side_by_side
@@ -61,10 +61,10 @@ class _Ran:
 
     @property
     def is_met(self) -> bool:
-        if not _answers(self.outcome):
+        if not gave(self.outcome):
             return False
         if self.said.same_as is not None:
-            return self.other is not None and _answers(self.other) and equal(self.output, self.other.output)
+            return self.other is not None and gave(self.other) and equal(self.output, self.other.output)
         return self.said.met_by(self.output)
 
     @property
@@ -235,10 +235,6 @@ def _form(value: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return [type(value).__name__, (value > 0) - (value < 0)]
     return mask(value) if isinstance(value, str) else value
-
-
-def _answers(outcome: CallOutcome) -> bool:
-    return outcome.error is None and not set_error(outcome.output) and not is_empty(outcome.output)
 
 
 def _problem(outcome: CallOutcome) -> str:

@@ -23,7 +23,7 @@ NAME = "tool_for_the_question"
 AT_MOST = 2
 """Attempts; who fails twice is told more closely what to write."""
 NOT_ONE_TOOL = "its writer says that the question does not take one tool"
-_NONE = re.compile(r"\W*none\W*", re.IGNORECASE)
+_NONE = re.compile(r"\W*(?:```[a-z]*\s)?\W*none\W*", re.IGNORECASE)
 
 
 def request_of(question: str) -> ToolRequest:

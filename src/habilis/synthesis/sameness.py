@@ -134,8 +134,10 @@ def relation(one: RequestWords, other: RequestWords) -> Relation:
 
 
 def likeness(one: RequestWords, other: RequestWords) -> float:
-    """How much two requests have in common, from 0 to 1: words, and the types of their fields."""
-    first, second = one.words | one.takes | one.gives, other.words | other.takes | other.gives
+    """How much two requests have in common, from 0 to 1: the words of what they do, and the types of their fields."""
+    first, second = (
+        frozenset(filter(_tells, spoken(said.request.description))) | said.takes | said.gives for said in (one, other)
+    )
     words = len(first & second) / max(1, len(first | second))
     fields = fields_match(one.request.input_schema, other.request.input_schema)
     return (2 * words + fields) / 3

@@ -1,8 +1,13 @@
-"""Sharing of builds: tasks that run side by side and ask for the same tool wait for one build instead of making two.
+"""Sharing of builds: of the tasks of one step that ask for the same tool, the first one builds it, the others wait.
 
-A folder holds one entry per request under way or built: `<id>.json` (the request and, once built, where its tool lies)
-and `<id>.lock`, held by the task that builds. The kernel lets go of a lock when its holder dies, so that a crashed
-builder never keeps the others waiting; the same files serve tasks of one process and of many.
+Who is first is told by the order of the tasks, never by time, so that side by side and one by one give the same
+library. A task says what its first plan has built; whoever comes later in the step and has something to build first
+hears those before it, and waits for what is near. What later plans have built is offered to nobody: to know of it, the
+tasks behind would have to wait for a task's end. An offer is the source as it was built, whatever became of it since.
+
+Each task writes one file, `<task>.json`, and whoever runs it says in `<task>.end` that it works no more; so the tasks
+may be of one process or of many, and nobody waits for one that died. A task waits for earlier ones alone, and these are
+begun before it: there is no circle.
 
 Whether two requests mean the same is decided by a rule that would rather miss a pair than join two (`same_request`).
 What matches is only offered: the smith has it pass the gate in its own task before it takes it over.
@@ -11,39 +16,35 @@ What matches is only offered: the smith has it pass the gate in its own task bef
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import hashlib
 import json
 import logging
-import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+
+from pydantic import Field
 
 from habilis.contract.names import safe_name
+from habilis.core.errors import Interrupted
 from habilis.core.events import BuildAwaited, Event
 from habilis.core.masker import MASKER
 from habilis.core.place import raise_place
-from habilis.core.types import ToolRequest
+from habilis.core.types import Frozen, ToolRequest
 from habilis.library import Tool
-from habilis.rundir import atomic_write
-from habilis.rundir.files import row_of
-from habilis.rundir.locks import alone, is_held, take
-from habilis.rundir.plain import open_plain, read_plain
-from habilis.rundir.seals import sealed
+from habilis.rundir import atomic_write, safe_id
+from habilis.rundir.kept import kept_at
+from habilis.rundir.plain import plain_json, read_plain
+from habilis.rundir.seals import sealed, unsealed
 from habilis.synthesis.sameness import same_request
 
 log = logging.getLogger(__name__)
 
 POLL_S = 0.03
-ENTRY = frozenset({"id", "task", "request"})
-"""What stands in every entry."""
+OVER, OPEN = "over", "open"
+"""How a task ended: for good, or to be gone on with later."""
 
 
-@dataclass(frozen=True)
-class Offer:
-    """A tool that another task built for nearly the same request: its source as it is now, and who made it."""
+class Offer(Frozen):
+    """A tool that another task built for nearly the same request: its source as it was built, and who made it."""
 
     task: str
     tool: str
@@ -51,127 +52,148 @@ class Offer:
     source: str
 
 
-@dataclass
-class Turn:
-    """One request's turn to build: what others have to offer, and the place to say what was built."""
+class Announced(Frozen):
+    """What a task's first plan has built. `settled` has each request, by its place, whose build came to an end, with
+    what may be offered, if anything."""
 
-    offers: tuple[Offer, ...] = ()
-    made: Tool | None = field(default=None)
-
-    def built(self, tool: Tool) -> None:
-        self.made = tool
+    task: str
+    requests: tuple[ToolRequest, ...]
+    settled: dict[int, Offer | None] = Field(default_factory=dict)
 
 
 class BuildFolder:
-    """The builds of one step, seen by task `task_id`. Any number of tasks and processes may share `folder`."""
+    """The builds of one step, seen by task `task_id`. `before` are the tasks that come before it in the step."""
 
     def __init__(
-        self, folder: Path, task_id: str, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+        self,
+        folder: Path,
+        task_id: str,
+        before: Sequence[str] = (),
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        self._folder, self._task, self._sleep = folder, task_id, sleep
+        self._folder, self._task, self._before, self._sleep = folder, task_id, tuple(before), sleep
+        self._known: dict[str, tuple[tuple[int, int], Announced | None]] = {}
 
-    @contextlib.asynccontextmanager
-    async def turn(
+    def announce(self, requests: Sequence[ToolRequest]) -> None:
+        """Say what the first plan has built, nothing too: others wait for that word. Said again after a resume, what is
+        settled stays. Raises `PlaceError`; what else is refused costs the sharing."""
+        said, before = tuple(map(MASKER.model, requests)), self._read(self._task)
+        if before is None or before.requests != said:
+            self._write(Announced(task=self._task, requests=said))
+
+    async def offers(
         self, request: ToolRequest, emit: Callable[[Event], None] = lambda event: None
-    ) -> AsyncIterator[Turn]:
-        """Wait until no other task builds what `request` asks for; then the request is this task's to build. `emit`
-        hears of each task that is waited for.
+    ) -> tuple[Offer, ...]:
+        """What the tasks before this one have built by their first plans for nearly `request`, in their order, once all
+        of it is built. `emit` hears of each task whose build is waited for.
 
-        An entry without a tool means nothing once its lock is free: its builder failed or died. What else is refused
-        costs the sharing, never the build; raises `PlaceError` before anything is paid.
+        Raises `Interrupted` where one of them was stopped before that was known: so is this task, to go on behind it.
         """
+        found: list[Offer] = []
+        request = MASKER.model(request)
+        for task in self._before if self._folder.is_dir() else ():
+            said = await self._until(task)
+            for place, near in enumerate(said.requests if said else ()):
+                if not same_request(near, request):
+                    continue
+                if said is not None and place not in said.settled:
+                    emit(BuildAwaited(tool=safe_name(request.name), builder=task))
+                    said = await self._until(task, place)
+                offer = said.settled.get(place) if said else None
+                found += [offer] if offer else []
+        return tuple(found)
+
+    def settle(self, request: ToolRequest, tool: Tool | None) -> None:
+        """Say what came of the build of `request`: a tool made for it, or nothing that others could take over.
+
+        The first word stands; of what was not announced none is needed. Raises as `announce` does.
+        """
+        said, request = self._read(self._task), MASKER.model(request)
+        if said is None or request not in said.requests or said.requests.index(request) in said.settled:
+            return
+        offer = None
+        if tool is not None:
+            offer = Offer(task=self._task, tool=tool.name, version=tool.version, source=tool.source())
+        settled = {**said.settled, said.requests.index(request): offer}
+        self._write(said.model_copy(update={"settled": settled}))
+
+    async def _until(self, task: str, place: int | None = None) -> Announced | None:
+        """What `task` said, once its request at `place` is settled, if that is given; when the task works no more, what
+        it said till then, None where that is nothing."""
+        while True:
+            end = _end_of(self._folder, task)  # looked at first: what it said last, it said before
+            said = self._read(task)
+            if said is not None and (place is None or place in said.settled):
+                return said
+            if end == OPEN:
+                raise Interrupted(f"stopped, as task {task} was, which comes first; continue with --resume")
+            if end is not None:
+                return said
+            await self._sleep(POLL_S)
+
+    def _read(self, task: str) -> Announced | None:
+        """What `task` said so far; None where that is nothing, or cannot be read."""
+        path = _path(self._folder, task)
         try:
-            near, own = await self._entered(request, emit)
+            found = path.stat()
+            stamp = (found.st_ino, found.st_mtime_ns)
+            if task not in self._known or self._known[task][0] != stamp:
+                self._known[task] = (stamp, announced_in(read_plain(path)))
+        except OSError:
+            return None
+        return self._known[task][1]
+
+    def _write(self, said: Announced) -> None:
+        text = sealed(MASKER.document(json.dumps(said.model_dump(mode="json"), ensure_ascii=True).encode()))
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            atomic_write(_path(self._folder, said.task), text, durable=False)
         except OSError as error:
             raise_place(error)
             log.warning("builds are not shared by task %s: %s", self._task, error.strerror or error)
-            yield Turn()
-            return
-        turn = Turn(tuple(offer for entry in near if (offer := _offer(entry)) is not None))
-        try:
-            yield turn
-        finally:
-            self._settle(own, request, turn.made)
-
-    async def _entered(self, request: ToolRequest, emit: Callable[[Event], None]) -> tuple[list[dict[str, Any]], int]:
-        """The finished builds that are near, and the lock of this task's own entry, once nobody near is building."""
-        self._folder.mkdir(parents=True, exist_ok=True)
-        while True:
-            with self._registry():
-                near = [entry for entry in self._entries() if self._is_near(entry, request)]
-                busy = [entry for entry in near if "tool" not in entry and self._is_held(entry["id"])]
-                if not busy:
-                    return near, self._claim(request)
-            emit(BuildAwaited(tool=safe_name(request.name), builder=busy[0]["task"]))
-            while self._is_held(busy[0]["id"]):
-                await self._sleep(POLL_S)
-
-    def _is_near(self, entry: Mapping[str, Any], request: ToolRequest) -> bool:
-        return entry["task"] != self._task and same_request(ToolRequest.model_validate(entry["request"]), request)
-
-    @contextlib.contextmanager
-    def _registry(self) -> Iterator[None]:
-        """One comer at a time; held for the reading and writing of a few small files."""
-        with alone(self._folder / ".lock"):
-            yield
-
-    def _entries(self) -> list[dict[str, Any]]:
-        found = []
-        for path in sorted(self._folder.glob("*.json")):
-            with contextlib.suppress(OSError, ValueError):
-                entry = row_of(read_plain(path))
-                if entry.keys() >= ENTRY:
-                    found.append(entry)
-        return found
-
-    def _claim(self, request: ToolRequest) -> int:
-        """Enter `request` as being built by this task; the descriptor holds its lock."""
-        name = _id(self._task, request)
-        descriptor = open_plain(self._folder / f"{name}.lock", os.O_RDWR | os.O_CREAT)
-        try:
-            assert take(descriptor), "nobody else builds it under this name"
-            self._write(request, None)
-        except BaseException:
-            os.close(descriptor)
-            raise
-        return descriptor
-
-    def _settle(self, own: int, request: ToolRequest, tool: Tool | None) -> None:
-        """Say what was built, or take the entry away; then let the others go on."""
-        try:
-            with contextlib.suppress(OSError):  # a full disk costs the sharing, not the tool
-                if tool is None:
-                    (self._folder / f"{_id(self._task, request)}.json").unlink(missing_ok=True)
-                else:
-                    self._write(request, tool)
-        finally:
-            os.close(own)
-
-    def _write(self, request: ToolRequest, tool: Tool | None) -> None:
-        name = _id(self._task, request)
-        entry: dict[str, Any] = {"id": name, "task": self._task, "request": request.model_dump(mode="json")}
-        if tool is not None:
-            entry |= {"tool": tool.name, "path": str(tool.path)}
-        text = json.dumps(entry, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        atomic_write(self._folder / f"{name}.json", sealed(MASKER.document(text)), durable=False)
-
-    def _is_held(self, name: str) -> bool:
-        return is_held(self._folder / f"{name}.lock")
 
 
-def _id(task: str, request: ToolRequest) -> str:
-    said = json.dumps([task, request.model_dump(mode="json")], sort_keys=True)
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def _offer(entry: Mapping[str, Any]) -> Offer | None:
-    """The tool of a finished entry as it lies with its maker now, None when it was set aside or never built."""
-    if "tool" not in entry:
-        return None
+def announced_in(record: bytes) -> Announced | None:
+    """What one `<task>.json` says; None where it is none."""
     try:
-        source = read_plain(Path(entry["path"]))
-        text = source.decode("utf-8")
-    except (OSError, UnicodeDecodeError):
+        return Announced.model_validate(plain_json(unsealed(record)))
+    except ValueError:
         return None
-    version = hashlib.sha256(source).hexdigest()[:16]
-    return Offer(entry["task"], entry["tool"], version, text)
+
+
+def open_builds(folder: Path, tasks: Iterable[str], left: Collection[str], begun: Callable[[str], bool]) -> None:
+    """Make the builds of a step ready for its `tasks`, before those that are `left` run. What a task said that is to
+    begin from nothing means nothing. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for task in tasks:
+        if task not in left:
+            end_builds(folder, task, OVER)
+            continue
+        for suffix in (".end",) if begun(task) else (".end", ".json"):
+            _forget(_path(folder, task, suffix))
+
+
+def end_builds(folder: Path, task: str, how: str) -> None:
+    """Say that `task` works no more: for good (`OVER`), or until it is gone on with (`OPEN`). Raises OSError."""
+    if _end_of(folder, task) != how:
+        atomic_write(_path(folder, task, ".end"), how, durable=False)
+
+
+def _end_of(folder: Path, task: str) -> str | None:
+    """How `task` ended; None while it may be at work."""
+    try:
+        said = read_plain(_path(folder, task, ".end"), 16)
+    except OSError:
+        return None
+    return OPEN if said == OPEN.encode() else OVER
+
+
+def _forget(path: Path) -> None:
+    if path.exists() and (kept := kept_at(path)) is not None:
+        kept.forget(path)
+    path.unlink(missing_ok=True)
+
+
+def _path(folder: Path, task: str, suffix: str = ".json") -> Path:
+    return folder / f"{safe_id(task)}{suffix}"

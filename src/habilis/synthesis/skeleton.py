@@ -32,6 +32,37 @@ _TYPES = {
 _ALWAYS_THERE = frozenset({"pydantic", "pydantic_core", "typing_extensions", "annotated_types"})
 _IMPORT = "from pydantic import BaseModel"
 _TWO_MEANINGS = "datetime"
+_HOMES = {
+    "BaseModel": "pydantic",
+    "Counter": "collections",
+    "Decimal": "decimal",
+    "Field": "pydantic",
+    "Fraction": "fractions",
+    "Path": "pathlib",
+    "StringIO": "io",
+    "defaultdict": "collections",
+    "timedelta": "datetime",
+}
+"""Names that modules take from one place, whoever writes them."""
+
+
+_READING = {
+    "table": (
+        "import csv\nimport io\nfrom pathlib import Path\n\n",
+        """\
+    text = Path({path}).read_text(encoding="utf-8-sig")
+    divider = max(",;\\t|", key=text.partition("\\n")[0].count)
+    rows = list(csv.DictReader(io.StringIO(text), delimiter=divider))
+""",
+    ),
+    "json": (
+        "import json\nfrom pathlib import Path\n\n",
+        """\
+    data = json.loads(Path({path}).read_text(encoding="utf-8-sig"))
+""",
+    ),
+}
+"""How files are read of which writers without a hint take their first line for data, or a comma for every divider."""
 
 
 def skeleton(request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -39,9 +70,20 @@ def skeleton(request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> s
 
     `files` are the task's, as prompts show them: the example may bring what the first of them begins with.
     """
-    parts = [_IMPORT, _meta(request, files), "", _inputs(request), "", _outputs(request), ""]
-    parts += ["", "def run(input: InputModel) -> OutputModel:", "    ..."]
+    imports, reading = _reading(request, files)
+    parts = [imports + _IMPORT, _meta(request, files), "", _inputs(request), "", _outputs(request), ""]
+    parts += ["", "def run(input: InputModel) -> OutputModel:", f"{reading}    ..."]
     return "\n".join(parts)
+
+
+def _reading(request: ToolRequest, files: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The imports and the first lines of a `run` that takes the path of the task's table or document; else nothing."""
+    path = next((name for name, field in _fields(request.input_schema) if _is_path(name, field)), None)
+    kind = files[0].get("kind") if files else None
+    if path is None or kind not in _READING:
+        return "", ""
+    imports, lines = _READING[kind]
+    return imports, lines.format(path=f"input.{path}")
 
 
 def as_asked(source: str, request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> str:
@@ -78,7 +120,8 @@ def completed(source: str, request: ToolRequest, files: Sequence[Mapping[str, An
 
 
 def with_imports(source: str) -> str:
-    """`source` with an import for each module of the standard library that it uses and never names otherwise.
+    """`source` with an import for each module of the standard library and each name of `_HOMES` that it uses and never
+    names otherwise.
 
     `json.load(file)` in a module that binds no `json` anywhere can only fail, and can only mean one thing.
     """
@@ -86,10 +129,14 @@ def with_imports(source: str) -> str:
     if tree is None:
         return source
     named = _named(tree)
-    unbound = _used(tree) - named if "*" not in named else set()
+    if "*" in named:
+        return source
+    unbound = _used(tree) - named
     lacking = [f"import {name}\n" for name in sorted(unbound & sys.stdlib_module_names - {_TWO_MEANINGS})]
     if _TWO_MEANINGS in unbound:
         lacking.append(_import_of_datetime(tree))
+    homeless = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)} - named
+    lacking += [f"from {_HOMES[name]} import {name}\n" for name in sorted(homeless & _HOMES.keys())]
     if not lacking:
         return source
     after = max((node.end_lineno or 0 for node in tree.body if _stays_first(node)), default=0)
@@ -197,9 +244,12 @@ def _placeholder(name: str, field: JsonSchema, texts: Mapping[str, str]) -> Any:
     """A value of the right type, for the writer to replace where it is not a file's name."""
     kind = field.get("type")
     if kind == "string":
-        is_file = any(word in name.lower() for word in ("path", "file"))
-        return next(iter(texts), "...") if is_file else "..."
+        return next(iter(texts), "...") if _is_path(name, field) else "..."
     return {"integer": 1, "number": 1.0, "boolean": True, "array": [], "object": {}}.get(str(kind), "...")
+
+
+def _is_path(name: str, field: JsonSchema) -> bool:
+    return field.get("type") == "string" and any(word in name.lower() for word in ("path", "file"))
 
 
 def _inputs(request: ToolRequest) -> str:

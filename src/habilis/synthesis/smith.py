@@ -24,7 +24,6 @@ from habilis.core.events import (
     Event,
     NeedsFound,
     Notice,
-    ToolAdopted,
     ToolBuildStarted,
     ToolBuilt,
     ToolEnhanced,
@@ -58,7 +57,7 @@ if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
     from habilis.models.chat import Models
     from habilis.runtime.host import ToolHost
-    from habilis.synthesis.sharing import BuildFolder, Offer
+    from habilis.synthesis.sharing import BuildFolder
     from habilis.synthesis.trial import FirstCall
 
 
@@ -78,17 +77,14 @@ class Smith:
         grants: Grants | None = None,
         shared: BuildFolder | None = None,
         live: bool = True,
-        confirms: bool = True,
     ) -> None:
-        """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`.
-        `confirms`: writers are asked for calls of what they wrote, with their results."""
+        """`shared`: builds that tasks of one step share; None for a task of its own. `live`: see `Replayer`."""
         self._host, self._library, self._writer = host, library, writer
         self._models, self._prompts, self._emit = models, prompts, emit
         self._task_id, self._shared = task_id, shared
         replayer = Replayer(host, library, models, prompts, live=live)
         self._gate = Gate(host, library, replayer, grants or Grants())
-        self.confirms = confirms
-        self._confirmer = Confirmer(writer, prompts, self._gate, replayer, library.private) if confirms else None
+        self._confirmer = Confirmer(writer, prompts, self._gate, replayer, library.private)
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
         self._mending: dict[str, asyncio.Lock] = {}
 
@@ -96,6 +92,11 @@ class Smith:
     def builds_alone(self) -> bool:
         """Whether no other task waits for what this one builds, to be told by what was asked for."""
         return self._shared is None
+
+    def announce(self, requests: Sequence[ToolRequest]) -> None:
+        """Say to the other tasks of the step what the first plan has built. Raises `PlaceError`."""
+        if self._shared is not None:
+            self._shared.announce(requests)
 
     @as_build
     async def build(
@@ -109,6 +110,7 @@ class Smith:
         key = request_key(request)
         existing = self._library.private.find_request(key)
         if existing is not None:
+            self._settle(request, existing)
             return existing
         if key in self._building:
             return await asyncio.shield(self._building[key])
@@ -130,34 +132,29 @@ class Smith:
     async def _in_turn(
         self, request: ToolRequest, key: str, question: str, files: Sequence[Mapping[str, Any]]
     ) -> Tool | BuildFailure:
-        """Build, unless another task of the step has built the same and that passes the gate here."""
-        if self._shared is None:
-            return await self._build(request, key, question, files)
-        async with self._shared.turn(request, self._emit) as turn:
-            for offer in turn.offers:
-                taken = await self._adopted(offer, request, key, TaskGround.of(question, files))
+        """Build, unless an earlier task of the step has built the same and that passes the gate here. The name is taken
+        first: who waits must not find it given to another build of the same plan."""
+        with disk_told(request.name, self._emit) as refused, self._library.private.reserve(request.name) as name:
+            for offer in await self._shared.offers(request, self._emit) if self._shared else ():
+                ground = TaskGround.of(question, files)
+                told = {"name": name, "key": key, "task": self._task_id}
+                taken = await adopted(self._gate, self._library.private, offer, request, self._emit, ground, **told)
                 if taken is not None:
+                    self._settle(request, taken)
                     return taken
-            made = await self._build(request, key, question, files)
-            if isinstance(made, Tool):
-                turn.built(made)
+            made = await self._build(request, name, key, question, files)
+            self._settle(request, made)
             return made
+        self._settle(request, refused[0])
+        return refused[0]
 
-    async def _adopted(self, offer: Offer, request: ToolRequest, key: str, ground: TaskGround) -> Tool | None:
-        """The offered tool as a private one of this task; None when it does not pass here."""
-        try:
-            tool = await adopted(
-                self._gate, self._library.private, offer, request, key=key, task=self._task_id, ground=ground
-            )
-        except (Rejected, OSError) as refused:
-            raise_place(refused, ours=True)
-            self._emit(Notice(text=f"{offer.tool} of task {offer.task} was not taken over: {refused}"))
-            return None
-        self._emit(ToolAdopted(tool=tool.name, version=tool.version, origin_task=offer.task, origin_tool=offer.tool))
-        return tool
+    def _settle(self, request: ToolRequest, made: Tool | BuildFailure) -> None:
+        """Say to tasks that wait what came of it. What was taken over is offered by its maker."""
+        if self._shared is not None:
+            self._shared.settle(request, made if isinstance(made, Tool) and made.origin.how != "adopted" else None)
 
     async def _build(
-        self, request: ToolRequest, key: str, question: str, files: Sequence[Mapping[str, Any]]
+        self, request: ToolRequest, name: str, key: str, question: str, files: Sequence[Mapping[str, Any]]
     ) -> Tool | BuildFailure:
         def prompt(failure: str) -> Rendered:
             return self._prompts.render(
@@ -172,21 +169,18 @@ class Smith:
                 failure=failure,
             )
 
-        private = self._library.private
-        with disk_told(request.name, self._emit) as refused, private.reserve(request.name) as name:
-            self._emit(ToolBuildStarted(tool=name, purpose="build"))
-            wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
-            whole = partial(as_asked, request=request, files=files)
-            example = NewExample(self._writer, self._prompts, request, question, files)
-            job = SmithJob("build", prompt, wanted, whole, example)
-            back = await revived(self._gate, self._library, request, key, wanted)
-            made = Forged(0, back.passed) if back else await self._forge(job)
-            if isinstance(made, str):
-                return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
-            made = made if back else await self._confirmed(job, made)
-            origin = self._origin(request.name, name, key, made)
-            return self._added(name, made, origin.model_copy(update=back.origin) if back else origin)
-        return refused[0]
+        self._emit(ToolBuildStarted(tool=name, purpose="build"))
+        wanted = Wanted(name, properties(request.input_schema), ground=TaskGround.of(question, files))
+        whole = partial(as_asked, request=request, files=files)
+        example = NewExample(self._writer, self._prompts, request, question, files)
+        job = SmithJob("build", prompt, wanted, whole, example)
+        back = await revived(self._gate, self._library, request, key, wanted)
+        made = Forged(0, back.passed) if back else await self._forge(job)
+        if isinstance(made, str):
+            return self._given_up(job, made, BuildFailure(name=request.name, reason=made))
+        made = made if back else await self._confirmed(job, made)
+        origin = self._origin(request.name, name, key, made)
+        return self._added(name, made, origin.model_copy(update=back.origin) if back else origin)
 
     @as_build
     async def build_outright(
@@ -362,9 +356,8 @@ class Smith:
 
     async def _confirmed(self, job: SmithJob, made: Forged, known: Sequence[RecordedCall] = ()) -> Forged:
         """What was made, with the calls that its writer confirms; it stands without them where nobody can be asked."""
-        if self._confirmer is not None:
-            with contextlib.suppress(BudgetReached, ModelUnreachable):  # the next request says so again
-                made = replace(made, passed=await self._confirmer.confirmed(made.passed, job.wanted, known, job.module))
+        with contextlib.suppress(BudgetReached, ModelUnreachable):  # the next request says so again
+            made = replace(made, passed=await self._confirmer.confirmed(made.passed, job.wanted, known, job.module))
         return made
 
     def _keep_confirmed(self, name: str, passed: Passed) -> None:

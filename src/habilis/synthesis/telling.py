@@ -6,6 +6,7 @@ They come after those that are drawn, and lie inside the domain but for what the
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, permutations, zip_longest
 from string import ascii_lowercase, ascii_uppercase, digits
@@ -123,12 +124,16 @@ def _spelled(signs: Sequence[str]) -> Iterator[str]:
 
 
 def _of_words(base: Given, known: Landmarks) -> Iterator[Given]:
-    """Another word of a list that the code has, where one of the arguments stands in that list."""
+    """Another word of a list that the code has, where one of the arguments stands in that list; first such as another
+    list, the other version's perhaps, has not."""
+    lists = Counter(word for words in known.words for word in set(words))
     for words in known.words:
         if any(value in words for value in base.arguments.values() if isinstance(value, str)):
+            apart = [word for word in words if lists[word] < max(lists[one] for one in words)][:_BASES]
             for name, value in _plain(base):
                 if isinstance(value, str):
-                    yield from (_changed(base, name, word) for word in words[:: max(1, len(words) // _BASES)])
+                    some = (*apart, *words[:: max(1, len(words) // _BASES)])
+                    yield from (_changed(base, name, word) for word in some)
 
 
 def _of_lengths(base: Given, known: Landmarks) -> Iterator[Given]:
@@ -157,7 +162,15 @@ def spread(schema: JsonSchema, seed: str) -> Iterator[Given]:
         arguments = by_type(schema, lot)
         if arguments is None:
             return
-        yield Given({name: _repeating(value, number, lot) for name, value in arguments.items()})
+        given = Given({name: _repeating(value, number, lot) for name, value in arguments.items()})
+        yield given
+        yield from (_changed(given, one, other.swapcase()) for one, other in _texts(given)[:1])
+
+
+def _texts(given: Given) -> list[tuple[str, str]]:
+    """Names of texts, each with another text of the same call."""
+    texts = [(name, value) for name, value in given.arguments.items() if isinstance(value, str)]
+    return [(one, other) for (one, _), (_, other) in permutations(texts, 2)]
 
 
 def _repeating(value: Any, number: int, lot: random.Random) -> Any:

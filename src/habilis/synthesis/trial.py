@@ -73,11 +73,12 @@ class TrialCall:
 
 @dataclass(frozen=True)
 class _Call:
-    """An example as it is laid out: its arguments, and the task's files that they name."""
+    """An example as it is laid out: its arguments, the task's files, and those that the arguments name."""
 
     example: Example
     arguments: dict[str, Any]
     files: tuple[Path, ...] = ()
+    named: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -125,7 +126,7 @@ class Trials:
         if offline:
             return TrialCall(described, "not tried: it reaches hosts, and here nothing may")
         if first is not None and call is not None and outcome is not None:
-            return _of_first(described, call, outcome)
+            return _of_first(described, call, outcome, seen=not contract.requirements)
         if call is None or outcome is None:
             trial = _untried(described, contract)
         else:
@@ -166,19 +167,26 @@ def _untried(described: Description, contract: Contract) -> TrialCall:
     return TrialCall(described, f"not tried: {flaw}", flaw=flaw)
 
 
-def _of_first(described: Description, call: _Call, outcome: CallOutcome) -> TrialCall:
+def _of_first(described: Description, call: _Call, outcome: CallOutcome, *, seen: bool) -> TrialCall:
     """What the call came to that a candidate was made for. Raises `Rejected` where it failed, but not for arguments
-    that no tool could use."""
+    that no tool could use; and, where it is `seen` what a tool opens, if it opened no file that it was given."""
     if failure := _failure(call.arguments, outcome):
         flaw = _flaw(call, outcome, described.input_schema)
         if flaw is None or not flaw.certain:
             raise Rejected(f"Its first call, {failure}")
         return TrialCall(described, f"not tried: its first call cannot be used: {flaw.reason}")
+    if seen and call.named and outcome.error is None and not _opened(call, outcome):
+        raise Rejected(f"Its first call, {compact(call.arguments)}, opens no file: open the path that it is given.")
     found, tried = refused_in(outcome, call.arguments), outcome.error is None
     whole = tried and not found.shown()
     return TrialCall(
         described, _smoke(call, outcome), found, first=FirstCall(call.arguments, outcome) if whole else None
     )
+
+
+def _opened(call: _Call, outcome: CallOutcome) -> bool:
+    """Whether the call opened a file that its arguments name, or something in a folder of these."""
+    return any(Path(opened).is_relative_to(named) for opened in outcome.opened for named in call.named)
 
 
 def _of_example(described: Description, call: _Call, outcome: CallOutcome) -> TrialCall:
@@ -212,7 +220,8 @@ def _laid_out(example: Example | None, ground: TaskGround, workspace: Path) -> _
         return _Call(example, example.arguments)
     names = ground.laid_out(workspace)
     found = {text: names[file.path] for text, file in meant.items()}
-    return _Call(example, with_text(example.arguments, lambda text: found.get(text, text)), ground.paths)
+    arguments = with_text(example.arguments, lambda text: found.get(text, text))
+    return _Call(example, arguments, ground.paths, tuple(file.path for file in meant.values()))
 
 
 def _smoke(call: _Call, outcome: CallOutcome) -> str:

@@ -12,17 +12,18 @@ from habilis.synthesis.implications import says_nothing
 from habilis.synthesis.vocabulary import spoken
 
 LEAST_WORDS, LEAST_TOLD = 5, 2
-"""Words that a description must have to tell one tool from another, and how many of them must tell something."""
+"""Words that a description must have to tell one tool from another, and how many of them must tell something for names
+not to matter."""
 
 
 def worded_alike(one: ToolRequest, other: ToolRequest) -> bool:
     """Whether two requests describe the tool and each of its fields alike, synonyms as one word, in the same order."""
     said = _words(one.description)
-    told = [word for word in said if not says_nothing(word)]
+    told = _telling(said)
     return (
         len(said) >= LEAST_WORDS
-        and len(told) >= LEAST_TOLD
-        and told == [word for word in _words(other.description) if not says_nothing(word)]
+        and told == _telling(_words(other.description))
+        and (len(told) >= LEAST_TOLD or (said == _words(other.description) and _named_alike(one, other)))
         and paired_by_description(one.input_schema, other.input_schema) is not None
         and paired_by_description(one.output_schema, other.output_schema) is not None
     )
@@ -48,6 +49,15 @@ def _described(schema: JsonSchema) -> dict[tuple[str, ...], str] | None:
             return None
         found[key] = name
     return found
+
+
+def _named_alike(one: ToolRequest, other: ToolRequest) -> bool:
+    """Whether names tell the same, if anything, where a description of common words does not tell enough."""
+    return {*_telling(_words(one.name))} == {*_telling(_words(other.name))}
+
+
+def _telling(words: tuple[str, ...]) -> list[str]:
+    return [word for word in words if not says_nothing(word)]
 
 
 def _words(text: str) -> tuple[str, ...]:

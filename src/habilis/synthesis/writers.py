@@ -91,9 +91,9 @@ class CommandWriter:
 class CodexWriter(CommandWriter):
     """Writes code with the Codex CLI (`codex exec`, prompt on stdin), in its own sandbox, which stays in force."""
 
-    def __init__(self, program: str, *, timeout_s: float = 1200.0) -> None:
+    def __init__(self, program: str) -> None:
         command = (program, "exec", "--skip-git-repo-check", "--sandbox", "read-only", "--color", "never", "-")
-        super().__init__(command, timeout_s=timeout_s, name="codex")
+        super().__init__(command, name="codex")
 
 
 class TapedWriter:

@@ -92,9 +92,10 @@ class Online:
             view.record(call, workspace=workspace)
         return ended
 
-    def curator(self, *said: str) -> object:
+    def curator(self, *said: str, policy: str = "best") -> object:
         curator = self.stage.curator(
             *said,
+            policy=policy,
             overrides=["capabilities.network=listed", f'capabilities.network_list=["localhost:{self.site.port}"]'],
         )
         curator._host = self.host
@@ -124,7 +125,8 @@ async def test_one_that_asks_for_something_else_stays_apart_and_the_line_names_w
 ) -> None:
     one = await online.task("t1", "fetch_rate", online.fetching("fetch_rate"), "usd", "euro")
     two = await online.task("t2", "fetch_old_rate", online.fetching("fetch_old_rate", path="RATES"), "usd")
-    report = await online.curator(clusters(["fetch_rate", "fetch_old_rate"])).step(1, [one, two])
+    said = clusters(["fetch_rate", "fetch_old_rate"])
+    report = await online.curator(said, policy="naive").step(1, [one, two])
     assert online.stage.names() == ["fetch_old_rate", "fetch_rate"]
     # the other is tried as the one that goes on, since it was called more often
     asked = f"GET http://localhost:{online.site.port}/rates/usd"

@@ -12,7 +12,9 @@ import pytest
 from habilis.curation.ledger.journal import Journal
 from habilis.curation.ledger.reports import Finished, StepReport
 from habilis.curation.merging.cluster import MOST_ASKED
+from habilis.library import Library
 
+from ...toolshop import put
 from .conftest import Stage, adding, clusters, module
 
 OPEN = ("sum_of_pair", "checkout_figure")
@@ -146,3 +148,28 @@ async def test_the_question_of_a_large_step_is_bounded_and_the_most_alike_come_f
     pairs = asked_pairs(question)
     assert len(pairs) == MOST_ASKED
     assert set(pairs[0]) == {"twin_of_jobs", next(iter(made))}
+
+
+@pytest.mark.parametrize("known", [0, 12], ids=["new ones", "known ones"])
+async def test_tools_that_share_a_rare_word_of_their_names_do_not_hide_the_one_of_the_same_job(
+    stage: Stage, known: int
+) -> None:
+    """Of a project's tools each may be called after the project; `known` of them are in the library already."""
+    words = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove"]
+    said = [f"Works out {one} {two} {three}." for one, two, three in combinations(words, 3)]
+    library = Library(stage.library)
+
+    def tool(name: str, number: int, plus: str = "+") -> str:
+        body = f"    return OutputModel(total=input.a {plus} input.b + {number})"
+        return module(name, body, description=said[number])
+
+    for number in range(20 + known):
+        name = f"job_{number}" if number < 20 else f"zephyr_quay_lorry_{number}"
+        await put(library, tool(name, number), name, stage.host)
+    new = {f"zephyr_quay_lorry_{n}": tool(f"zephyr_quay_lorry_{n}", n, "- -") for n in range(6)}
+    finished = [await stage.task(name, {name: source}, {name: [{"a": 1, "b": 2}]}) for name, source in new.items()]
+    await stage.curator(clusters(*((f"job_{n}", f"zephyr_quay_lorry_{n}") for n in range(6)))).step(1, finished)
+    (question,) = stage.asked
+    shown = {frozenset(pair) for pair in asked_pairs(question)}
+    assert {frozenset((f"job_{n}", f"zephyr_quay_lorry_{n}")) for n in range(6)} <= shown
+    assert len(stage.names()) == 20 + known

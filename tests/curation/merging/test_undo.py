@@ -133,7 +133,7 @@ async def test_what_a_writer_made_of_several_goes_and_each_name_leads_somewhere(
     origin = tool.origin.model_copy(update={"how": "merged"})
     path.write_text(tool.manifest.model_copy(update={"origin": origin}).model_dump_json(), encoding="utf-8")
     members = {"parse_number": PLAIN, "parse_amount": ANY}
-    await stage.curator(models=False).step(2, [await stage.task("t2", members, CALLS)])
+    await stage.curator(models=False, policy="naive").step(2, [await stage.task("t2", members, CALLS)])
     force_merge(stage.library, "to_number", "parse_amount", "parse_number")
     task = await answered(stage, "t3", "to_number", {"x": "1,000"})
     report = await stage.curator(models=False).step(3, [task])

@@ -150,7 +150,6 @@ async def _written(
             emit,
             grants=tried.grants,
             live=False,
-            confirms=settings.tools.telling_calls,
         )
         origin = Origin(how="merged", writer=writer.name, model=models.name("builder"))
         made = await merger.make(group, smith, origin)

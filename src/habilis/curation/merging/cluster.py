@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from habilis.contract.aliases import kinds, signature
 from habilis.core.errors import Interrupted, ModelReplyUnusable, PlaceError
-from habilis.core.types import ToolCard, ToolRequest
+from habilis.core.types import ToolRequest
 from habilis.curation.merging.collect import Collected, stem
 from habilis.judging import Case, JudgeTrial, standing_of
 from habilis.judging.planted_cases import TWINS
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from habilis.prompts import Prompts
 
 NEIGHBOURS = 5
-"""Near neighbours of one new tool that it is compared with."""
+"""Tools of the library nearest to a new one, by what it does and with its name, that it is compared with."""
 MOST_ASKED = 24
 """Pairs in the one question of a step."""
 _HASHED = re.compile(r"tool_[0-9a-f]{8}(_v\d{2,})?")
@@ -161,7 +161,7 @@ class _Compared:
         new = [name for name in collected.new if name not in left_out]
         listed = {name: one for name, one in collected.catalogue.tools.items() if name not in left_out}
         index = collected.catalogue.index() if new else BM25Retriever()
-        for name in left_out:
+        for name in {*left_out, *new}:  # new ones are compared with each other anyway, and would hide what is known
             index.remove(name)
         for name in new:
             if (tool := collected.staging.get(name)) is not None:
@@ -172,7 +172,6 @@ class _Compared:
                     our_suffix=tool.origin.our_suffix,
                     likeness=tool.manifest.likeness,
                 )
-                index.add(tool.card)
         usable = {name: one for name, one in listed.items() if not one.problem}
         new = [name for name in new if name in usable]
         alike = _by(usable.values(), lambda one: one.likeness)
@@ -185,16 +184,17 @@ class _Compared:
             equal = alike.get(listing.likeness, ())[:2]
             sure |= {_pair(name, other) for other in (*equal, *stems.get(_stem_key(listing), ())) if other != name}
             named |= {_pair(name, other) for other in tokens.get(_token_key(listing), ()) if other != name}
-            found = index.search(_query(listing.card), NEIGHBOURS + 1)
-            near |= {_pair(name, card.name) for card in found if card.name != name}
+            said = " ".join((listing.card.description, *listing.card.parameters))
+            for query in (said, f"{listing.card.name} {said}"):  # names may share a rare word that tells nothing
+                near |= {_pair(name, card.name) for card in index.search(query, NEIGHBOURS)}
         self.same, self.apart = sorted(sure), set[Pair]()
         self.tools: dict[str, Tool] = {}
         left = []
-        said = {name: told for name in sorted({*sum(near | named, ())}) if (told := self._told(collected, name))}
+        told_of = {name: told for name in sorted({*sum(near | named, ())}) if (told := self._told(collected, name))}
         for pair in sorted((near | named) - sure):
-            if not said.keys() >= {*pair}:
+            if not told_of.keys() >= {*pair}:
                 continue
-            one, other = (said[name] for name in pair)
+            one, other = (told_of[name] for name in pair)
             word = relation(one, other)
             if word == "different":
                 self.apart.add(pair)
@@ -215,10 +215,6 @@ class _Compared:
 
 def _pair(one: str, other: str) -> Pair:
     return (one, other) if one < other else (other, one)
-
-
-def _query(card: ToolCard) -> str:
-    return " ".join((card.name, card.description, *card.parameters))
 
 
 def _by(listed: Iterable[Listed], key: Callable[[Listed], str]) -> dict[str, list[str]]:
