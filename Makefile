@@ -14,7 +14,7 @@ python := .venv/bin/python
 jobs ?= $(shell expr 2 + `getconf _NPROCESSORS_ONLN`)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run evolve doctor check format test test-promises test-browser test-all docs pictures hooks rooms golden bench mutants lock wheel clean
+.PHONY: help setup run evolve doctor check format test test-promises test-browser test-postgres test-ray test-all docs pictures hooks rooms golden bench mutants lock wheel clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## */\1|/p' Makefile | while IFS='|' read -r name what; do printf '  make %-13s %s\n' "$$name" "$$what"; done
@@ -52,12 +52,20 @@ test: check ## check, then all tests but the slow ones, on all cores
 	@$(python) -m pytest -n $(jobs) -m 'not slow' --ignore tests/test_architecture.py
 
 test-promises: setup ## the slow tests that carry promises: crashes, resume, faults, attacks, conformance, conservation
-	@$(python) -m pytest -n $(jobs) -rs -m promise
+	@$(python) -m pytest -n $(jobs) --maxschedchunk 1 -rs -m promise
 
 # Where the browser cannot be had, the lines before the tests and the reasons of the skipped ones say so.
 test-browser: setup ## the pages of 'habilis view' in Chromium, which is installed where that can be done
 	@sh .ci/set-up-browser || echo 'The tests in a browser are skipped.' >&2
 	@$(python) -m pytest -n 0 -rs -m browser tests/view
+
+test-postgres: setup ## runs kept in PostgreSQL, over a server that the tests start; it is installed where that can be done
+	@sh .ci/set-up-postgres || echo 'The tests over PostgreSQL are skipped.' >&2
+	@$(python) -m pytest -n 0 -rs -m postgres tests/store tests/training
+
+test-ray: setup ## tasks on the nodes of a Ray cluster of this machine; Ray and PostgreSQL are installed where that can be done
+	@sh .ci/set-up-postgres && sh .ci/set-up-ray || echo 'The tests over Ray are skipped.' >&2
+	@$(python) -m pytest -n 0 -rs -m ray tests/training
 
 test-all: check ## check, then all tests
 	@$(python) -m pytest -n $(jobs)
@@ -82,11 +90,13 @@ bench: setup ## measure speed, memory and cost; prints one Markdown table
 mutants: setup ## change the code in six places and see whether tests notice [ARGS="--place gate --sample 40"]
 	@$(python) benchmarks/mutants.py $(ARGS)
 
-lock: setup ## resolve both lock files anew from pyproject.toml
+lock: setup ## resolve the lock files anew from pyproject.toml
 	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
 	  --no-annotate --group dev pyproject.toml -o requirements.lock
 	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
 	  --no-annotate --constraint requirements.lock --group browser -o requirements-browser.lock
+	@.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --upgrade --generate-hashes --no-header \
+	  --no-annotate --constraint requirements.lock --group ray -o requirements-ray.lock
 
 wheel: setup ## build dist/*.whl
 	@.venv/bin/uv build --wheel --no-build-isolation --quiet

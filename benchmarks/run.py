@@ -8,6 +8,7 @@ import calls
 import conversation
 import curator
 import evolution
+import first_call
 import host
 import knowledge
 import library
@@ -19,7 +20,7 @@ from measure import machine, table
 
 def main() -> None:
     repeats = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    rooms = (tasks, start, host, retrieval, knowledge, curator, calls, conversation)
+    rooms = (tasks, start, host, first_call, retrieval, knowledge, curator, calls, conversation)
     found = [figure for room in rooms for figure in room.figures(repeats)]
     found += library.figures(1)
     found += evolution.figures(max(1, repeats // 5))

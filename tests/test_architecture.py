@@ -31,6 +31,7 @@ RANKS = {
     "tool_calling": 5,
     "contract": 5,
     "library": 6,
+    "grounding": 7,
     "runtime": 7,
     "checking": 8,
     "synthesis": 8,
@@ -59,6 +60,9 @@ INSIDE_THE_SANDBOX: dict[str, set[str]] = {
     "habilis.sandbox.inside.confine": set(),
     "habilis.sandbox.inside.attack": set(),
     "habilis.sandbox.inside.relay": set(),
+    "habilis.sandbox.zygote.zygote": set(),
+    "habilis.sandbox.zygote.newborn": set(),
+    "habilis.sandbox.zygote.mounting": set(),
     "habilis.exchange.standalone.calling": {"pydantic"},
     "habilis.exchange.standalone.recorded_calls": set(),
     "habilis.exchange.standalone.requesting": set(),
@@ -78,6 +82,7 @@ LONG_FILES = {
 """Files over MAX_LINES, each with the reason."""
 WRITES_BY_ITSELF = {
     "habilis.rundir.files": "masks all that it writes",
+    "habilis.rundir.store.files": "contents by their digest, masked by whoever gives them",
     "habilis.contract.records": "masks each line",
     "habilis.exchange.exporting": "masks all of an export before it is put in place",
     "habilis.exchange.package": "part of an export",
@@ -102,6 +107,7 @@ PORTS_OF_A_ROOM = {
     "habilis.contract.runnable.Describer": "speaks of tools as the contract knows them",
     "habilis.evaluation.scoring.scorers.Judge": "speaks of rows and scores",
     "habilis.training.runners.job.BatchRunner": "speaks of jobs",
+    "habilis.training.runners.program.TaskProgram": "speaks of a task's process",
     "habilis.training.shelf.StepAbsorber": "speaks of steps and their ends",
     "habilis.demo.questions.world.Family": "a seam inside the demonstration model",
     "habilis.models.structured.Exchanger": "a seam inside the room of models",

@@ -99,7 +99,14 @@ def test_continuous_integration_runs_the_tests_the_docs_and_the_promises() -> No
     """In this order, each as a target that exists, and the runner's closing line last."""
     lines = (ROOT / ".ci" / "run").read_text().splitlines()
     said = [line.removeprefix("exec ").split() for line in lines if line.startswith(("make", "exec"))]
-    assert [words[-1] for words in said] == ["test", "docs", "test-browser", "test-promises"]
+    assert [words[-1] for words in said] == [
+        "test",
+        "docs",
+        "test-browser",
+        "test-postgres",
+        "test-ray",
+        "test-promises",
+    ]
     assert lines[-1].startswith("exec make")
     rules = (ROOT / "Makefile").read_text()
     assert "-m promise" in rules.partition("test-promises:")[2].partition("\n\n")[0]

@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import jinja2
 import pytest
@@ -14,12 +16,13 @@ from jinja2 import meta
 from habilis.config import shipped
 from habilis.core.errors import UserError
 from habilis.prompts import DIVIDER, Prompts, load_prompt
+from habilis.synthesis.codeblocks import extract_code
 
 GOLDEN = Path(__file__).parent / "golden"
 QUESTION = "What is the average price in sales.csv, in 'EUR' & <without> {{ braces }}?"
 FILES = [
-    {"named": "sales.csv", "path": "/home/ada/sales.csv", "begins": "day;price\n2026-01-01;1.234,50"},
-    {"named": "notes", "path": "/home/ada/notes", "begins": ""},
+    {"named": "sales.csv", "path": "/home/ada/sales.csv", "begins": "day;price\n2026-01-01;1.234,50", "kind": "table"},
+    {"named": "notes", "path": "/home/ada/notes", "begins": "", "kind": "other"},
 ]
 MISSING = ["prices.csv"]
 SCHEMA = '{"type": "object", "properties": {"path": {"type": "string"}}}'
@@ -295,3 +298,27 @@ if __name__ == "__main__":
     GOLDEN.mkdir(exist_ok=True)
     for prompt in NAMES:
         (GOLDEN / f"{prompt}.txt").write_text(_golden(prompt), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "call", "result"),
+    [
+        ("table", "day;level\n1;4\n2;\n3;1.5\n4;2\n", {"column": "level"}, {"changes": "3.0"}),
+        ("json", '[{"title": "a"}, {"title": "abc"}, {}]', {"key": "title"}, {"value": "abc"}),
+        ("other", "a one\n\nb two\n  a three\n", {}, {"word": "a", "lines": 2}),
+        ("", "", {"text": "aabbbc"}, {"sign": "b", "times": 3}),
+    ],
+)
+def test_the_tool_that_a_writer_is_shown_for_each_kind_of_file_runs(
+    kind: str, text: str, call: dict[str, str], result: dict[str, object], tmp_path: Path
+) -> None:
+    file = tmp_path / "given"
+    file.write_text(text, encoding="utf-8")
+    files = [{"named": str(file), "begins": text, "kind": kind}] if kind else []
+    shown = Prompts().render("outright", question=QUESTION, files=files, failure="").system
+    arguments = json.loads(shown.partition("```json\n")[2].partition("```")[0])
+    assert arguments == ({"path": str(file)} if kind else {}) | call
+    space: dict[str, Any] = {}
+    exec(compile(extract_code(shown), "shown", "exec", dont_inherit=True), space)
+    given = json.loads(space["run"](space["InputModel"](**arguments)).model_dump_json())
+    assert given == result | {"error": None}

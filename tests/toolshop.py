@@ -9,6 +9,7 @@ import sys
 import types
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,18 @@ def tool_source(
         f"\n\nclass InputModel(BaseModel):\n{fields}\n\n\nclass OutputModel(BaseModel):\n    result: {result} = None\n"
         f"    error: str | None = None\n\n\ndef run(input: InputModel) -> OutputModel:\n{body}\n"
     )
+
+
+_OPENED: ContextVar[list[str] | None] = ContextVar("opened", default=None)
+
+
+def _note_opened(event: str, args: tuple[object, ...]) -> None:
+    noted = _OPENED.get()
+    if event == "open" and noted is not None and isinstance(args[0], str):
+        noted.append(args[0])
+
+
+sys.addaudithook(_note_opened)
 
 
 class InProcessHost:
@@ -93,7 +106,8 @@ class InProcessHost:
         self.files.append(tuple(spec.files))
         if refusal := self.refuse(tool):
             return CallOutcome(error=refusal)
-        fits = False
+        fits, opened = False, list[str]()
+        noting = _OPENED.set(opened)
         try:
             with contextlib.chdir(spec.workspace), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # files that a tool leaves open are the tool's affair
@@ -101,13 +115,17 @@ class InProcessHost:
                 given = module.InputModel(**spec.given)
                 fits = True
                 output = module.run(given).model_dump(mode="json")
-            return tool.seen(CallOutcome(output=output, level="in process"))
+                json.dumps(output)  # what no JSON holds leaves no sandbox
+            read = tuple(path for path in dict.fromkeys(opened) if Path(path) in spec.files)
+            return tool.seen(CallOutcome(output=output, opened=read, level="in process"))
         except Exception as error:
             name, missing = type(error).__name__, getattr(error, "filename", None)
             kind = "crashed" if name != "ValidationError" else "bad_output" if fits else "invalid_arguments"
             return CallOutcome(
                 error=CallError(kind=kind, message=f"{name}: {error}", exception=name, missing_file=missing)
             )
+        finally:
+            _OPENED.reset(noting)
 
     def _load(self, tool: Runnable) -> Any:
         module = types.ModuleType("tool_under_test")
@@ -213,9 +231,9 @@ class Shop:
         self.workspace.mkdir(parents=True)
         self.smith = self._smith()
 
-    def share(self, builds: Path, task_id: str) -> None:
-        """Make this the shop of task `task_id`, which shares its builds in the folder `builds`."""
-        self.smith = self._smith(task_id=task_id, shared=BuildFolder(builds, task_id))
+    def share(self, builds: Path, task_id: str, before: Sequence[str] = ()) -> None:
+        """Make this the shop of task `task_id`, which comes after `before` and shares its builds in `builds`."""
+        self.smith = self._smith(task_id=task_id, shared=BuildFolder(builds, task_id, before))
 
     def _smith(self, **more: Any) -> Smith:
         return Smith(self.host, self.library, self.writer, self.models, Prompts(), self.events.append, **more)

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from habilis.core.types import ToolRequest
+from habilis.contract.taskfiles import kind_of
+from habilis.core.types import TaskFile, ToolRequest
 from habilis.demo import reply
 from habilis.prompts import Prompts, Rendered
 from habilis.synthesis.skeleton import skeleton
@@ -123,7 +124,9 @@ class Player:
         for name in names:
             head = (self.folder / name).read_bytes().decode("utf-8-sig", errors="replace").splitlines()[:3]
             begins = "\n".join(f"    {line[:120]}" for line in head)
-            files.append({"named": name, "path": str(self.folder / name), "is_dir": False, "begins": begins})
+            file = TaskFile(path=str(self.folder / name), named=name)
+            shown = {"named": name, "path": file.path, "is_dir": False, "begins": begins}
+            files.append({**shown, "kind": kind_of(file, begins)})
         return files
 
     def plan(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -31,26 +32,32 @@ CALLS = 12
 """Of models, that an undisturbed task makes for its answer."""
 
 
-async def _whole(world: World) -> tuple[TaskResult, int]:
+SHORT = ("What is 2+3*4?", "tools.short_way=true")
+"""A question, and a setting with which the least is written for its answer."""
+MENDED = (QUESTION, LONG)
+
+
+async def _whole(world: World, asked: str = QUESTION, way: str = LONG) -> tuple[TaskResult, int]:
     """The result of a run that nothing disturbs, and how many times it writes."""
     with FullDisk(world.home) as disk:
-        result = await world.team(LONG).run(QUESTION, base=world.home, run_dir=world.home / "runs" / "whole")
+        result = await world.team(way).run(asked, base=world.home, run_dir=world.home / "runs" / "whole")
     assert result.status == "answered"
     return result, disk.writes
 
 
-async def _filled(world: World, at: int, whole: TaskResult) -> bool:
+async def _filled(world: World, at: int, whole: TaskResult, way: str = LONG) -> bool:
     """A run whose disk is full from write `at` on, and which goes on when there is room again; whether it was ended.
 
     The last writes find the room that was kept for replies, or are observers' alone.
     """
+    asked = whole.question
     run = world.home / "runs" / f"full{at}"
     world.server.requests.clear()
     result: TaskResult | None = None
     told = ""
     with FullDisk(world.home, at) as disk:
         try:
-            result = await world.team(LONG).run(QUESTION, base=world.home, run_dir=run)
+            result = await world.team(way).run(asked, base=world.home, run_dir=run)
         except PlaceError as error:
             told = str(error)
     # not even the question could be kept
@@ -60,9 +67,9 @@ async def _filled(world: World, at: int, whole: TaskResult) -> bool:
         assert (result.status, "free space" in str(result.error)) == ("environment_error", True), (at, result.error)
         assert not [e for e in result.invocations if e.outcome.error and "space" in e.outcome.error.message], at
     if (run / "tasks" / "task" / "task.json").is_file():
-        again = await world.team(LONG).resume(run)
+        again = await world.team(way).resume(run)
     else:
-        again = await world.team(LONG).run(QUESTION, base=world.home, run_dir=run)
+        again = await world.team(way).run(asked, base=world.home, run_dir=run)
     assert (again.status, again.final_answer) == ("answered", whole.final_answer), (at, again.error)
     assert world.server.finished == whole.usage.model_calls, (at, "a call was paid again, or a tool was blamed")
     assert again.usage.total_tokens == whole.usage.total_tokens, at
@@ -79,11 +86,14 @@ async def test_on_a_full_disk_a_task_says_so_and_goes_on_when_there_is_room(worl
 
 @pytest.mark.slow
 @pytest.mark.promise(long=True)
-async def test_a_disk_may_be_full_at_any_write_of_a_task(world: World) -> None:
-    whole, writes = await _whole(world)
+@pytest.mark.parametrize(("asked", "points"), [(SHORT, None), (MENDED, 20)], ids=["every write", "a mended tool"])
+async def test_a_disk_may_be_full_at_any_write_of_a_task(
+    world: World, asked: tuple[str, str], points: int | None
+) -> None:
+    whole, writes = await _whole(world, *asked)
     assert writes > 80, "the layer sees the writes"
-    places = range(1, writes, max(writes // 50, 1))
-    ended = [await _filled(world, at, whole) for at in places]
+    places = range(1, writes + 1, 1 if points is None else writes // points)
+    ended = [await _filled(world, at, whole, asked[1]) for at in places]
     assert sum(ended) > 0.9 * len(places), "the disk was full"
 
 
@@ -114,20 +124,46 @@ def _no_temporary_folder(world: World) -> Iterator[Callable[[], object]]:
 
 @contextlib.contextmanager
 def _no_sandbox(world: World) -> Iterator[Callable[[], object]]:
-    """The program that makes the sandbox is gone, and so is the one of the other kind."""
+    """The program that makes the sandbox is gone, and so is the one of the other kind; no zygote starts."""
     from habilis.sandbox.backends import bubblewrap, landlock
+    from habilis.sandbox.zygote import spawning
 
-    walls, command = bubblewrap.Bubblewrap._walls, landlock.Landlock._policy
+    walls, command, spawned = bubblewrap.Bubblewrap._walls, landlock.Landlock._policy, spawning.Nursery._spawned
     gone = Path("/no/such/bwrap")
 
     def broken() -> None:
         bubblewrap.Bubblewrap._walls = lambda *_: [str(gone)]  # type: ignore[method-assign]
         landlock.Landlock._policy = lambda *_: {"uid": -7}  # type: ignore[method-assign]
+        spawning.Nursery._spawned = no_zygote  # type: ignore[assignment, method-assign]
+
+    async def no_zygote(*_: object) -> NoReturn:
+        raise spawning.ZygoteGone(errno.ECHILD, "none starts")
 
     try:
         yield broken
     finally:
         bubblewrap.Bubblewrap._walls, landlock.Landlock._policy = walls, command  # type: ignore[method-assign]
+        spawning.Nursery._spawned = spawned  # type: ignore[method-assign]
+
+
+@contextlib.contextmanager
+def _no_interpreter(world: World) -> Iterator[Callable[[], object]]:
+    """The interpreter that runs tools was taken away, as an upgrade does. What has loaded it goes on; it ends here."""
+    from habilis.sandbox.processes.interpreter import python, python_paths
+    from habilis.sandbox.zygote.spawning import nursery as zygotes
+
+    before = sys._base_executable
+
+    def becomes(path: str) -> None:
+        sys._base_executable = path
+        python.cache_clear()
+        python_paths.cache_clear()
+        zygotes().close()
+
+    try:
+        yield lambda: becomes("/no/such/python3")
+    finally:
+        becomes(before)
 
 
 MOMENTS = [("model_call_started", 2), ("model_call_ended", 2), ("tool_call_started", 1)]
@@ -135,8 +171,13 @@ MOMENTS = [("model_call_started", 2), ("model_call_ended", 2), ("tool_call_start
 
 @pytest.mark.slow
 @pytest.mark.promise
-@pytest.mark.parametrize("place", [_no_temporary_folder, _no_sandbox])
-@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize(
+    ("place", "moment"),
+    [
+        *((place, moment) for place in (_no_temporary_folder, _no_sandbox) for moment in MOMENTS),
+        (_no_interpreter, MOMENTS[1]),
+    ],
+)
 async def test_a_place_that_fails_in_the_middle_of_a_task_blames_nobody(
     world: World,
     place: Callable[[World], contextlib.AbstractContextManager[Callable[[], object]]],

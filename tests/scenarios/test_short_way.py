@@ -198,6 +198,7 @@ Said = dict[str, list[Any]]
     ("said", "alone"),
     [
         pytest.param({"outright": ["NONE"]}, {}, id="its writer declines"),
+        pytest.param({"outright": ["```python\nNONE\n```"]}, {}, id="its writer declines in a block of code"),
         pytest.param({"outright": [MODULE]}, {}, id="no call stands beside the module"),
         pytest.param({"outright": [LOST]}, {}, id="a call with a file that is not there"),
         pytest.param({"outright": [BROKEN + CALL]}, {}, id="the trial fails once"),
