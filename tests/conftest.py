@@ -13,6 +13,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from .openfiles import count, open_files
 from .toolshop import in_process_host, layered_shop, other_shop, put_tool, said_models, shop, source_of
 
 __all__ = ["in_process_host", "layered_shop", "other_shop", "put_tool", "said_models", "shop", "source_of"]
@@ -52,6 +53,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not any(mark.kwargs.get("long") for mark in item.iter_markers("promise")))
 
 
+SHARED_FILES = 20
+"""What the first test that needs it may open for all that follow: servers, a zygote, a nursery."""
 refusals: list[str] = []
 """Ways out that the running test tried. A test that tries one on purpose empties this list."""
 
@@ -91,6 +94,15 @@ def _no_network() -> Iterator[None]:
     tried = list(refusals)
     refusals.clear()
     assert not tried, f"the test tried to reach the network: {tried}"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left_open() -> Iterator[None]:
+    """Fails a test that leaves many files open: so would a long training, until it may open no more."""
+    before = count()
+    yield
+    if count() > before + SHARED_FILES:
+        assert (left := open_files() - before) <= SHARED_FILES, f"the test leaves {left} files open"
 
 
 @pytest.fixture(autouse=True)

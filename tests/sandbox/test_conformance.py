@@ -32,6 +32,7 @@ from habilis.sandbox.backends.landlock import SIGNAL_SCOPE_ABI, landlock_abi
 from habilis.sandbox.backends.probing import make, missing
 
 from ..marks import PROMISE
+from ..openfiles import open_files
 from .conftest import servers, value_of
 
 pytestmark = [
@@ -161,6 +162,23 @@ async def test_megabytes_go_in_and_come_out(host: Callable[..., ToolHost], tool:
     digest, back = value_of(outcome)
     assert digest == sha256(text.encode()).hexdigest()
     assert back == text[::-1]
+
+
+@every
+async def test_hosts_and_their_calls_leave_nothing_open(
+    host: Callable[..., ToolHost], tool: MakeTool, workspace: Path
+) -> None:
+    """A training makes thousands of them in one process, which may be allowed a thousand open files."""
+    bodies = ("return OutputModel(value=1)", "raise ValueError", "import os; os._exit(3)")
+    tools = [tool(body, name=f"tool{number}") for number, body in enumerate(bodies)]
+    left = []
+    for _ in range(4):
+        one = host()
+        for each in tools:
+            await one.call(CallSpec(each, {}, workspace=workspace))
+        await one.aclose()
+        left.append(open_files())
+    assert left[1:] == [left[1]] * 3, "the first of them opens what all share"
 
 
 @every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import select
 from pathlib import Path
@@ -15,6 +16,7 @@ from habilis.curation.ledger.reports import Point, Row
 from habilis.library.generations import digest
 
 from ..marks import PROMISE
+from ..openfiles import open_files
 from .conftest import World, processes_below
 from .doubles import QUESTIONS
 
@@ -35,6 +37,16 @@ async def test_a_run_answers_its_rows_and_its_library_grows_step_by_step(world: 
     assert second.reuse_rate > 0, "the mean was asked for twice"
     assert (second.egl or 1) == second.synthesised_so_far / second.invocations_so_far
     assert world.server.repeated() == []
+
+
+async def test_a_training_leaves_nothing_open_and_the_collector_of_garbage_as_it_was(world: World) -> None:
+    left = []
+    frozen = gc.get_freeze_count()
+    for name in ("first", "second", "third"):
+        await world.evolution().run(world.rows(), name=name, base=world.home)
+        left.append(open_files())
+    assert left[1:] == [left[0]] * 2
+    assert gc.get_freeze_count() == frozen, "a program's own objects are its own to keep"
 
 
 # --- tasks that end badly

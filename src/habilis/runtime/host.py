@@ -96,8 +96,9 @@ class ToolHost:
         inspect_https: bool = False,
         limits: SandboxLimits | None = None,
     ) -> None:
-        """`doors` lead to granted hosts (default: a proxy of its own, by way of the user's `upstream` if given, which
-        looks into https if asked for). `limits` hold for each call where the settings have none of their own."""
+        """`environments` are the host's own from now on. `doors` lead to granted hosts (default: a proxy of its own, by
+        way of the user's `upstream` if given, which looks into https if asked for). `limits` hold for each call where
+        the settings have none of their own."""
         self._settings, self._notice = settings, notice
         self._base = limits or SandboxLimits(cpu_s=max(SandboxLimits.cpu_s, math.ceil(settings.tool_timeout_s)))
         self._doors = doors or Doors(upstream, inspect=inspect_https)
@@ -196,6 +197,7 @@ class ToolHost:
         if self._room is not None:
             self._room.close()
             self._room = None
+        self._environments.close()
         await self._doors.aclose()
 
     async def _start(self, workspace: Path) -> None:

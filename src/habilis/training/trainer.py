@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
 from pathlib import Path
@@ -210,7 +209,6 @@ class Evolution:
         finally:
             await asyncio.gather(*loading)
             await host.aclose()
-            gc.freeze()  # what is loaded by now stays: looking through it for garbage again and again takes its time
 
     async def _work(self, run: RunDir, rows: Sequence[Row], base: Path | None) -> Training:
         """All steps that are left, under the run's lock; whatever happens, where the run stands is on record."""

@@ -85,6 +85,11 @@ class EnvironmentCache:
             if descriptor is not None:
                 os.close(descriptor)
 
+    def let_all_go(self) -> None:
+        """Hold nothing any more."""
+        with self._guard:
+            _close_all(self._held)
+
 
 def build(target: Path, fill: Callable[[Path], None]) -> None:
     """Fill a folder aside, mark it, rename it to `target`. To be called under the lock of `target`."""

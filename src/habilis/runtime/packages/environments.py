@@ -51,7 +51,7 @@ class Environments:
     """Environments below `folder`, shared by all processes of a machine.
 
     `find_links`: take wheels from this folder alone; no index is asked. `packages` says which a tool may name. What
-    this object has handed out is not pruned while it lives.
+    this object has handed out is not pruned while it lives, or until it is closed.
     """
 
     def __init__(
@@ -86,6 +86,10 @@ class Environments:
         if known is None or not all(self._cache.use(path.name) for path in known.paths):
             known = self._ready[wanted] = await self._made(wanted)
         return known
+
+    def close(self) -> None:
+        """Let what was handed out be pruned."""
+        self._cache.let_all_go()
 
     def refusal(self, requirements: Sequence[str]) -> str | None:
         """Why `ready` would refuse `requirements` by settings alone; None when it would try."""

@@ -236,11 +236,13 @@ class WarmServer:
         call = self._waiting[number]
         with suppress(OSError):
             self.tell(f"kill {number}")
-        done, _ = await asyncio.wait([call.ended], timeout=GRACE_S)
-        if not done:
-            self._unusable()
-        call.ears.close()
-        del self._waiting[number]
+        try:
+            done, _ = await asyncio.wait([call.ended], timeout=GRACE_S)
+            if not done:
+                self._unusable()
+        finally:  # also where the server is closed meanwhile
+            call.ears.close()
+            del self._waiting[number]
 
     async def drained(self) -> None:
         """Wait until no call runs any more; no new one is taken."""

@@ -176,6 +176,7 @@ class Nursery:
             pipes.close_ours()
             raise
         pipes.close_childs()
+        os.close(pipes.about_out)  # the zygote says itself what it made
         return tree
 
     async def _spawned(self, spec: bytes, packages: Sequence[Path], pipes: Pipes) -> Tree:
