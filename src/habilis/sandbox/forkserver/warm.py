@@ -22,7 +22,7 @@ from habilis.core.ports import SandboxExit, SandboxJob, SandboxLimits
 from habilis.sandbox.forkserver.early import AT_ONCE, MOST, Early, Seed, SeedShelf
 from habilis.sandbox.inside import program
 from habilis.sandbox.processes.interpreter import FLAGS, compiled, python
-from habilis.sandbox.processes.pipes import Ears, Pipes, unnamed_file
+from habilis.sandbox.processes.pipes import Ears, Pipes, channels
 from habilis.sandbox.processes.process import LOST, Start, Tree, exit_of, uncancelled, until_stopped
 from habilis.sandbox.processes.walls import without_private_tmp
 from habilis.sandbox.processes.watching import beyond_own_limit, moment, nodes_lately, stirs, tree_memory
@@ -273,11 +273,8 @@ class WarmServer:
     ) -> tuple[int, RunningCall]:
         self._count += 1
         number = self._count
-        reply_out, reply = os.pipe()
-        printed_out, printed = os.pipe()
-        given = [unnamed_file(request), reply, printed]
-        for end in (reply_out, printed_out):
-            os.set_blocking(end, False)
+        file, ((reply_out, reply), (printed_out, printed)) = channels(request, 2)
+        given = [file, reply, printed]
         call = among[number] = RunningCall(Ears(reply_out, printed_out, limits), self._loop.create_future(), processes)
         try:
             socket.send_fds(self._control, [f"{verb} {number} {processes}".encode("ascii")], given)

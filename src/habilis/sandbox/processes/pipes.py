@@ -35,22 +35,16 @@ class Pipes:
     def open(cls, request: bytes, *, reply: int | None = None) -> Pipes:
         """New descriptors; the request lies ready in an unnamed file, so that no writer has to wait. `reply`: hand this
         over as the child's way back instead of a new pipe."""
-        ends: list[int] = [] if reply is None else [reply]
         try:
-            for _ in range(3):
-                ends += os.pipe()
-            given = unnamed_file(request)
-        except OSError:  # there are no more of them
-            for end in ends:
-                os.close(end)
+            given, ((reply_out, own), (printed_out, printed), (about_out, about)) = channels(request, 3)
+        except OSError:
+            if reply is not None:
+                os.close(reply)
             raise
-        (reply_out, own), (printed_out, printed), (about_out, about) = zip(ends[-6::2], ends[-5::2], strict=True)
         if reply is None:
             reply = own
         else:
             os.close(own)
-        for end in (reply_out, printed_out, about_out):
-            os.set_blocking(end, False)
         return cls(given, reply, reply_out, printed, printed_out, about, about_out)
 
     def hand_over(self, content: bytes) -> int:
@@ -71,6 +65,25 @@ class Pipes:
             os.close(end)
 
 
+def channels(request: bytes, pipes: int) -> tuple[int, list[tuple[int, int]]]:
+    """An unnamed file with `request`, and so many pipes, whose ends for reading do not block.
+
+    Raises OSError where not all can be had; nothing is open then.
+    """
+    opened: list[int] = []
+    try:
+        opened.append(unnamed_file(request))
+        for _ in range(pipes):
+            opened += os.pipe()
+    except OSError:
+        for end in opened:
+            os.close(end)
+        raise
+    for end in opened[1::2]:
+        os.set_blocking(end, False)
+    return opened[0], list(zip(opened[1::2], opened[2::2], strict=True))
+
+
 def unnamed_file(content: bytes) -> int:
     """A descriptor of an unnamed file that holds `content`, at its beginning."""
     if hasattr(os, "memfd_create"):
@@ -79,8 +92,12 @@ def unnamed_file(content: bytes) -> int:
         with tempfile.TemporaryFile() as file:
             opened = os.dup(file.fileno())
     view = memoryview(content)
-    while view:
-        view = view[os.write(opened, view) :]
+    try:
+        while view:
+            view = view[os.write(opened, view) :]
+    except OSError:
+        os.close(opened)
+        raise
     os.lseek(opened, 0, os.SEEK_SET)
     return opened
 
