@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
+import threading
+from typing import Any, NoReturn
 
 import pytest
+from langchain_core.messages import AIMessage
 
 from habilis.cli import main
 from habilis.core.errors import PlaceError
+from habilis.rundir import KeyedRows
 from habilis.training.runners import ProcessRunner
 from habilis.training.runners.program import LocalProgram
 
@@ -16,6 +22,8 @@ from ..fulldisk import FullDisk
 from ..marks import PROMISE
 from .conftest import World
 from .doubles import FEW
+
+PATIENCE_S = 30.0
 
 
 @pytest.mark.parametrize("part", [pytest.param(part, marks=PROMISE) for part in (0.1, 0.25, 0.4, 0.5, 0.7, 0.85)])
@@ -36,6 +44,30 @@ async def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(world: W
     assert world.server.repeated() == [], "nothing is paid twice"
     assert world.replies_on_tapes() == world.server.finished, "what was paid for is on record"
     assert again.tokens > stopped.tokens
+
+
+async def test_where_the_end_of_a_task_cannot_be_written_the_others_keep_the_replies_on_their_way(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, answer = threading.Event(), world.server.answer
+
+    def late(*asked: Any) -> AIMessage:
+        if "gcd" in str(asked):
+            full.wait(PATIENCE_S)
+        return answer(*asked)
+
+    def unwritten(*_: object) -> NoReturn:
+        full.set()
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    world.server.answer = late
+    monkeypatch.setattr(KeyedRows, "put", unwritten)
+    stopped = await world.evolution().run(world.rows("arithmetic", "gcd"), name="first", base=world.home)
+    assert (stopped.stopped, "free space" in stopped.reason, stopped.left) == ("environment_error", True, 2), stopped
+    assert world.replies_on_tapes() == world.server.finished
+    monkeypatch.undo()
+    again = await world.evolution().resume(world.runs / "first")
+    assert (again.stopped, again.left, world.server.repeated()) == ("done", 0, [])
 
 
 async def test_a_place_that_fails_before_a_run_costs_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from habilis.contract import taskfiles
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Event, StepTaskEnded
 from habilis.core.types import Task
 from habilis.curation.ledger.metrics import usage_of
@@ -87,10 +87,11 @@ class Batch:
     async def work(self, step: int, rows: Sequence[Row]) -> list[Finished] | None:
         """How each row of the step ended, in their order; None when the batch was broken off.
 
-        Raises OSError when an end cannot be written down.
+        Raises OSError or `PlaceError` when an end cannot be written down, once the other tasks have stopped.
         """
         at_once = asyncio.Semaphore(self._concurrency)
         ends: dict[str, Finished] = {}
+        unwritten: list[OSError | PlaceError] = []
         left, order = self.left(rows), [row.id for row in rows]
         builds = self._builds(step)
         if builds is not None:
@@ -99,10 +100,15 @@ class Batch:
         async def one(row: Row) -> None:
             async with at_once:  # first come, first served: no task begins before those that it may wait for
                 self._heed_budget()
-                if self.stopped is None:
+                if self.stopped is not None:
+                    return
+                try:
                     ends[row.id] = end = await self._one(step, row, tuple(order[: order.index(row.id)]))
                     if builds is not None:
                         end_builds(builds, row.id, STOPPED if end.status in OPEN else OVER)
+                except (OSError, PlaceError) as error:  # raised once the others have kept what they paid for
+                    unwritten.append(error)
+                    self.stop("environment_error", str(error))
 
         try:
             async with asyncio.TaskGroup() as group:
@@ -110,6 +116,8 @@ class Batch:
                     group.create_task(one(row))
         except BaseExceptionGroup as several:
             raise _first(several) from None
+        if unwritten:
+            raise unwritten[0]
         if ends and all(end.status == "unreachable" for end in ends.values()):
             self.stop("unreachable", next(iter(ends.values())).error or "the model cannot be reached")
         if self.stopped in ("misconfigured", *OUTER.values()) or not all(
