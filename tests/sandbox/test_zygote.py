@@ -191,7 +191,8 @@ async def test_a_fork_that_cannot_read_what_it_is_to_be_ends_without_a_tool(spec
             tree.when_exited(lambda ended=ended: ended.done() or ended.set_result(None))  # type: ignore[misc]
             await asyncio.wait_for(ended, WITHIN_S)
             await tree.end()
-            pipes.close_ours()
+            for end in (pipes.reply_out, pipes.printed_out):
+                os.close(end)
             assert tree.returncode not in (0, -9)
             assert zygote.usable
     finally:

@@ -59,7 +59,8 @@ class Tree(ABC):
 
 
 Start = Callable[[Pipes], Awaitable[Tree]]
-"""Starts a tree with the child's ends of the pipes, and closes those; all of them, where it raises."""
+"""Starts a tree with the child's ends of the pipes, and closes those; `about_out` is its own from then on. Where it
+raises, all are closed."""
 
 
 async def run_confined(start: Start, job: SandboxJob, *, scratch: Path | None = None) -> SandboxExit:
