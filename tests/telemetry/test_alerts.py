@@ -236,6 +236,8 @@ def test_a_storm_of_alerts_starts_few_programs(caplog: pytest.LogCaptureFixture,
     assert [record.getMessage() for record in caplog.records] == [
         "the command of alerts.command is still at work for earlier alerts"
     ]
+    writer = os.open(pipe, os.O_RDWR)
+    pipe.unlink()
+    os.close(writer)  # who reads comes to the end, and who has not begun finds nothing to read
     for process in started._running:
-        process.kill()
         process.wait()
