@@ -1,6 +1,7 @@
 """How often a model's answers are right, wrongly claimed, or honestly given up, with four libraries.
 
-    python benchmarks/claims.py --base-url http://127.0.0.1:8080/v1 [--library empty] [--half tuning|held] [--first N]
+    python benchmarks/claims.py --base-url http://127.0.0.1:8080/v1 [--library empty] [--half tuning|held]
+        [--skip N] [--first N]
 
 Forty small questions (`claim_cases/data.py`), each one `habilis run` in a process of its own with a fresh copy of the
 library, from which nothing is carried over. A wrong claim is an `answered` that is not right; where the files do not
@@ -78,6 +79,7 @@ def main() -> None:
     parser.add_argument("--base-url", required=True)
     parser.add_argument("--library", choices=LIBRARIES, action="append")
     parser.add_argument("--half", choices=["tuning", "held"])
+    parser.add_argument("--skip", type=int, default=0, help="leave out so many questions at the front")
     parser.add_argument("--first", type=int, help="only so many questions")
     parser.add_argument("--beside", choices=PEERS, help="ask a peer too (README.md says how to install it)")
     parser.add_argument("--peers-python", default=sys.executable, help="interpreter that has the peer")
@@ -85,7 +87,8 @@ def main() -> None:
     parser.add_argument("--set", action="append", default=[], dest="settings")
     args = parser.parse_args()
     top = args.keep or Path(tempfile.mkdtemp(prefix="habilis-claims-"))
-    asked = [q for q in questions() if args.half is None or q.held == (args.half == "held")][: args.first]
+    asked = [q for q in questions() if args.half is None or q.held == (args.half == "held")]
+    asked = asked[args.skip :][: args.first]
     ways: list[tuple[str, Callable[[Asked], dict[str, Any]]]] = [("habilis", lambda one: habilis(one, args.settings))]
     if args.beside:
         if why := missing(args.beside, args.peers_python):

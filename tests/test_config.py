@@ -251,10 +251,10 @@ def _fits(values: dict[str, int]) -> bool:
 
 
 def test_names_of_packages_are_brought_into_one_form() -> None:
-    settings = load_settings(overrides=["tools.packages=listed", "tools.package_list=[Py_YAML, numpy, py.yaml]"])
-    assert settings.tools.package_list == ("numpy", "py-yaml")
+    settings = load_settings(overrides=["tools.packages=[Py_YAML, numpy, py.yaml]"])
+    assert settings.tools.packages == ("numpy", "py-yaml")
     with pytest.raises(UserError, match="'numpy>=2' is not the name of a package"):
-        load_settings(overrides=["tools.package_list=[numpy>=2]"])
+        load_settings(overrides=["tools.packages=[numpy>=2]"])
 
 
 # ---- the shipped files

@@ -108,11 +108,11 @@ def one_line(words: list[str], capsys: Captured) -> int:
 
 @pytest.mark.parametrize("words", [words for words in GOING_ON if "--trust" not in words and "--replay" not in words])
 def test_a_run_of_a_stranger_is_not_gone_on_with_unasked(words: list[str], theirs: Any, capsys: Captured) -> None:
-    theirs(chosen_settings={"writer.kind": "command", "models.basic.base_url": "http://elsewhere/v1"})
+    theirs(chosen_settings={"writer.command": ["x"], "models.basic.base_url": "http://elsewhere/v1"})
     assert main(words) == 2
     told = capsys.readouterr().err
     assert "--trust" in told
-    assert "models.basic.base_url, writer.kind" in told or "writer.kind, models.basic.base_url" in told
+    assert "models.basic.base_url, writer.command" in told or "writer.command, models.basic.base_url" in told
     assert told.count("\n") == 1
 
 
@@ -148,7 +148,9 @@ def test_a_run_stays_its_makers_wherever_it_lies(here: Path) -> None:
 
 
 CHANGES: dict[str, Callable[[RunDir], object]] = {
-    "a setting": lambda run: change(run.path / "run.yaml", "format: 1", "format: 1\nchosen_settings: {writer.kind: x}"),
+    "a setting": lambda run: change(
+        run.path / "run.yaml", "format: 1", "format: 1\nchosen_settings: {writer.command: x}"
+    ),
     "a question": lambda run: change(run.path / "tasks/task/task.json", "2+3*4", "9+9"),
     "a file": lambda run: change(run.path / "tasks/task/task.json", '"files": []', '"files": ["/etc/passwd"]'),
     "a task of another run": lambda run: shutil.copy(

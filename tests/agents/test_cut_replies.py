@@ -34,7 +34,7 @@ async def test_a_model_that_runs_on_is_told_so_and_ended_at_the_third_time(
     script = Script([STEP, reply], PLAN)
     result = await stage.play(script, "limits.max_attempts=1")
     assert result.status == "gave_up"
-    assert "limits.reply_tokens.step" in str(result.error)
+    assert "limits.reply_tokens" in str(result.error)
     assert len(script.of("steps")) == 1 + parts + 2
     told = str(script.of("steps")[1 + parts][0][-1].content)
     assert told.startswith(("Your last reply was cut off at 1,024 tokens.", "Your last reply repeated itself"))
@@ -67,7 +67,7 @@ async def test_a_module_that_is_cut_is_written_again(stage: Stage) -> None:
     script = Script([STEP, "It is 42."], ({"tool_requests": [wanted]},), codes=[half, whole])
     await stage.play(script, "limits.max_attempts=1")
     rejected = stage.sink.of("tool_rejected")
-    assert "cut off at 2,048 tokens (limits.reply_tokens.code)" in rejected[0].reason
+    assert "cut off at 2,048 tokens (limits.code_tokens)" in rejected[0].reason
     assert "Write a shorter module" in str(script.of("codes")[1][0][-1].content)
 
 

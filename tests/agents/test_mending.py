@@ -105,7 +105,7 @@ async def test_one_kind_of_failure_is_tried_once_not_at_every_look(stage: Stage)
     stage.add("parse", PICKY)
     steps = [calling(call("parse", {"x": f"{n},000"}, f"c{n}")) for n in range(6)]
     script = Script([*steps, "I could not."], PLAN, codes=[code(PICKY)])
-    await stage.play(script, "limits.max_failed_rounds=50")
+    await stage.play(script, "limits.enhance_interval=1")
     assert len(stage.sink.of("tool_given_up")) == 1
 
 

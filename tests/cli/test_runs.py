@@ -249,7 +249,7 @@ def test_doctor_names_what_keeps_a_task_from_running(
 ) -> None:
     (here / "file").write_text("")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-    code, found = findings(capsys, *UNCONFINED, "--output", "file", "--set", "writer.kind=command")
+    code, found = findings(capsys, *UNCONFINED, "--output", "file", "--set", "writer.command=[nosuch]")
     assert code == 1
     assert {what for what, row in found.items() if row["state"] == "problem"} == {"model", "writer", "runs"}
     assert all(row["todo"] for row in found.values() if row["state"] == "problem")

@@ -16,7 +16,6 @@ from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, Field
 
 from habilis.config import LimitsSettings, ModelsSettings, RoleSettings, load_settings
-from habilis.config.limits import ReplyTokens
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable, ReplyTooSlow, UserError, WriterFailed
 from habilis.core.types import ToolSpec
 from habilis.models.bounds import Bound, cut_of, last_whole_sentence, whole_part
@@ -106,7 +105,7 @@ async def test_the_smaller_counts_of_what_purpose_and_role_have(world: World) ->
         for most in (300, 5_000):
             await world.models(max_tokens=most).chat("basic", ASK, purpose="code")
             (world.folder / "tape.jsonl").unlink()
-        mine = LimitsSettings(reply_tokens=ReplyTokens(code=77))
+        mine = LimitsSettings(code_tokens=77)
         await world.models(limits=mine).chat("basic", ASK, purpose="code")
     assert [body["max_tokens"] for body in server.bodies] == [300, 2048, 77]
 
@@ -114,14 +113,14 @@ async def test_the_smaller_counts_of_what_purpose_and_role_have(world: World) ->
 def test_a_bound_says_which_setting_it_comes_from() -> None:
     limits = LimitsSettings()
     plain = Bound.of("code", limits, "builder", RoleSettings())
-    assert (plain.tokens, plain.tokens_by, plain.thinking) == (2048, "limits.reply_tokens.code", 8192)
+    assert (plain.tokens, plain.tokens_by, plain.thinking) == (2048, "limits.code_tokens", 8192)
     small = Bound.of("code", limits, "builder", RoleSettings(max_tokens=500))
     assert (small.tokens, small.tokens_by, small.thinking) == (500, "models.builder.max_tokens", 0)
     window = Bound.of("code", limits, "builder", RoleSettings(token_limit=1024, max_tokens=4096))
     assert (window.tokens, window.tokens_by) == (1024, "models.builder.token_limit")
 
 
-@pytest.mark.parametrize("wrong", ["reply_tokens.code=0", "reply_seconds=-1", "reply_tokens.plans=5"])
+@pytest.mark.parametrize("wrong", ["reply_tokens=0", "code_tokens=0", "reply_seconds=-1", "reply_tokens.plan=5"])
 def test_a_bound_that_is_none_is_one_line(wrong: str) -> None:
     with pytest.raises(UserError, match=rf"limits\.{wrong.partition('=')[0]}") as caught:
         load_settings(overrides=[f"limits.{wrong}"], environ={})
@@ -288,7 +287,7 @@ async def test_thoughts_and_arguments_that_repeat_themselves_are_ended_too(world
 async def test_a_writer_whose_module_is_cut_is_told_to_write_a_shorter_one(world: World) -> None:
     module = "```python\n" + "\n".join(f"x{n} = {n}" for n in range(900))
     with serving(world, lambda _: {**cut(module), "usage": {"completion_tokens": 2048}}):
-        told = r"cut off at 2,048 tokens \(limits\.reply_tokens\.code\).*shorter"
+        told = r"cut off at 2,048 tokens \(limits\.code_tokens\).*shorter"
         with pytest.raises(WriterFailed, match=told):
             await ModelWriter(world.models()).write("Write.", "a tool")
     whole = "```python\nx = 1\n```\nThis module sets x. It"
@@ -308,7 +307,7 @@ async def test_a_cut_call_is_told_as_one(world: World) -> None:
 async def test_a_form_that_is_cut_is_told_so_and_given_up_after_three(world: World) -> None:
     half = '{"final_answer": "' + " ".join(str(n) for n in range(800))
     with serving(world, lambda _: cut(half)) as server:
-        told = r"cut off at 1,024 tokens \(limits\.reply_tokens\.plan\)"
+        told = r"cut off at 1,024 tokens \(limits\.reply_tokens\)"
         with pytest.raises(ModelReplyUnusable, match=told):
             await world.models().structured("basic", ASK, Answered, purpose="plan")
     assert len(server.bodies) == 3
@@ -371,7 +370,7 @@ async def test_a_long_step_comes_in_parts_and_not_without_end(world: World, stra
         assert len(server.bodies) == 3
     found = cut_of(step.message)
     assert found is not None, "what never ends is no answer"
-    assert found.in_full == "was cut off at 1,024 tokens (limits.reply_tokens.step)"
+    assert found.in_full == "was cut off at 1,024 tokens (limits.reply_tokens)"
 
 
 def test_parts_are_joined_where_the_model_begins_a_little_before_or_anew() -> None:

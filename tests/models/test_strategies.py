@@ -137,23 +137,23 @@ async def test_calls_that_a_server_makes_of_the_text_itself_count(bench: Bench) 
     assert called(await ask(strategies(bench, strategy="react_text"))) == [("search", {"query": "x"})]
 
 
-@pytest.mark.parametrize("form", ["chat", "completion"])
-async def test_the_prompt_holds_tools_and_scratchpad_in_both_forms(bench: Bench, form: str) -> None:
+@pytest.mark.parametrize("strategy", ["react_text", "react_completion"])
+async def test_the_prompt_holds_tools_and_scratchpad_in_both_forms(bench: Bench, strategy: str) -> None:
     bench.serve(lambda *_: AIMessage("Thought: So.\nFinal Answer: It is 7."))
     history = [
         AIMessage("I look.", tool_calls=[{"name": "search", "args": {"query": "x"}, "id": "a"}]),
         ToolMessage("7", tool_call_id="a"),
     ]
-    step = await ask(strategies(bench, strategy="react_text", react_form=form), *history)
+    step = await ask(strategies(bench, strategy=strategy), *history)
     assert step.message.content == "It is 7."
     assert step.message.additional_kwargs["reasoning_content"] == "So."
     (seen,) = bench.server.requests
-    assert seen.path.endswith("/v1/completions" if form == "completion" else "/chat/completions")
+    assert seen.path.endswith("/v1/completions" if strategy == "react_completion" else "/chat/completions")
     assert '{"name": "search"' in seen.prompt
     assert "one of read_rows, search, tell_time" in seen.prompt
     assert 'Thought: I look.\nAction: search\nAction Input: {"query": "x"}\nObservation: 7' in seen.prompt
     roles = [message["role"] for message in seen.body["messages"]]
-    assert roles == (["user"] if form == "completion" else ["system", "user", "assistant", "user"])
+    assert roles == (["user"] if strategy == "react_completion" else ["system", "user", "assistant", "user"])
 
 
 async def test_what_is_neither_action_nor_answer_comes_back_with_a_doubt_and_is_sent_back_as_it_was(

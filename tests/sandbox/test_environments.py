@@ -165,7 +165,7 @@ async def test_a_wheelhouse_that_is_not_there_costs_the_packages_alone(tmp_path:
 
 
 async def test_listed_packages_come_with_what_they_need_and_no_others(tmp_path: Path, wheels: Path) -> None:
-    settings = ToolsSettings(packages="listed", package_list=("Beta",), wheelhouse=str(wheels))
+    settings = ToolsSettings(packages=("Beta",), wheelhouse=str(wheels))
     environments = Environments.of(settings, tmp_path / "environments")
     assert (await environments.ready(["beta>=1"])).paths
     with pytest.raises(EnvironmentFailed, match=r"package alpha is refused: .* list; use .* beta"):

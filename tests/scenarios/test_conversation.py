@@ -43,10 +43,9 @@ async def test_the_conversation_goes_on_although_a_turn_was_killed(world: World)
     assert [turn.answer for turn in earlier.recent] == ["20", "(not answered: it was broken off)"]
 
 
-@pytest.mark.parametrize("form", ["chat", pytest.param("completion", marks=PROMISE)])
-async def test_a_model_that_calls_no_functions_holds_a_conversation_too(world: World, form: str) -> None:
+@pytest.mark.parametrize("strategy", ["react_text", pytest.param("react_completion", marks=PROMISE)])
+async def test_a_model_that_calls_no_functions_holds_a_conversation_too(world: World, strategy: str) -> None:
     with ScriptedServer(in_plain_text(reply)) as plain:
-        settings = [f"models.basic.base_url={plain.base_url}", "models.basic.strategy=react_text"]
-        team = world.team(*settings, f"models.basic.react_form={form}")
+        team = world.team(f"models.basic.base_url={plain.base_url}", f"models.basic.strategy={strategy}")
         answers = [(await team.run(question, base=world.home, thread="talk")) for question in (FIRST, SECOND, THIRD)]
     assert [(one.status, one.final_answer) for one in answers] == [("answered", a) for a in ("20", "30", "60")]

@@ -110,10 +110,10 @@ async def test_a_picture_is_shown_once_and_can_be_looked_at_again(picture: World
 
 async def test_the_detail_is_a_setting_and_so_is_not_to_show_any(picture: World) -> None:
     with ScriptedServer(Looker()) as server:
-        await look(picture, server, "a", "models.basic.image_detail=high")
+        await look(picture, server, "a", "models.basic.images=high")
         assert images(steps(server)[0])[0]["detail"] == "high"
     with ScriptedServer(Looker()) as server:
-        result, _ = await look(picture, server, "b", "models.basic.images=false")
+        result, _ = await look(picture, server, "b", "models.basic.images=none")
         assert result.status == "answered"
         assert not any(images(seen) for seen in steps(server))
         assert "[image: dot.png;" in steps(server)[0].prompt

@@ -145,8 +145,7 @@ async def test_a_task_asked_as_text_resumes_and_replays_without_paying_twice(wor
 
 async def test_a_server_that_knows_no_chat_is_enough_for_the_executor(world: World) -> None:
     with ScriptedServer(in_plain_text(reply)) as plain:
-        loaded = ["models.basic.strategy=react_text", "models.basic.react_form=completion"]
-        result = await solve(world, plain, "completion", TASKS[1], *loaded)
+        result = await solve(world, plain, "completion", TASKS[1], "models.basic.strategy=react_completion")
         assert (result.status, result.final_answer) == ("answered", "20")
         assert any(seen.path.endswith("/v1/completions") for seen in plain.requests)
 

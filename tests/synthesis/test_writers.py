@@ -189,7 +189,7 @@ async def test_a_programs_reply_is_paid_once_and_its_failure_is_tried_again(tmp_
         "open(path, 'w').write(str(n + 1))\n"
         "sys.exit(1) if n == 0 else print(f'```python\\nversion = {n}\\n```')"
     )
-    settings = WriterSettings(kind="command", command=(str(program(tmp_path, code)),))
+    settings = WriterSettings(command=(str(program(tmp_path, code)),))
     writer = make_writer(settings, taped(tmp_path))
     with pytest.raises(WriterFailed):
         await writer.write("system", "user")
@@ -206,7 +206,7 @@ async def test_codex_is_asked_on_stdin_and_its_sandbox_stays(tmp_path: Path, mon
     code = "prompt = sys.stdin.read()\nprint('```python\\n#', sys.argv[1:], repr(prompt), '\\n```')"
     program(tmp_path, code, "codex")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    writer = make_writer(WriterSettings(kind="codex"), taped(tmp_path))
+    writer = make_writer(WriterSettings(command=("codex",)), taped(tmp_path))
     reply = extract_code(await writer.write("system", "user"))
     assert "'exec'" in reply
     assert "'--sandbox', 'read-only'" in reply
@@ -220,9 +220,7 @@ def test_a_writer_whose_program_is_missing_is_told_to_the_user(
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="no program codex"):
-        make_writer(WriterSettings(kind="codex"), said_models())
-    with pytest.raises(UserError, match=r"writer\.command is empty"):
-        make_writer(WriterSettings(kind="command"), said_models())
+        make_writer(WriterSettings(command=("codex",)), said_models())
     with pytest.raises(UserError, match="no program nosuch"):
-        make_writer(WriterSettings(kind="command", command=("nosuch",)), said_models())
+        make_writer(WriterSettings(command=("nosuch",)), said_models())
     assert isinstance(make_writer(WriterSettings(), said_models()), ModelWriter)

@@ -35,8 +35,8 @@ from habilis.models.history import is_empty_reply, roll_back
 NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
 CUT = "Your last reply was cut off at its length limit. Answer again, shorter."
 CUT_HOW = "Your last reply {cut}. Answer again, shorter."
-MOST_EMPTY = 10
-"""Empty replies of one execution before it ends."""
+MOST_EMPTY, MOST_FAILED = 10, 3
+"""Empty replies of one execution before it ends; rounds in a row in which every call failed."""
 NOBODY = "Nobody is there to answer. Go on with what you know, and say what you assumed."
 
 AfterAct = Literal["call_tools", "roll_back", "enhance", "__end__"]
@@ -193,7 +193,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
     }
     if rounds.repeated_too_often(results):
         update["ending"] = "repeating"
-    elif unfit or update["failed_run"] >= limits.max_failed_rounds:  # corrected in vain: another round helps no more
+    elif unfit or update["failed_run"] >= MOST_FAILED:  # corrected in vain: another round helps no more
         update["ending"] = "failing"
     finish = next((call for call in checked.calls if call.name == FINISH_TASK), None)
     if finish is not None:

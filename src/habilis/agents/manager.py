@@ -93,7 +93,7 @@ async def _review(state: TaskState, ctx: TaskContext) -> Review:
         reason = {
             "out_of_rounds": "the round limit was reached without an answer",
             "empty_replies": "the model gave only empty replies",
-            "cut_replies": "the model's replies ran on until they were cut off (limits.reply_tokens.step)",
+            "cut_replies": "the model's replies ran on until they were cut off (limits.reply_tokens)",
         }.get(state.get("stop", ""), "no answer was given")
         return Review(accepted=False, reason=reason, by=NO_ANSWER)
     evidence = evidence_of(text, state, ctx)

@@ -14,8 +14,8 @@ from habilis.core.types import CallError, CallOutcome, Invocation
 from habilis.models.calls import Call, CheckedCalls
 
 REPEATED = "the same call was already made"
-WARNED_FROM = 2
-"""The same call is run once without a word."""
+WARNED_FROM, STOPPED_AT = 2, 4
+"""The same call of the same tool: run with a warning from the second time on, and no more at the fourth."""
 
 
 async def run_round(checked: CheckedCalls, state: ExecutorState, ctx: TaskContext) -> list[Invocation]:
@@ -64,7 +64,7 @@ async def _guarded(call: Call, siblings: Sequence[Call], state: ExecutorState, c
     )
     if nth < WARNED_FROM:
         return await ctx.invoke(call, attempt=state["attempt"], ordinal=_ordinal(state))
-    if nth >= ctx.settings.limits.repeat_stop:
+    if nth >= STOPPED_AT:
         message = f"not run: {REPEATED} {nth - 1} times. Answer from what you have."
         return await _closed(call, CallOutcome(error=CallError(kind="denied", message=message)), state, ctx)
     warning = f"(Warning: {REPEATED}; this is number {nth}. Take another way, or answer.)"

@@ -23,6 +23,6 @@ def showing(messages: Sequence[BaseMessage], ctx: TaskContext) -> list[BaseMessa
     lines = "\n".join(f"[image: {file.named}; image_text_query looks at it]" for file in images)
     text = f"{messages[0].content}\n{lines}"
     replied = any(isinstance(message, AIMessage) for message in messages)
-    parts = [] if replied else parts_of(images, ctx.models.settings("basic").image_detail or "low")
+    parts = [] if replied else parts_of(images, ctx.models.settings("basic").images or "low")
     first = HumanMessage([*parts, {"type": "text", "text": text}] if parts else text)
     return [first, *messages[1:]]

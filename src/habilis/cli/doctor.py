@@ -186,19 +186,14 @@ def _probe(text: str, settings: RoleSettings) -> Checkup:
 
 
 def _writer(settings: Settings) -> Iterator[Checkup]:
-    writer = settings.writer
-    if writer.kind == "model":
+    command = settings.writer.command
+    if not command:
         yield Checkup("writer", "ok", "tools are written by the builder model")
-        return
-    program = "codex" if writer.kind == "codex" else (writer.command[0] if writer.command else "")
-    found = shutil.which(program) if program else None
-    if found:
-        yield Checkup("writer", "ok", f"{writer.kind}: {found}")
-    elif not program:
-        yield Checkup("writer", "problem", "command: none is set", "set writer.command, or writer.kind=model")
+    elif found := shutil.which(command[0]):
+        yield Checkup("writer", "ok", f"tools are written by {found}")
     else:
-        todo = f"install {program}, or set writer.kind=model"
-        yield Checkup("writer", "problem", f"{writer.kind}: {program} is not on the PATH", todo)
+        todo = f"install {command[0]}, or empty writer.command"
+        yield Checkup("writer", "problem", f"{command[0]} is not on the PATH", todo)
 
 
 def _places() -> Iterator[Checkup]:

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from habilis.config.models import ROLES
 from habilis.config.settings import Settings
 from habilis.core.errors import UserError
 
@@ -80,6 +81,18 @@ REMOVED = {
         f"limits.reply_seconds.{purpose}": "set limits.reply_seconds instead, one number for all"
         for purpose in ("plan", "step", "code", "calls", "review", "answer", "summary")
     },
+    **{
+        f"limits.reply_tokens.{purpose}": "set limits.reply_tokens instead, one number for all but code"
+        for purpose in ("plan", "step", "calls", "review", "answer", "summary")
+    },
+    "limits.reply_tokens.code": "set limits.code_tokens instead",
+    "limits.reply_tokens.thinking": "set limits.thinking_tokens instead",
+    "limits.max_failed_rounds": "it is always 3; remove it",
+    "limits.repeat_stop": "it is always 4; remove it",
+    **{f"models.{role}.react_form": "for completion, set strategy: react_completion; remove it" for role in ROLES},
+    **{f"models.{role}.image_detail": "set images to it instead (none, low, high or auto)" for role in ROLES},
+    "tools.package_list": "set tools.packages to the list instead",
+    "writer.kind": "set writer.command instead: [codex] for the Codex CLI, empty for the builder role",
     "limits.repeat_warning": "a repeated call is always warned of from the second one on; remove it",
     "limits.max_empty_replies": "it is always 10; remove it",
     "limits.max_bound_tools": "it is always 20; remove it",

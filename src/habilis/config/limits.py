@@ -8,21 +8,6 @@ from habilis.core.types import Frozen
 from habilis.core.usage import Money
 
 
-class ReplyTokens(Frozen):
-    """Tokens that one reply may hold, by its purpose. `max_tokens` of a role counts too: the smaller one bounds."""
-
-    plan: int = Field(1024, ge=1, description="tokens of a plan: which tools to reuse, which to build")
-    step: int = Field(1024, ge=1, description="tokens of a step: calls of tools, or what was found")
-    code: int = Field(2048, ge=1, description="tokens of the source of a tool")
-    calls: int = Field(768, ge=1, description="tokens of calls of a new tool, with the results that they must give")
-    review: int = Field(
-        1024, ge=1, description="tokens of a judgement: of answers, calls, tools that do the same, scores"
-    )
-    answer: int = Field(1024, ge=1, description="tokens of an answer; a longer one comes in up to three parts")
-    summary: int = Field(1024, ge=1, description="tokens of a summary of long work, or an extract of a long result")
-    thinking: int = Field(8192, ge=0, description="tokens that models that think before they reply may use beside it")
-
-
 class LimitsSettings(Frozen):
     """Budgets and limits of one task."""
 
@@ -31,15 +16,20 @@ class LimitsSettings(Frozen):
         5, ge=1, le=50, description="executions of one task before it ends with the best there is"
     )
     enhance_interval: int = Field(2, ge=1, description="rounds between two looks at failing tools")
-    max_failed_rounds: int = Field(
-        3, ge=1, description="rounds in a row in which every call failed before an execution ends"
-    )
-    repeat_stop: int = Field(4, ge=3, description="same call of the same tool: the execution ends at this one")
     correction_retries: int = Field(
         3, ge=0, description="corrections asked for when a reply's calls do not fit their schemas"
     )
     max_result_tokens: int = Field(16_000, ge=100, description="tokens of a tool result that the model sees")
-    reply_tokens: ReplyTokens = ReplyTokens()
+    reply_tokens: int = Field(
+        1024,
+        ge=1,
+        description="tokens that one reply may hold: a plan, a step, a judgement, a summary, a part of an answer. "
+        "max_tokens of its model bounds it too",
+    )
+    code_tokens: int = Field(2048, ge=1, description="the same, where the reply is the source of a tool")
+    thinking_tokens: int = Field(
+        8192, ge=0, description="tokens that a model that thinks before it replies may use beside these"
+    )
     reply_seconds: float = Field(
         300.0,
         gt=0,

@@ -50,7 +50,7 @@ class RoleSettings(Frozen):
     max_tokens: int | None = Field(
         None,
         ge=1,
-        description="tokens that any reply may hold, thinking included; limits.reply_tokens bounds each purpose below",
+        description="tokens that any reply may hold, thinking included",
     )
     max_retries: int | None = Field(
         None, ge=0, le=20, description="further tries after 408, 409, 429, 5xx and broken connections"
@@ -66,17 +66,17 @@ class RoleSettings(Frozen):
         None,
         description="how answers in a fixed form are asked for; auto tries in this order and remembers what worked",
     )
-    strategy: Literal["auto", "function_call", "react_text"] | None = Field(
-        None, description="how the executor calls tools; auto: as functions, as text where the model proves unable to"
-    )
-    react_form: Literal["chat", "completion"] | None = Field(
-        None, description="how react_text asks: as a conversation, or as one text to complete (/completions)"
+    strategy: Literal["auto", "function_call", "react_text", "react_completion"] | None = Field(
+        None,
+        description="how the executor calls tools; auto: as functions, as text where the model proves unable to; "
+        "react_completion: as text, asked for as one text to complete (/completions)",
     )
     stream: bool | None = Field(None, description="show the executor's replies while they come")
-    images: bool | None = Field(
-        None, description="show the executor the images of a question; unset: unless its server refuses them"
+    images: Literal["none", "low", "high", "auto"] | None = Field(
+        None,
+        description="how closely the executor looks at the images of a question; none: it is shown none; unset: low, "
+        "unless its server refuses images",
     )
-    image_detail: Literal["low", "high", "auto"] | None = Field(None, description="how closely it looks at them")
 
     def said_in(self, field: str, role: str = "basic") -> str:
         """The variable, file or option in which `field` was set, else the name of the setting."""
@@ -91,9 +91,7 @@ BASIC_DEFAULTS = RoleSettings(
     verify_ssl=True,
     structured_mode="auto",
     strategy="auto",
-    react_form="chat",
     stream=False,
-    image_detail="low",
 )
 _ADDRESSED = ("base_url", "model", "api_key_env", "headers", "options")
 """What belongs to one provider and is never taken over by a role with another."""

@@ -24,10 +24,11 @@ class ToolsSettings(Frozen):
     on_build_failure: Literal["continue", "stop"] = Field(
         "continue", description="stop: end the task when a tool could not be built"
     )
-    packages: Literal["any", "listed", "none"] = Field(
-        "any", description="packages that tools may name as dependencies; listed: those of package_list"
+    packages: Literal["any", "none"] | tuple[str, ...] = Field(
+        "any",
+        description="packages that tools may name as dependencies: any, none, or a list of names; what these need "
+        "themselves comes along",
     )
-    package_list: tuple[str, ...] = Field((), description="names of packages; what they need themselves comes along")
     wheelhouse: str | None = Field(None, description="folder of wheels to take packages from; no index is asked then")
     summarise_results: bool = Field(
         True, description="let the summarise role extract from an over-long result before it is cut"
@@ -41,24 +42,27 @@ class ToolsSettings(Frozen):
         None, description="names of sources and tool_sets that tasks work with; unset: all sources"
     )
 
-    @field_validator("package_list")
+    @field_validator("packages", mode="before")
     @classmethod
-    def _normal_names(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+    def _normal_names(cls, names: object) -> object:
         """Names in the normal form of PEP 503, sorted, each once."""
-        for name in names:
+        if names in ("any", "none"):
+            return names
+        if not isinstance(names, list | tuple):
+            raise ValueError(f"{names!r} is none of: any, none, a list of names such as [numpy, pandas]")
+        for name in map(str, names):
             if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
                 raise ValueError(f"{name!r} is not the name of a package; versions do not belong here")
-        return tuple(sorted({re.sub(r"[-_.]+", "-", name).lower() for name in names}))
+        return tuple(sorted({re.sub(r"[-_.]+", "-", str(name)).lower() for name in names}))
 
 
 class WriterSettings(Frozen):
     """Who writes tool code."""
 
-    kind: Literal["model", "codex", "command"] = Field(
-        "model", description="model: the builder role; codex: the Codex CLI; command: any program"
-    )
     command: tuple[str, ...] = Field(
-        (), description="for kind command: program and arguments; reads the prompt on stdin, prints code"
+        (),
+        description="program and arguments that writes tools; it reads the prompt on stdin and prints code. [codex]: "
+        "the Codex CLI, with the options that it needs; empty: the builder role writes them",
     )
 
 

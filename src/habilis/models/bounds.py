@@ -41,9 +41,11 @@ class Bound:
     @classmethod
     def of(cls, purpose: Purpose, limits: LimitsSettings, role: Role, settings: RoleSettings) -> Bound:
         """The bound of a reply for `purpose`. The smaller counts of what purpose and role have."""
-        tokens: int = getattr(limits.reply_tokens, purpose)
+        by, tokens = "limits.reply_tokens", limits.reply_tokens
+        if purpose == "code":
+            by, tokens = "limits.code_tokens", limits.code_tokens
         seconds = limits.reply_seconds * SHARES.get(purpose, 1)
-        by, thinking = f"limits.reply_tokens.{purpose}", limits.reply_tokens.thinking
+        thinking = limits.thinking_tokens
         for name in ("max_tokens", "token_limit"):
             most: int | None = getattr(settings, name)
             if most is not None:

@@ -123,24 +123,22 @@ class TapedWriter:
         return reply
 
 
+CODEX = ("codex",)
+"""The command that stands for the Codex CLI with the options that it needs."""
+
+
 def make_writer(settings: WriterSettings, models: Models) -> CodeWriter:
     """The writer that settings ask for; external ones have their replies taped.
 
     Raises `UserError` when its program is not there.
     """
-    if settings.kind == "model":
-        return ModelWriter(models)
-    command = ("codex",) if settings.kind == "codex" else settings.command
+    command = settings.command
     if not command:
-        raise UserError("writer.kind is command, but writer.command is empty")
+        return ModelWriter(models)
     program = shutil.which(command[0])
     if program is None:
-        key = "writer.kind is codex, but" if settings.kind == "codex" else "writer.command:"
-        raise UserError(f"{key} there is no program {command[0]} on the PATH")
-    if settings.kind == "codex":
-        writer: CommandWriter = CodexWriter(program)
-    else:
-        writer = CommandWriter((program, *command[1:]))
+        raise UserError(f"writer.command: there is no program {command[0]} on the PATH")
+    writer = CodexWriter(program) if command == CODEX else CommandWriter((program, *command[1:]))
     return TapedWriter(writer, models.tape)
 
 

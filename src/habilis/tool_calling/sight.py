@@ -44,7 +44,7 @@ class Sight:
         """Whether images are to be shown."""
         setting = self._models.settings(ROLE).images
         if setting is not None:
-            return setting
+            return setting != "none"
         noted = self._models.tape.noted(_NOTE)
         if noted is not None or self._models.tape.replay_only:
             return noted != "no"

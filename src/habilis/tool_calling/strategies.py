@@ -142,9 +142,11 @@ class Strategies:
 
     async def chosen(self) -> Strategy | None:
         """The strategy that is set, noted or remembered; None while it must be found out."""
-        setting: Any = self._models.settings(ROLE).strategy
-        if setting in ("function_call", "react_text"):
-            return setting  # type: ignore[no-any-return]
+        setting = self._models.settings(ROLE).strategy
+        if setting == "function_call":
+            return "function_call"
+        if setting in ("react_text", "react_completion"):
+            return "react_text"
         noted: Any = self._models.tape.noted(_NOTE)
         if noted is not None or self._models.tape.replay_only:
             return noted or "function_call"
@@ -268,7 +270,7 @@ class Strategies:
         values = {"instruction": text_of(messages[0]), "tools": tools_text(specs), "tool_names": names}
         system = self._prompts.render("react", **values).system
         history = repair_history(messages[1:])
-        completion = self._models.settings(ROLE).react_form == "completion"
+        completion = self._models.settings(ROLE).strategy == "react_completion"
         sent = [HumanMessage(as_completion(system, history))] if completion else as_chat(system, history)
         request = ModelRequest(ROLE, "step", tuple(map(request_part, sent)), label=label)
         say = self._teller(position, Narrator)

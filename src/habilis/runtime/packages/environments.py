@@ -70,7 +70,7 @@ class Environments:
     def of(cls, settings: ToolsSettings, folder: Path | None = None) -> Environments:
         """The environments that `settings` allow."""
         wheelhouse = Path(settings.wheelhouse).expanduser().absolute() if settings.wheelhouse else None
-        policy = PackagePolicy(settings.packages, settings.package_list)
+        policy = PackagePolicy(settings.packages)
         return cls(folder, find_links=wheelhouse, packages=policy)
 
     async def ready(self, requirements: Sequence[str]) -> Environment:

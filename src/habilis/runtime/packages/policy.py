@@ -31,24 +31,23 @@ class EnvironmentFailed(Exception):
 class PackagePolicy:
     """Which packages tools may name as dependencies. What those need themselves comes along unasked.
 
-    `any`: every one; `listed`: those of `names` (normalised); `none`: not one.
+    `any`: every one; `none`: not one; else those named, each in its normal form.
     """
 
-    kind: Literal["any", "listed", "none"] = "any"
-    names: tuple[str, ...] = ()
+    allowed: Literal["any", "none"] | tuple[str, ...] = "any"
 
     def check(self, requirements: Collection[str]) -> None:
         """Raises `EnvironmentFailed`, naming the first package of `requirements` that is not allowed."""
-        if self.kind == "any" or not requirements:
+        if self.allowed == "any" or not requirements:
             return
-        if self.kind == "none":
+        if self.allowed == "none":
             raise EnvironmentFailed(
                 f"package {_named(next(iter(requirements)))} is refused: this run allows no packages; "
                 "use the standard library and Pydantic alone, dependencies = []"
             )
-        refused = next((name for name in map(_named, requirements) if name not in self.names), None)
+        refused = next((name for name in map(_named, requirements) if name not in self.allowed), None)
         if refused is not None:
-            listed = f"use one of these: {', '.join(self.names)}" if self.names else "the list is empty"
+            listed = f"use one of these: {', '.join(self.allowed)}" if self.allowed else "the list is empty"
             raise EnvironmentFailed(f"package {refused} is refused: it is not on this run's list; {listed}, {WITHOUT}")
 
 
