@@ -1,4 +1,4 @@
-"""Names of tools: as files, and which of them are ours. As providers take them: `models.naming`.
+"""Names of tools: as asked for, as files, and which part of them is ours. As providers take them: `models.naming`.
 
 A name is never a path: what is looked up by name goes through
 `is_plain` first, so that no crafted name leaves a library's folder.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 
 from habilis.models.naming import short_hash
@@ -41,6 +42,27 @@ def with_suffix(name: str, number: int) -> str:
 def free_name(name: str, is_taken: Callable[[str], bool]) -> str:
     """The first choice of file name for `name` that is not taken."""
     return next(choice for number in count(1) if not is_taken(choice := with_suffix(name, number)))
+
+
+_SUFFIX = re.compile(r"_v\d{2,}$")
+
+
+@dataclass(frozen=True)
+class ToolName:
+    """The name of a tool's file. `our_suffix`: we added its `_v02` or the like, since the name asked for was taken."""
+
+    text: str
+    our_suffix: bool = False
+
+    @classmethod
+    def given(cls, text: str, asked: str) -> ToolName:
+        """The name `text` of a tool that was asked for as `asked`."""
+        return cls(text, text != safe_name(asked))
+
+    @property
+    def stem(self) -> str:
+        """The name without the suffix that we added; whatever looks like one but is not ours stays."""
+        return _SUFFIX.sub("", self.text) if self.our_suffix else self.text
 
 
 def is_plain(name: str) -> bool:

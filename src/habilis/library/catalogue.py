@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from habilis.contract.names import ToolName
 from habilis.core.errors import UserError
 from habilis.core.types import FORMAT, Effects, ToolCard
 from habilis.library.folder import INDEX, KEPT_FROM, UNDESCRIBED, Broken, Library
@@ -46,6 +47,10 @@ class Listed:
     requirements: tuple[str, ...] = ()
     likeness: str = ""
     problem: str = ""
+
+    @property
+    def called(self) -> ToolName:
+        return ToolName(self.name, self.our_suffix)
 
 
 class Catalogue:

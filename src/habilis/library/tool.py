@@ -15,6 +15,7 @@ from habilis.contract.capabilities import Capabilities
 from habilis.contract.contract import Contract
 from habilis.contract.examples import Example
 from habilis.contract.likeness import code_digest
+from habilis.contract.names import ToolName
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.types import FORMAT, Effects, Frozen, JsonSchema, ToolCard, ToolSpec
 from habilis.library.worth import worth
@@ -147,6 +148,10 @@ class Tool(Frozen):
     def known_as(self, name: str) -> Tool:
         """This tool under one of the old names in its manifest."""
         return self.model_copy(update={"name": name, "alias": self.manifest.aliases[name]})
+
+    @property
+    def called(self) -> ToolName:
+        return ToolName(self.name, self.origin.our_suffix)
 
     @property
     def description(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from habilis.contract.names import safe_name
+from habilis.contract.names import ToolName
 from habilis.core.events import Event, Notice, ToolAdopted
 from habilis.core.place import raise_place
 from habilis.core.types import ToolRequest
@@ -62,7 +62,7 @@ async def _adopted(
         parents=(f"{offer.tool}@{offer.version}",),
         task=task,
         asked_name=request.name,
-        our_suffix=name != safe_name(request.name),
+        our_suffix=ToolName.given(name, request.name).our_suffix,
         request_key=key,
         smoke=passed.smoke,
         shared_by=offer.task,

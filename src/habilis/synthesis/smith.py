@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.contract.aliases import called_by, properties
 from habilis.contract.capabilities import together
-from habilis.contract.names import safe_name
+from habilis.contract.names import ToolName
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelUnreachable, WriterFailed
 from habilis.core.events import (
@@ -226,7 +226,7 @@ class Smith:
             writer=self._writer.name,
             model=self._models.name("builder"),
             asked_name=asked,
-            our_suffix=name != safe_name(asked),
+            our_suffix=ToolName.given(name, asked).our_suffix,
             request_key=key,
             smoke=made.passed.smoke,
         )

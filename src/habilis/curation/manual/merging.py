@@ -14,7 +14,7 @@ from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError
 from habilis.curation.manual.change import ChangeRefused, HandReport, unknown
 from habilis.curation.manual.gates import Gates
-from habilis.curation.merging.collect import Collected, collect, stem, unproven
+from habilis.curation.merging.collect import Collected, collect, unproven
 from habilis.curation.merging.merge import Decided, Made, Merger
 from habilis.curation.merging.publish import Decisions, fill
 from habilis.library import Library, Origin, Tool
@@ -196,7 +196,7 @@ def _free_name(tool: Tool, catalogue: Catalogue, under: str) -> str:
         if not is_plain(under) or under != safe_name(under) or under in taken:
             raise UserError(f"--as {under}: {'it is taken' if under in taken else 'it cannot be the name of a tool'}")
         return under
-    return free_name(stem(safe_name(tool.name), tool.origin.our_suffix), taken.__contains__)
+    return free_name(safe_name(tool.called.stem), taken.__contains__)
 
 
 def _stage(

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, Field
 
 from habilis.contract.aliases import kinds, signature
+from habilis.contract.names import ToolName
 from habilis.core.errors import Interrupted, ModelReplyUnusable, PlaceError
 from habilis.core.types import ToolRequest
-from habilis.curation.merging.collect import Collected, stem
+from habilis.curation.merging.collect import Collected
 from habilis.judging import Case, JudgeTrial, standing_of
 from habilis.judging.planted_cases import TWINS
 from habilis.library import Tool
@@ -209,7 +210,7 @@ class _Compared:
         if (tool := collected.view.get(name)) is None:
             return None
         self.tools[name] = tool
-        words = {"name": stem(name, tool.origin.our_suffix), "description": tool.description}
+        words = {"name": tool.called.stem, "description": tool.description}
         return asked(ToolRequest(**words, input_schema=tool.input_schema, output_schema=tool.output_schema))
 
 
@@ -227,11 +228,11 @@ def _by(listed: Iterable[Listed], key: Callable[[Listed], str]) -> dict[str, lis
 
 def _stem_key(listed: Listed) -> str:
     """The name without our suffix; nothing for a name that is but a hash, which says nothing of the tool."""
-    return "" if _HASHED.fullmatch(listed.name) else stem(listed.name, listed.our_suffix)
+    return "" if _HASHED.fullmatch(listed.name) else listed.called.stem
 
 
 def _token_key(listed: Listed) -> str:
-    return "" if _HASHED.fullmatch(listed.name) else _words(stem(listed.name, listed.our_suffix))
+    return "" if _HASHED.fullmatch(listed.name) else _words(listed.called.stem)
 
 
 def _words(name: str) -> str:
@@ -241,7 +242,7 @@ def _words(name: str) -> str:
 
 def same_words(names: Iterable[str]) -> bool:
     """Whether names differ in nothing but the order of their words and the numbers of their versions."""
-    return len({_words(stem(name, our_suffix=True)) for name in names}) == 1
+    return len({_words(ToolName(name, our_suffix=True).stem) for name in names}) == 1
 
 
 def _row(tool: Tool) -> dict[str, str]:

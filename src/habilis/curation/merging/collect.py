@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -25,7 +24,6 @@ from habilis.rundir import atomic_write, read_jsonl
 
 MENDED = ("enhanced", "forked")
 JUDGED = ("success", "failure")
-_OUR_SUFFIX = re.compile(r"_v\d{2,}$")
 
 
 @dataclass
@@ -87,11 +85,6 @@ def collect(finished: Sequence[Finished], public: Library, catalogue: Catalogue,
         elif names := private.names():
             found.evidence.append(f"task {task.task_id} {task.status}: {', '.join(names)} stay with it")
     return found
-
-
-def stem(name: str, our_suffix: bool) -> str:
-    """`name` without the suffix that we added to it; whatever looks like one but is not ours stays."""
-    return _OUR_SUFFIX.sub("", name) if our_suffix else name
 
 
 def _shown(folder: Path) -> set[str]:
@@ -169,7 +162,7 @@ class _Collector:
         if same is not None:
             self._found.fates.append(Fate(tool=label, ending="merged", into=same, reason="the same source"))
             return same
-        base = stem(safe_name(tool.name), tool.origin.our_suffix)
+        base = safe_name(tool.called.stem)
         name = free_name(base, self._taken.__contains__)
         self._taken.add(name)
         self._by_version[tool.version] = name

@@ -19,7 +19,7 @@ from habilis.contract.names import RESERVED, free_name, safe_name
 from habilis.contract.records import RecordedCall
 from habilis.core.types import Frozen
 from habilis.curation.ledger.reports import MergePolicy
-from habilis.curation.merging.collect import Collected, stem
+from habilis.curation.merging.collect import Collected
 from habilis.library import LayeredLibrary, Manifest, Origin, Tool
 from habilis.synthesis.binding import binding
 from habilis.synthesis.comparing import Versions, compare, evidence_on
@@ -315,7 +315,7 @@ class Merger:
         aliases = self._with_older(tried.aliases, tools)
         name = winner.name
         if name in new:
-            base = stem(name, winner.origin.our_suffix)
+            base = winner.called.stem
             same = [tool for tool in tools if tool.name == base and plain(tried.aliases[base])]
             name = same[0].name if same else name
         return Merge(name=name, winner=winner.name, aliases=aliases, **tried.shown)
@@ -363,6 +363,6 @@ def descends(tool: Tool, from_: Tool) -> bool:
     """Whether `tool` is a better version of `from_`, made to mend what that did wrong."""
     identity = from_.manifest.identity
     known = {f"{name}@{identity}" for name in (from_.name, from_.manifest.name, from_.origin.asked_name)}
-    same_stem = stem(tool.name, tool.origin.our_suffix) == stem(from_.name, from_.origin.our_suffix)
+    same_stem = tool.called.stem == from_.called.stem
     made_from = {parent.rsplit("@", 1)[-1] for parent in tool.origin.parents}
     return bool(known & set(tool.origin.parents)) or (same_stem and identity in made_from)

@@ -9,7 +9,7 @@ from pathlib import Path
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import HabilisError
 from habilis.curation.ledger.reports import Ending, Fate, Lineage, StepReport
-from habilis.curation.merging.collect import Collected, stem
+from habilis.curation.merging.collect import Collected
 from habilis.curation.merging.merge import Merge, descends, keep_files, plain
 from habilis.curation.merging.undo import Split
 from habilis.library import Manifest, Tool
@@ -185,8 +185,8 @@ class _Filler:
         """Where the calls of a replaced tool lie: under its own name, which becomes an old name of the other; or under
         the other's, where they are calls of that as they stand and nobody ever knew the name."""
         alias = merge.aliases[name]
-        ours = name in self._collected.new and self._new(name).origin.our_suffix
-        if plain(alias) and (name == merge.name or (ours and stem(name, True) == merge.name)):
+        known_as = self._new(name).called.stem if name in self._collected.new else name
+        if plain(alias) and merge.name in (name, known_as):
             return merge.name
         return name
 
