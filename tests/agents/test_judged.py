@@ -12,6 +12,7 @@ import pytest
 from habilis import Team, load_settings
 from habilis.agents.reviewing import REVIEW
 from habilis.core.types import TaskResult
+from habilis.library import Library
 from habilis.prompts import Prompts
 from habilis.rundir import RunDir
 from habilis.synthesis.replay import FIXED
@@ -163,6 +164,41 @@ async def test_a_library_tools_result_is_not_settled_and_one_built_for_the_quest
     assert (result.status, result.attempts) == ("answered", 2)
 
 
+@pytest.mark.parametrize(
+    ("word", "offered"), [(agreeing, ()), (honest, ("product_of",))], ids=["tells nothing", "tells right from wrong"]
+)
+async def test_a_library_tool_is_offered_where_its_result_can_be_accepted(
+    judges: Stage, word: Word, offered: tuple[str, ...]
+) -> None:
+    judges.add("product_of", PRODUCT)
+    await play(judges, judged(word, built(), BUILD, codes=code()), "limits.max_attempts=1")
+    assert judges.sink.of("planned")[0].offered == offered
+
+
+async def test_a_tool_that_answered_a_question_of_the_same_words_is_offered_and_its_result_settled(
+    judges: Stage,
+) -> None:
+    judges.add("product_of", PRODUCT)
+    await play(judges, judged(honest, built(), REUSE), run="first")  # describes the tool
+    for file in (judges.root / "cache" / "judges").iterdir():
+        file.unlink()
+    tool = Library(judges.root / "library").get("product_of")
+    assert tool is not None
+    answered = tool.manifest.model_copy(update={"answered": ("What is 12 times 13?",)})
+    tool.path.with_suffix(".json").write_text(answered.model_dump_json(), encoding="utf-8")
+    result = await play(judges, judged(agreeing, built(), REUSE))
+    assert [plan.offered for plan in judges.sink.of("planned")] == [("product_of",), ("product_of",)]
+    assert (result.status, result.review.by if result.review else "") == ("answered", "rules")
+    assert result.review is not None
+    assert "answered a question of the same words" in result.review.reason
+
+
+async def test_a_run_that_may_build_nothing_is_offered_what_there_is(judges: Stage) -> None:
+    judges.add("product_of", PRODUCT)
+    await play(judges, judged(agreeing, built(), REUSE), "limits.max_attempts=1", "tools.synthesis=false")
+    assert judges.sink.of("planned")[0].offered == ("product_of",)
+
+
 async def test_a_second_answer_that_nobody_can_verify_is_the_last(judges: Stage) -> None:
     judges.add("product_of", PRODUCT)
     script = judged(agreeing, [*built(), "Still 42, I think."], REUSE)
@@ -218,7 +254,7 @@ async def test_broken_off_in_the_probe_it_goes_on_with_the_next_case(judges: Sta
     script = judged(failing, built(), REUSE)
     first = await play(judges, script)
     assert (first.status, script.probes) == ("unreachable", 4)
-    script = judged(honest, ["never"], [])
+    script = judged(honest, built(), REUSE)
     result = await team(judges, script).resume(judges.root / "run")
     assert (result.status, script.probes) == ("answered", len(REVIEW.questions) - 3)
 

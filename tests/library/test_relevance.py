@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from habilis.core.types import ToolCard
 from habilis.library import LayeredLibrary, Library
-from habilis.library.retrieval.relevance import Inquiry, fitting, other_operation, shares_nothing
+from habilis.library.retrieval.relevance import Inquiry, fitting, other_operation, same_but_values, shares_nothing
 
 AVERAGE = ToolCard(
     name="average_of_column", description="Average of a numeric column in a CSV file.", parameters=("path", "column")
@@ -167,3 +167,24 @@ def test_nothing_that_is_measured_depends_on_the_size_of_numbers() -> None:
     shares = {Inquiry(f"What is the average price of {n} rows in sales.csv?").of(AVERAGE).share for n in (1, 10**6)}
     assert len(shares) == 1
     assert np.isfinite(shares.pop())
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("What is 6 times 7?", "What is 12 times 13.5?", True),
+        ("What is the total of count in stock.csv?", "What is the total of count in /data/other.csv?", True),
+        ("Reverse the text 'abc'.", 'Reverse the text "xyz".', True),
+        (
+            "How many days are there from 2026-03-15 to 2026-11-02?",
+            "How many days are there from 2020-01-01 to 2020-02-01?",
+            True,
+        ),
+        ("What is the total of count in stock.csv?", "What is the total of price in stock.csv?", False),
+        ("What is the SHA-256 digest of 'a'?", "What is the SHA-512 digest of 'a'?", False),
+        ("How many orders were paid?", "How many orders were not paid?", False),
+        ("Subtract a from b.", "Subtract b from a.", False),
+    ],
+)
+def test_questions_of_the_same_words_differ_in_values_alone(one: str, other: str, same: bool) -> None:
+    assert same_but_values(one, other) is same

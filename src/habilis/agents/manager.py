@@ -14,7 +14,7 @@ from habilis.agents import rules
 from habilis.agents.holding import evidence_of
 from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
-from habilis.agents.reviewing import NOT_VERIFIED, reviewed, told_plainly
+from habilis.agents.reviewing import NOT_VERIFIED, reusable, reviewed, told_plainly
 from habilis.agents.short_way import plan_by_rule
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
@@ -159,7 +159,7 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
     there are."""
     report = review.reason if review else ""
     tried = _tried(state, ctx) if report else []
-    candidates = [card for card in _candidates(state, ctx) if card.name not in tried]
+    candidates = await reusable([card for card in _candidates(state, ctx) if card.name not in tried], ctx)
     if (plan := plan_by_rule(state, candidates, ctx)) is not None:
         ctx.emit(Planned(attempt=1, plan=plan))
         return Command(update={"plan": plan.model_dump(mode="json")}, goto="tool_developer")

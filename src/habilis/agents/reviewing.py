@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -9,9 +10,10 @@ from pydantic import BaseModel, Field
 from habilis.agents import rules
 from habilis.agents.settling import OwnTool, plain_telling, settled, words_in
 from habilis.context.task import TaskContext
-from habilis.core.types import Review, Standing
-from habilis.judging import Case, JudgeTrial, one_by_one, word_of
+from habilis.core.types import Review, Standing, ToolCard
+from habilis.judging import Case, JudgeTrial, one_by_one, standing_or_away, word_of
 from habilis.judging.planted_answers import ANSWERS
+from habilis.library.retrieval.relevance import same_but_values
 from habilis.prompts import Rendered
 
 BY_RULES, NOT_VERIFIED = "rules", "not verified"
@@ -46,7 +48,7 @@ async def reviewed(prompt: Rendered, evidence: rules.Evidence, ctx: TaskContext)
 
 def by_rules(evidence: rules.Evidence, standing: Standing, ctx: TaskContext) -> Review:
     """What rules alone can say: accepted where they settle it, else not verified."""
-    if why := settled(evidence, lambda name: _written_here(name, ctx)):
+    if why := settled(evidence, lambda name: _own(name, ctx)):
         return Review(accepted=True, reason=why, by=BY_RULES, judge=standing)
     judge = (
         f"the judge, {standing.model}, {standing.said}" if not standing.tells else "the review gave no usable verdict"
@@ -58,18 +60,31 @@ def by_rules(evidence: rules.Evidence, standing: Standing, ctx: TaskContext) -> 
     return Review(accepted=False, reason=reason, by=NOT_VERIFIED, judge=standing)
 
 
-def _written_here(name: str, ctx: TaskContext) -> OwnTool | None:
-    """A tool that was written for this task."""
+async def reusable(candidates: Sequence[ToolCard], ctx: TaskContext) -> list[ToolCard]:
+    """Those of `candidates` whose result can come to be accepted. Where the judge's word tells nothing, rules accept a
+    tool of the library only for a question of the words that it answered before; another is better built anew."""
+    doubtful = {card.name for card in candidates if ctx.library.get(card.name) and _own(card.name, ctx) is None}
+    if not doubtful or not ctx.settings.tools.synthesis:
+        return list(candidates)
+    standing = await standing_or_away(REVIEW, ctx.models, ctx.prompts)
+    return [card for card in candidates if standing.tells or card.name not in doubtful]
+
+
+def _own(name: str, ctx: TaskContext) -> OwnTool | None:
+    """A tool that was written for this task, or that answered a question of the same words before."""
     tool = ctx.library.private.get(name)
-    if tool is None or tool.origin.how not in WRITTEN_HERE:
+    if tool is not None and tool.origin.how in WRITTEN_HERE:
+        return OwnTool(tool.card, words_in(tool.source()))
+    tool = ctx.library.get(name)
+    if tool is None or not any(same_but_values(ctx.task.question, past) for past in tool.manifest.answered):
         return None
-    return OwnTool(tool.card, words_in(tool.source()))
+    return OwnTool(tool.card, words_in(tool.source()), reused=True)
 
 
 def told_plainly(evidence: rules.Evidence, ctx: TaskContext) -> tuple[str, Review] | None:
     """The last result told as it came, with its review, where rules settle that and refuse none of it; else None."""
-    told = plain_telling(evidence, lambda name: _written_here(name, ctx))
+    told = plain_telling(evidence, lambda name: _own(name, ctx))
     if told is None or rules.refusal(told):
         return None
-    why = settled(told, lambda name: _written_here(name, ctx))
+    why = settled(told, lambda name: _own(name, ctx))
     return told.answer, Review(accepted=True, reason=f"told as it came: {why}", by=BY_RULES)

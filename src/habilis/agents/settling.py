@@ -34,10 +34,12 @@ _TOKEN = re.compile(r"[^\W_]+")
 
 @dataclass(frozen=True)
 class OwnTool:
-    """A tool that was written for the task: what it says of itself, and the single words that stand in its code."""
+    """A tool that was written for the task, or that answered a question of the same words before: what it says of
+    itself, the single words that stand in its code, and which of the two it is."""
 
     card: ToolCard
     words: tuple[str, ...] = ()
+    reused: bool = False
 
 
 def words_in(source: str) -> tuple[str, ...]:
@@ -54,10 +56,11 @@ WrittenOf = Callable[[str], OwnTool | None]
 def settled(evidence: Evidence, built: WrittenOf) -> str:
     """Why rules alone accept the answer, "" where they do not. Holds for answers that no rule refuses.
 
-    All of this must hold. `built` gives a tool that was written for this task, None for every other:
+    All of this must hold. `built` gives a tool that was written for this task, or that answered a question of the same
+    words, None for every other:
 
     1. Every call of this execution that succeeded is one call, or the same again: there is no choice among results.
-    2. Its tool was written in this task, and by its own words does not do another operation than the question asks.
+    2. Its tool is one of those, and by its own words does not do another operation than the question asks.
     3. All that the call was given stands in the question, which names the files too; and every number, date and
        quotation of the question was given to the call, or is part of what the tool says that it does. So was or is
        every word of the question that tells anything: a count of lines does not settle a count of ERROR lines. What
@@ -77,7 +80,8 @@ def settled(evidence: Evidence, built: WrittenOf) -> str:
         return ""
     if evidence.files and not opened_a_file(call, evidence):
         return ""
-    return f"the result of {call.tool}, written for this question and called with what it gives"
+    stands = "which answered a question of the same words" if written.reused else "written for this question"
+    return f"the result of {call.tool}, {stands}, called with what this question gives"
 
 
 def plain_telling(evidence: Evidence, built: WrittenOf) -> Evidence | None:

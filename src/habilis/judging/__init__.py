@@ -5,7 +5,7 @@ What came of it is a `Standing`: on the tape for this task, on disk for all othe
 decides nothing; what happens in place of its word is said where it is asked.
 """
 
-from habilis.judging.standing import remembered, standing_of, standings_on, word_of
+from habilis.judging.standing import remembered, standing_of, standing_or_away, standings_on, word_of
 from habilis.judging.trials import Case, JudgeTrial, Question, at_once, one_by_one
 
 __all__ = [
@@ -16,6 +16,7 @@ __all__ = [
     "one_by_one",
     "remembered",
     "standing_of",
+    "standing_or_away",
     "standings_on",
     "word_of",
 ]

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from habilis.config import cache_dir
 from habilis.core.digests import digest
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
-from habilis.core.types import Standing
+from habilis.core.types import Role, Standing
 from habilis.judging.trials import JudgeTrial, Question, Tally, tally_of
 from habilis.rundir import atomic_write
 from habilis.rundir.locks import take
@@ -68,22 +68,40 @@ async def word_of(
     from langchain_core.messages import HumanMessage, SystemMessage
 
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
+    standing = await standing_or_away(trial, models, prompts)
+    if not standing.tells:
+        return standing, None
     try:
-        standing = await standing_of(trial, models, prompts)
-        if not standing.tells:
-            return standing, None
         with contextlib.suppress(ModelReplyUnusable):
             said = await models.structured(prompt.role, messages, trial.form, purpose="review", label=label)
             return standing, said
         return standing, None
     except ModelUnreachable as error:
-        if not models.stands_apart(prompt.role):
-            raise  # the work itself cannot go on
-        models.tell(f"The judge ({trial.prompt}) cannot be reached, and rules decide: {error}")
-        standing = Standing(role=trial.prompt, model=models.name(prompt.role), by="unreachable", tells=False)
-        if models.tape.noted(_NOTE + trial.prompt) is None:
-            models.tape.note(_NOTE + trial.prompt, standing.model_dump_json())
-        return standing, None
+        return _away(trial, prompt.role, models, error), None
+
+
+async def standing_or_away(trial: JudgeTrial[Any], models: Models, prompts: Prompts) -> Standing:
+    """`standing_of`; where the judge is a model of its own that cannot be reached, that its word tells nothing."""
+    try:
+        return await standing_of(trial, models, prompts)
+    except ModelUnreachable as error:
+        return _away(trial, _role(trial, prompts), models, error)
+
+
+def _away(trial: JudgeTrial[Any], role: Role, models: Models, error: ModelUnreachable) -> Standing:
+    """The standing of a judge that cannot be reached, noted for this task. Raises `error` where the work itself cannot
+    go on without that model."""
+    if not models.stands_apart(role):
+        raise error
+    models.tell(f"The judge ({trial.prompt}) cannot be reached, and rules decide: {error}")
+    standing = Standing(role=trial.prompt, model=models.name(role), by="unreachable", tells=False)
+    if models.tape.noted(_NOTE + trial.prompt) is None:
+        models.tape.note(_NOTE + trial.prompt, standing.model_dump_json())
+    return standing
+
+
+def _role(trial: JudgeTrial[Any], prompts: Prompts) -> Role:
+    return prompts.render(trial.prompt, **trial.questions[0].shown).role
 
 
 def standings_on(tape: Tape) -> dict[str, Standing]:
@@ -108,7 +126,7 @@ def remembered(
 
 
 async def _found(trial: JudgeTrial[Any], models: Models, prompts: Prompts, memory: Path, anew: bool) -> Standing:
-    role = prompts.render(trial.prompt, **trial.questions[0].shown).role
+    role = _role(trial, prompts)
     if models.tape.replay_only:  # of a tape that was written when nobody asked
         return Standing(role=trial.prompt, model=models.name(role), by="record")
     if not models.probes_judges and not anew:

@@ -45,6 +45,7 @@ in others; "how many" is asked of anything."""
 _LEAST, _ENOUGH = 0.3, 3.0
 """Common weight: below the first nothing is shared, from the second on as much as can be asked for."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s|[。！？\n]")
+_TOKEN = re.compile(r"[^\W_]+(?:-[^\W_]+)*")
 _SUM = re.compile(r"\d ?[-+*/×÷^%] ?\d")
 """What says enough without a word."""
 _GRAMMAR = re.compile(r"[\u3040-\u309f的是了在有和与及请把为哪多少几个什么中里]")
@@ -221,6 +222,17 @@ def _weight(term: str) -> float:
     if term in faint_terms() or _GRAMMAR.search(term) or (len(term) == 1 and term.isascii()):
         return _FAINT
     return _COMMON if term in common_terms() else 1.0
+
+
+def same_but_values(question: str, other: str) -> bool:
+    """Whether two questions say the same words in the same order: they differ in numbers, dates, quoted texts and files
+    at most."""
+    return _wording(question) == _wording(other)
+
+
+def _wording(question: str) -> list[str]:
+    tokens: list[str] = _TOKEN.findall(without_values(question, endings=True).casefold())
+    return [token for token in tokens if any(map(str.isalpha, token))]
 
 
 def unsaid(question: str, said: str, counted: str = "") -> frozenset[str]:
