@@ -11,9 +11,11 @@ import os
 import random
 import shutil
 import signal
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from habilis.core.errors import HabilisError
 from habilis.library.generations import digest
@@ -185,3 +187,10 @@ async def test_a_cluster_without_a_free_node_is_said(world: World, cluster: Clus
     done = await evolution.run(world.rows("mean"), name="first", base=world.home)
     assert any("waits for a node" in text for text in told), told
     assert done.stopped == "interrupted"
+
+
+def test_ray_takes_the_file_that_starts_a_cluster() -> None:
+    from ray.autoscaler._private.util import prepare_config, validate_config
+
+    file = Path(__file__).resolve().parents[2] / "examples" / "cluster" / "ray-cluster.yaml"
+    validate_config(prepare_config(yaml.safe_load(file.read_text(encoding="utf-8"))))
