@@ -199,6 +199,15 @@ async def test_a_run_that_may_build_nothing_is_offered_what_there_is(judges: Sta
     assert judges.sink.of("planned")[0].offered == ("product_of",)
 
 
+async def test_a_result_that_rules_settle_is_told_as_it_came_where_its_telling_settles_nothing(judges: Stage) -> None:
+    """The result is right; what the model adds to it stands nowhere, and nobody can judge it."""
+    script = judged(agreeing, built("It is 42, at 0.0 m/s."), BUILD, codes=code(), answers=[{"final_answer": "42"}])
+    result = await play(judges, script)
+    reviews = [event.review for event in judges.sink.of("reviewed")]
+    assert [review.by for review in reviews] == ["not verified", "rules"]
+    assert (result.status, result.final_answer, result.attempts) == ("answered", "42", 1)
+
+
 async def test_a_second_answer_that_nobody_can_verify_is_the_last(judges: Stage) -> None:
     judges.add("product_of", PRODUCT)
     script = judged(agreeing, [*built(), "Still 42, I think."], REUSE)

@@ -57,7 +57,7 @@ async def manager(
         return Command(update=update, goto="integrator")
     shortly = Plan.model_validate(state["plan"]).by == "rule" and state["attempt"] == 1
     last = state["attempt"] >= ctx.settings.limits.max_attempts and not shortly
-    if review.by in rules.TELLING and (last or _told_wrongly_before(state)):
+    if review.by == NOT_VERIFIED or (review.by in rules.TELLING and (last or _told_wrongly_before(state))):
         told = told_plainly(evidence_of("", state, ctx), ctx)
         if told is not None:
             ctx.emit(Reviewed(attempt=state["attempt"], review=told[1]))
