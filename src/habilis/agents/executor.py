@@ -270,7 +270,7 @@ async def enhance(
 
 
 def _said_again(reply: AIMessage, state: ExecutorState, ctx: TaskContext) -> ExecutorState:
-    """The state behind a reply that need not be paid for again; its calls get ids of their own."""
+    """The state after a reply that need not be paid for again; its calls get ids of their own."""
     position = state["position"] + 1
     taken = {raw["call_id"] for raw in state["calls"]}
     again = with_unique_ids(reply, f"{_turn(ctx)}c{position}", taken)

@@ -95,7 +95,7 @@ complete -o filenames -o bashdefault -F _habilis habilis
 
 def zsh(known: list[Command]) -> str:
     """The script for zsh, which runs bash's."""
-    head = "# Completion of habilis for zsh, behind compinit: source <(habilis completion zsh)\n"
+    head = "# Completion of habilis for zsh, after compinit: source <(habilis completion zsh)\n"
     return f"{head}autoload -U +X bashcompinit && bashcompinit\n{bash(known).partition(chr(10))[2]}"
 
 

@@ -31,7 +31,7 @@ can; the model of role eval judges where the benchmark wants a judge, and no rul
 SCORE_EXIT_CODES = "exit codes: 0 scored · 2 usage or unreadable data · 3 no judge could be asked · 130 interrupted"
 CALL_HELP = "One tool with several --args, several with one, or one each: all run in order in one temporary folder."
 COMPLETION_HELP = """bash: put 'source <(habilis completion bash)' into ~/.bashrc; zsh: the same with zsh into ~/.zshrc,
-behind compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
+after compinit; fish: habilis completion fish > ~/.config/fish/completions/habilis.fish"""
 CALL_EXIT_CODES = "exit codes: 0 every call succeeded · 1 one failed · 2 usage or configuration · 130 interrupted"
 TRUST = "continue a run that you did not make, and treat it as your own from now on"
 

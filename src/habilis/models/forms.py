@@ -234,7 +234,7 @@ def _unwrapped(output: type[BaseModel], data: Any) -> Iterator[Any]:
 
 
 def begins_whole(reply: Any) -> bool:
-    """Whether the first object in `reply` is whole, so that what was cut off stands behind it."""
+    """Whether the first object in `reply` is whole, so that what was cut off came after it."""
     text = str(reply)
     start = text.find("{")
     if isinstance(reply, dict) or start < 0:

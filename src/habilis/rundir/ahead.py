@@ -30,7 +30,7 @@ def reserve(descriptor: int, size: int) -> bool:
 
 
 class RoomAhead:
-    """Room for `size` bytes behind the end of a file that grows."""
+    """Room for `size` bytes past the end of a file that grows."""
 
     def __init__(self, size: int) -> None:
         self._size, self._until = size, 0

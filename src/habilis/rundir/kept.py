@@ -103,7 +103,7 @@ class KeptFolder:
                 self.write([])
 
     def write(self, changes: Sequence[Change]) -> None:
-        """Make these changes, behind what waited for them."""
+        """Make these changes, after what waited before them."""
         with self._lock:
             self.store.write(self.lease, [*self._later.values(), *changes])
             self._later.clear()

@@ -228,7 +228,7 @@ class ToolHost:
             return CallError(kind="unavailable", message=str(error))
 
     async def _outcomes(self, spec: CallSpec, steps: Steps) -> Outcomes:
-        """The outcome of each step. Steps behind a failed one are missing."""
+        """The outcome of each step. Steps after a failed one are missing."""
         spec = replace(spec, workspace=placed(spec.workspace))
         with place_told():
             try:

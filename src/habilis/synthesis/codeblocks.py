@@ -187,7 +187,7 @@ def without_code(reply: str) -> str:
 
 
 def ends_a_block(text: str) -> bool:
-    """Whether every block of code in `text` is closed, and there is one: what was cut stands behind it."""
+    """Whether every block of code in `text` is closed, and there is one: what was cut came after it."""
     fences = len(_FENCE.findall(text))
     return fences > 0 and fences % 2 == 0
 

@@ -95,7 +95,7 @@ def parse_react(text: str, specs: Sequence[ToolSpec] = ()) -> Parsed:
 
 
 def _last_answer(text: str, labels: Sequence[_Label]) -> str:
-    """What stands behind the last "Final Answer", up to what a model invents behind it."""
+    """What follows the last "Final Answer", up to what a model invents after it."""
     last = max(at for at, (kind, _, _) in enumerate(labels) if kind == "final")
     after = [*labels[last + 1 :], ("", len(text), len(text))]
     invented = (
@@ -114,7 +114,7 @@ def _end_of_input(text: str, labels: Sequence[_Label], number: int) -> int:
 
 
 def _said(text: str) -> str:
-    """`text` without what was thought between tags; what stands behind an action is not looked at."""
+    """`text` without what was thought between tags; what follows an action is not looked at."""
     if "think" not in text:
         return text
     text = _LATE_THINK.sub("", text, count=1)

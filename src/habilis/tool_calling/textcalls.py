@@ -42,7 +42,7 @@ MAX_LOOKED = 1_000
 """Lines that may begin a call; of a reply with more none is read as one, for each costs a look at all before it."""
 HOW = 'end your reply with {"name": "TOOL", "arguments": {…}} on a line of its own, in no code block'
 _ANSWER = "If this is your answer, say it in plain text, without the call."
-_BEHIND = f"Nothing was run: text stands behind your tool call. To call a tool, {HOW}. {_ANSWER}"
+_BEHIND = f"Nothing was run: there is text after your tool call. To call a tool, {HOW}. {_ANSWER}"
 _NAMED_OBJECT = re.compile(r"(?:functions?[.:])?([^\W\d][\w.-]{0,99})[ \t]*(?:\r?\n)?(?=\{)")
 _WRITTEN_LIST = re.compile(r"\[\s*(?:functions?[.:])?([^\W\d][\w.:-]{0,99})\(")
 _FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*([^\n`]*)\n")

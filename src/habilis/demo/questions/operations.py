@@ -18,7 +18,7 @@ from habilis.demo.questions.language import QUOTED, words
 SlotType = Literal["string", "integer", "number", "boolean", "array_of_strings", "array_of_numbers", "object"]
 
 View = Literal["value", "length", "names"]
-"""What of a result is asked for: itself, how long it is, or the names in it without what stands behind them."""
+"""What of a result is asked for: itself, how long it is, or the names in it without what follows them."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ TOLERANCE = 1e-6
 """Relative difference of two numbers that count as equal."""
 _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12, "万": 1e4, "亿": 1e8}
 _SHORT_SCALES = {"k": 1e3, "m": 1e6, "b": 1e9, "t": 1e12}
-"""Only behind money, for elsewhere they are units."""
+"""Only after money, for elsewhere they are units."""
 _IN_PARTS = frozenset(("time", "length", "mass", "months"))
 """Kinds of which one quantity is written in two or three units: 2 h 30 min, 5 ft 11 in."""
 
@@ -72,7 +72,7 @@ class Placed:
 
 
 def quantity(text: str) -> Quantity | None:
-    """The quantity that `text` is, with at most one word of another kind behind it (`12 apples`); None otherwise."""
+    """The quantity that `text` is, with at most one word of another kind after it (`12 apples`); None otherwise."""
     line = plain(text).strip()
     first = next(placed_in(line), None)
     if first is None or first.start or _DECADE.match(line):

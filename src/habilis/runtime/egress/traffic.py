@@ -201,7 +201,7 @@ class TrafficExchange:
             both.create_task(self._pump(host[0], self.client[1], up=False))
 
     async def _forward(self, request: HttpRequest, host: Streams) -> None:
-        """The body up and the response down; what the tool sends behind the body is not read."""
+        """The body up and the response down; what the tool sends after the body is not read."""
         async with asyncio.TaskGroup() as both:
             upload = both.create_task(self._upload(request, host[1]))
             switched = await self._download(request, host[0])
@@ -225,7 +225,7 @@ class TrafficExchange:
                     sink.write(b"\r\n")
                 await asyncio.sleep(0)  # whoever sends chunks of one byte must not keep the others waiting
             if await self.client[0].readexactly(2) != b"\r\n":
-                raise Declined(400, "fields behind the body are not passed on")
+                raise Declined(400, "fields after the body are not passed on")
             if sink is not None:
                 sink.write(b"0\r\n\r\n")
                 await sink.drain()

@@ -119,7 +119,7 @@ def _of_case(case: FilterCase) -> _Code:
 
 
 def _of_check(check: Check, rest: int) -> _Code:
-    """Go on behind it where it holds, else past the `rest` of its case."""
+    """Go on after it where it holds, else past the `rest` of its case."""
     last = len(check.values) - 1
     jumps = [
         _Instruction(_JUMP_EQUAL, last - n, rest if n == last else 0, value) for n, value in enumerate(check.values)

@@ -1,7 +1,7 @@
 """From a document to its operations: one flat schema of arguments for each, and where each argument goes.
 
 Parameters of path, query, header and cookie stand beside the fields of a JSON body. Where two of them bear the same
-name, the body is one argument `body`, and a parameter gets the place that it goes to behind its name.
+name, the body is one argument `body`, and a parameter gets the place that it goes to after its name.
 """
 
 from __future__ import annotations

@@ -317,7 +317,7 @@ class _Reader:
             self._fault(f"Tool call {name!r}: {error}")
 
     def _cut(self, name: str, said: str) -> None:
-        what = f"what stands behind its name cannot be read: {_short(said)!r}" if said else "it ends behind its name"
+        what = f"what follows its name cannot be read: {_short(said)!r}" if said else "it ends after its name"
         self._fault(f"Tool call {name!r}: {what}")
 
     def _unclosed(self, what: str) -> None:
