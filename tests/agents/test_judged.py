@@ -199,12 +199,18 @@ async def test_a_run_that_may_build_nothing_is_offered_what_there_is(judges: Sta
     assert judges.sink.of("planned")[0].offered == ("product_of",)
 
 
-async def test_a_result_that_rules_settle_is_told_as_it_came_where_its_telling_settles_nothing(judges: Stage) -> None:
-    """The result is right; what the model adds to it stands nowhere, and nobody can judge it."""
-    script = judged(agreeing, built("It is 42, at 0.0 m/s."), BUILD, codes=code(), answers=[{"final_answer": "42"}])
+@pytest.mark.parametrize(
+    ("told", "by"),
+    [("It is 42, at 0.0 m/s.", "not verified"), ("The product is 43.", "values from nowhere")],
+    ids=["more than was asked", "wrongly"],
+)
+async def test_a_result_that_rules_settle_is_told_as_it_came_by_a_model_that_nobody_can_trust(
+    judges: Stage, told: str, by: str
+) -> None:
+    script = judged(agreeing, built(told), BUILD, codes=code(), answers=[{"final_answer": "42"}])
     result = await play(judges, script)
     reviews = [event.review for event in judges.sink.of("reviewed")]
-    assert [review.by for review in reviews] == ["not verified", "rules"]
+    assert [review.by for review in reviews] == [by, "rules"]
     assert (result.status, result.final_answer, result.attempts) == ("answered", "42", 1)
 
 
@@ -322,7 +328,7 @@ async def test_a_name_from_nowhere_does_not_stand_on_the_word_of_one_that_founds
 
 async def test_a_right_result_that_the_model_cannot_tell_is_told_as_it_came(judges: Stage) -> None:
     answers = ["The product is 42, and the row with the highest value is 4711."] * 2
-    script = judged(agreeing, [*built()[:-1], *answers], BUILD, codes=code())
+    script = judged(honest, [*built()[:-1], *answers], BUILD, codes=code())
     result = await play(judges, script)
     reviews = [event.review for event in judges.sink.of("reviewed")]
     assert [review.by for review in reviews] == ["values from nowhere", "values from nowhere", "rules"]

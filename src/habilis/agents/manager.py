@@ -14,7 +14,7 @@ from habilis.agents import rules
 from habilis.agents.holding import evidence_of
 from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
-from habilis.agents.reviewing import NOT_VERIFIED, reusable, reviewed, told_plainly
+from habilis.agents.reviewing import NOT_VERIFIED, reusable, reviewed, tells, told_plainly
 from habilis.agents.short_way import plan_by_rule
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
@@ -57,7 +57,8 @@ async def manager(
         return Command(update=update, goto="integrator")
     shortly = Plan.model_validate(state["plan"]).by == "rule" and state["attempt"] == 1
     last = state["attempt"] >= ctx.settings.limits.max_attempts and not shortly
-    if review.by == NOT_VERIFIED or (review.by in rules.TELLING and (last or _told_wrongly_before(state))):
+    ill_told = review.by in rules.TELLING and (last or _told_wrongly_before(state) or not await tells(ctx))
+    if ill_told or review.by == NOT_VERIFIED:
         told = told_plainly(evidence_of("", state, ctx), ctx)
         if told is not None:
             ctx.emit(Reviewed(attempt=state["attempt"], review=told[1]))

@@ -66,8 +66,13 @@ async def reusable(candidates: Sequence[ToolCard], ctx: TaskContext) -> list[Too
     doubtful = {card.name for card in candidates if ctx.library.get(card.name) and _own(card.name, ctx) is None}
     if not doubtful or not ctx.settings.tools.synthesis:
         return list(candidates)
-    standing = await standing_or_away(REVIEW, ctx.models, ctx.prompts)
-    return [card for card in candidates if standing.tells or card.name not in doubtful]
+    judged = await tells(ctx)
+    return [card for card in candidates if judged or card.name not in doubtful]
+
+
+async def tells(ctx: TaskContext) -> bool:
+    """Whether the judge's word tells right from wrong."""
+    return (await standing_or_away(REVIEW, ctx.models, ctx.prompts)).tells
 
 
 def _own(name: str, ctx: TaskContext) -> OwnTool | None:
