@@ -166,6 +166,14 @@ def test_a_field_of_a_row_that_nobody_asked_for_is_no_answer(stations: TaskFile)
     assert rule_of("1530", "How high is Birk in stations.csv?", row, files=(stations,)) == ""
 
 
+def test_a_field_that_bears_the_name_of_a_column_need_not_be_one_of_its_cells(tmp_path: Path) -> None:
+    path = tmp_path / "stock.csv"
+    path.write_text("item,count\nbolt,1200\nnut,800\nhinge,75\n", encoding="utf-8")
+    stock, asked = TaskFile(named="stock.csv", path=str(path)), "How many rows does stock.csv have?"
+    assert rule_of("It has 3 rows.", asked, called({"count": 3}), files=(stock,)) == ""
+    assert rule_of("It has 75 rows.", asked, called({"count": 75}), files=(stock,)) == "another field"
+
+
 def test_a_name_of_the_question_is_given_to_a_call_or_comes_of_one(stations: TaskFile) -> None:
     question = "How strong is the wind at Alma in stations.csv?"
     counted = called({"result": 3}, path="stations.csv", column="wind")

@@ -226,10 +226,11 @@ def _stray(evidence: Evidence, told: list[Leaf]) -> str | None:
     """A number out of a row of the table, from a column that neither the question nor the answer names."""
     said = _WORD.findall(f"{evidence.asked} {plain(evidence.answer)}")
     given = plain(" ".join(str(call.arguments) for call in evidence.behind))
-    headed = {plain(column.name) for column in evidence.columns}
+    cells = {plain(column.name): column.cells for column in evidence.columns}
     near = {kin for word in terms(" ".join(said)) for kin in neighbours().get(word, ())}
     for leaf in told:
-        if plain(leaf.key) not in headed or stands_in(plain(leaf.key), given):
+        key = plain(leaf.key)
+        if key not in cells or stands_in(key, given) or not any(leaf.number in numbers_of(c) for c in cells[key]):
             return None
         words = [word for word in _WORD.findall(plain(leaf.key).replace("_", " ")) if len(word) > 1]
         if any(are_kin(word, other) for word in words for other in said) or near & set(terms(" ".join(words))):
