@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from claim_cases.data import Question, lay_out, questions
@@ -109,9 +110,11 @@ def main() -> None:
                 cells = [who, kind, question.text[:60], answer, verdict, said, str(calls), f"{found['wall_s']:.0f}"]
                 print(f"| {' | '.join(' '.join(cell.split()).replace('|', '/') for cell in cells)} |", flush=True)
     for (who, kind), rows in totals.items():
+        calls = [(row.get("usage") or {}).get("model_calls", 0) for row in rows]
         print(
             f"{who}, {kind}: right {sum(r['right'] for r in rows)}, wrong claims {sum(r['wrong'] for r in rows)},"
-            f" no claim {sum(not r['right'] and not r['wrong'] for r in rows)} of {len(rows)}"
+            f" no claim {sum(not r['right'] and not r['wrong'] for r in rows)} of {len(rows)};"
+            f" in the median {median(calls):g} calls, {median(row['wall_s'] for row in rows):.0f} s"
         )
     print(f"runs in {top}")
 
