@@ -61,7 +61,7 @@ def load_with_origins(
         first = error.errors(include_url=False)[0]
         dotted = ".".join(str(part) for part in first["loc"])
         origin = origins.get(dotted) or next((o for k, o in origins.items() if inside(dotted, k)), "settings")
-        raise UserError(f"{origin}: {dotted}: {first['msg']}") from None
+        raise UserError(f"{origin}: {dotted}: {first['msg'].removeprefix('Value error, ')}") from None
     settings.models.remember_origins(origins)
     return Loaded(settings, origins)
 
