@@ -78,7 +78,7 @@ def test_tools_go_in_and_out_and_in_again(here: Path, capsys: Captured) -> None:
         (["library", "export", "--to", "folder", "theirs", "--library", "theirs"], "theirs is there already"),
         (["library", "export", "--to", "folder", "mine", "--library", "theirs", "--tools", "x"], "there is no tool x"),
         (["library", "verify", "nowhere"], "nowhere: no such folder"),
-        (["library", "verify", "--set", "exchange.redact_patterns=['(']"], "is no regular expression"),
+        (["library", "verify", "--set", "exchange.redact_patterns=['(']"], "is not a regular expression"),
         (["serve"], "no library at"),
         (["serve", "--library", "theirs", "--workspace", "nowhere"], "--workspace nowhere: no such folder"),
         (["serve", "--library", "theirs", "--tools", "nothing"], "--tools nothing: there is no such tool"),

@@ -43,7 +43,7 @@ CASES: list[tuple[list[str | bytes], str]] = [
     (["run", "q", "--file", "absent.csv"], "--file absent.csv: no such file or folder"),
     (["run", "q", "--file", "a\nb"], "no such file"),
     (["run", "q", "--file", "/dev/null"], "--file /dev/null: a pipe or device"),
-    (["run", "q", "--library", "bad.yaml"], "bad.yaml is no folder"),
+    (["run", "q", "--library", "bad.yaml"], "bad.yaml is not a folder"),
     (["config", "show", "--output", "x"], "habilis config show has no option --output"),
     (["run", "q", "-c", "absent.yaml"], "absent.yaml does not exist"),
     (["run", "q", "-c", "."], ". is a folder"),

@@ -67,7 +67,7 @@ def test_a_role_of_its_own_is_named_as_itself(capsys: Captured, monkeypatch: pyt
         here = ("--set", f"models.basic.base_url={server.base_url}", "--set", "models.basic.model=scripted")
         code, line = said(capsys, "run", "--quiet", *here, "--set", "models.builder.base_url=127.0.0.1:9", "6*7")
     assert code == 2
-    assert "--set models.builder.base_url: '127.0.0.1:9' is no address" in line
+    assert "--set models.builder.base_url: '127.0.0.1:9' is not the address" in line
 
 
 def test_a_training_stops_at_once_and_goes_on_once_the_key_is_right(

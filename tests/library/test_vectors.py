@@ -61,7 +61,7 @@ def test_a_tool_is_found_by_what_its_words_are_near_to(folder: Path) -> None:
 
 
 def test_what_is_no_model_is_said(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         Vectors.open(str(tmp_path / "absent"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match=r"no \*.safetensors in"):
@@ -195,5 +195,5 @@ def test_weights_inside_an_installed_package_are_found(folder: Path, monkeypatch
     (folder / "tokenizer.json").rename(package / "model" / "tokenizer.json")
     monkeypatch.syspath_prepend(str(package.parent))
     assert Vectors.open("some_weights").of(["movie"]).shape == (1, WIDE)
-    with pytest.raises(UserError, match="is no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         Vectors.open("no_such_weights")

@@ -89,7 +89,7 @@ async def test_a_model_that_cannot_call_is_asked_as_text_from_then_on(bench: Ben
     assert called(await ask(asking)) == [("search", {"query": "x"})]
     assert called(await ask(strategies(bench))) == [("search", {"query": "x"})]
     assert kinds(bench) == ["functions", "probe", "text", "text", "text"]
-    assert "calls are made as text" in bench.sink.of("notice")[0].text
+    assert "calls are written as text" in bench.sink.of("notice")[0].text
 
 
 async def test_a_server_that_refuses_functions_is_asked_as_text(bench: Bench) -> None:

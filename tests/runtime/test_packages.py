@@ -1,4 +1,4 @@
-"""What a tool's writer is told when a package cannot be had: one line, bounded, of which every word can be used."""
+"""What a tool's writer is told when a package cannot be installed: one line, bounded, every word of use."""
 
 from __future__ import annotations
 

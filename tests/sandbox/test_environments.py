@@ -131,12 +131,16 @@ async def test_what_cannot_be_had_is_said_in_a_line(environments: Environments, 
 @pytest.mark.parametrize(
     ("wanted", "why", "instead"),
     [
-        (["sklearn"], "package sklearn cannot be had: .* has none of that name", "choose one that is there"),
-        (["delta"], "package not-there, which delta needs, cannot be had", r"dependencies = \[\]"),
-        (["gamma"], "package gamma cannot be had: .* nothing is built from source", "another version or package"),
+        (["sklearn"], "package sklearn cannot be installed: .* has none of that name", "choose one that is there"),
+        (["delta"], "package not-there, which delta needs, cannot be installed", r"dependencies = \[\]"),
+        (["gamma"], "package gamma cannot be installed: .* nothing is built from source", "another version or package"),
         (["windows-only"], "no wheel of it for Python 3", "choose another"),
-        (["alpha>2"], "package alpha cannot be had in a version that fits alpha>2", r"only alpha<=2\.0 is available"),
-        (["alpha>=2", "beta"], "alpha>=2, beta cannot be had together", "widen a version range or drop one"),
+        (
+            ["alpha>2"],
+            "package alpha cannot be installed in a version that fits alpha>2",
+            r"only alpha<=2\.0 is available",
+        ),
+        (["alpha>=2", "beta"], "alpha>=2, beta cannot be installed together", "widen a version range or drop one"),
     ],
 )
 async def test_the_writer_is_told_which_package_why_and_what_instead(
@@ -152,7 +156,9 @@ async def test_an_index_out_of_reach_is_said_without_its_password(
 ) -> None:
     monkeypatch.setenv("UV_INDEX_URL", "http://user:topsecret@127.0.0.1:9/simple")
     monkeypatch.setenv("UV_HTTP_RETRIES", "0")
-    with pytest.raises(EnvironmentFailed, match=r"numpy cannot be had: the package index cannot be reached") as caught:
+    with pytest.raises(
+        EnvironmentFailed, match=r"numpy cannot be installed: the package index cannot be reached"
+    ) as caught:
         await Environments(tmp_path / "environments").ready(["numpy"])
     assert "topsecret" not in str(caught.value)
 

@@ -78,7 +78,7 @@ async def test_other_questions_are_answered_as_ever_beside_documents(world: Worl
 
 
 async def test_a_folder_that_is_not_there_ends_the_task_before_a_model_is_asked(world: World) -> None:
-    with pytest.raises(UserError, match=r"knowledge\.folders: .*nowhere is no folder"):
+    with pytest.raises(UserError, match=r"knowledge\.folders: .*nowhere is not a folder"):
         await world.team(f"knowledge.folders=[{world.home}/nowhere]").run(QUESTION, base=world.home)
     assert world.server.requests == []
 

@@ -156,7 +156,7 @@ async def test_what_the_model_can_is_found_out_in_the_middle_of_a_task(world: Wo
         loaded = [f"models.basic.base_url={plain.base_url}", "models.basic.model=only-text"]
         result = await world.team(LONG, *loaded, sink=sink).run(TASKS[1], base=world.home)
     assert (result.status, result.final_answer) == ("answered", "20")
-    assert any("calls are made as text" in event.text for event in sink.of("notice"))
+    assert any("calls are written as text" in event.text for event in sink.of("notice"))
 
 
 async def test_a_budget_ends_work_as_text_and_keeps_it(world: World) -> None:

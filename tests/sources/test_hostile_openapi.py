@@ -76,7 +76,7 @@ async def test_a_pipe_in_a_document_s_place_is_not_waited_for(tmp_path: Path) ->
     import os
 
     os.mkfifo(tmp_path / "api.json")
-    with pytest.raises(UserError, match="no plain file"):
+    with pytest.raises(UserError, match="not a plain file"):
         await read_document(str(tmp_path / "api.json"), timeout_s=5)
 
 

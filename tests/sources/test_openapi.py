@@ -341,7 +341,7 @@ async def test_the_old_version_is_read_too(tmp_path: Path) -> None:
         ("a: [", "neither JSON nor YAML"),
         ("openapi: 4.0.0", "its version is '4.0.0'"),
         ("title: x", "it names no version"),
-        ("openapi: 3.0.0\npaths: []", "its paths are no mapping"),
+        ("openapi: 3.0.0\npaths: []", "its paths are not a mapping"),
         ("openapi: 3.0.0\npaths: {}", "holds no operation"),
         ("!!python/object/apply:os.getcwd []", "neither JSON nor YAML"),
     ],

@@ -180,7 +180,7 @@ def test_what_is_not_there_is_named_with_the_nearest() -> None:
         ("sources.a={}", "give exactly one of"),
         ("sources.a={openapi: x, mcp: {url: 'http://h'}}", "give exactly one of"),
         ("sources.a={mcp: {}}", "give either command or url"),
-        ("sources.a={openapi: x, auth: {secret_env: sk-abc}}", "no name of an environment variable"),
+        ("sources.a={openapi: x, auth: {secret_env: sk-abc}}", "not the name of an environment variable"),
         ("sources.a={openapi: x, auth: {secret_env: K, header: A, query: b}}", "one of header, query and scheme"),
         ("sources.a={openapi: 'https://me:pw@h/x'}", "secrets belong into auth"),
         ("sources.a b={openapi: x}", "must be a letter"),

@@ -163,7 +163,7 @@ def test_what_is_wrong_with_the_way_there_is_one_line_that_says_what_to_do(serve
         (f"postgresql://habilis:wrong-one-4711@{at}/postgres", UserError, "PGPASSWORD"),
         (f"postgresql://habilis@{at}/postgres", UserError, "PGPASSWORD"),
         (server.url("no_such_database"), UserError, "createdb"),
-        ("postgresql://localhost/x?colour=red", UserError, "is no address"),
+        ("postgresql://localhost/x?colour=red", UserError, "is not the address"),
         ("postgresql://127.0.0.1:1/x", PlaceError, "cannot be reached"),
     ):
         with pytest.raises(kind, match=words) as told:

@@ -62,7 +62,7 @@ def specs_of(tools: Sequence[ToolSpec | Mapping[str, Any]]) -> list[ToolSpec]:
         name = function.get("name") if isinstance(function, Mapping) else None
         schema = function.get("parameters", function.get("input_schema", {})) if isinstance(function, Mapping) else None
         if not isinstance(function, Mapping) or not isinstance(name, str) or not name or not isinstance(schema, dict):
-            raise UserError(f"tool {number} is no function schema: it wants a name, a description and parameters")
+            raise UserError(f"tool {number} is not a function schema: it needs a name, a description and parameters")
         found.append(ToolSpec(name=name, description=str(function.get("description", "")), parameters=schema))
     names = [spec.name for spec in found]
     double = next((name for name in names if names.count(name) > 1), None)

@@ -23,7 +23,7 @@ def decide(args: Namespace, loaded: Loaded, question: str | None, make_team: Cal
     Returns the exit code. Raises `UserError`.
     """
     if args.replay or args.schema:
-        raise UserError("--decide knows neither --replay nor --schema: there is no answer of a task")
+        raise UserError("--decide works with neither --replay nor --schema: it gives no final answer")
     given = args.tools is not None and is_functions(args.tools)
     if args.tools is not None and not given and question is None:
         raise UserError("--tools NAMES belongs to the first step: the conversation keeps the tools that it began with")

@@ -295,7 +295,7 @@ def _library(path: Path) -> Checkup:
     if not path.exists():
         return Checkup("library", "ok", f"{path}: not there; without one, tools are written for each task")
     if not path.is_dir():
-        return Checkup("library", "problem", f"{path} is no folder", "name another with --library")
+        return Checkup("library", "problem", f"{path} is not a folder", "name another with --library")
     from habilis.library import Library
 
     try:
@@ -316,7 +316,7 @@ def _runs(path: Path) -> Checkup:
     while not nearest.exists() and nearest != nearest.parent:
         nearest = nearest.parent
     if not nearest.is_dir():
-        return Checkup("runs", "problem", f"{path}: {nearest} is no folder", "name another with --output")
+        return Checkup("runs", "problem", f"{path}: {nearest} is not a folder", "name another with --output")
     try:
         Path(tempfile.mkdtemp(prefix=".habilis-", dir=nearest)).rmdir()
     except OSError as error:

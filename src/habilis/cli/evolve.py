@@ -36,7 +36,7 @@ def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
     if args.resume:
         return resume(args, _named_run(args), factory)
     if args.again:
-        raise UserError("--again runs rows of a run once more; say --resume too")
+        raise UserError("--again runs rows of a run once more; add --resume")
     if not args.dataset:
         raise UserError("no data set; for example: habilis evolve --dataset tasks.jsonl --run-name first")
     loaded = load(args)

@@ -64,7 +64,7 @@ def remove(args: Namespace) -> int:
     threads = [_named(args, name) for name in args.threads]
     if not args.yes:
         if not at_terminal():
-            raise UserError("removing asks first; where nobody can be asked, say --yes")
+            raise UserError("removing asks first; where nobody can be asked, use --yes")
         print(f"remove {', '.join(plain(thread.name) for thread in threads)}? [yes/no] ", end="", file=sys.stderr)
         sys.stderr.flush()
         if sys.stdin.readline().strip().lower() not in ("y", "yes"):

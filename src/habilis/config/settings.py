@@ -58,7 +58,9 @@ class Settings(Frozen):
     @classmethod
     def _is_a_store(cls, store: str | None) -> str | None:
         if store and not store.startswith(("postgresql://", "postgres://", "file:///")):
-            raise ValueError("it is no address of a store; for example postgresql://host/database, or file:///folder")
+            raise ValueError(
+                "it is not the address of a store; for example postgresql://host/database, or file:///folder"
+            )
         if store and re.search(r"(?i)[?&]password=", store):
             raise ValueError("it holds a password; take that out and put it into PGPASSWORD")
         return store or None

@@ -25,7 +25,7 @@ class AuthSettings(Frozen):
     @classmethod
     def _a_name(cls, name: str) -> str:
         if not re.fullmatch(_VARIABLE, name):
-            raise ValueError("this is no name of an environment variable; the secret itself does not belong here")
+            raise ValueError("this is not the name of an environment variable; the secret itself does not belong here")
         return name
 
     @model_validator(mode="after")

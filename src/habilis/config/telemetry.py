@@ -24,7 +24,7 @@ class TelemetrySettings(Frozen):
     def _is_an_address(cls, endpoint: str | None) -> str | None:
         parts = urlsplit(endpoint or "http://localhost")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{endpoint!r} is no address; for example http://localhost:4318")
+            raise ValueError(f"{endpoint!r} is not an address; for example http://localhost:4318")
         return endpoint
 
 

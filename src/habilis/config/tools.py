@@ -49,7 +49,7 @@ class ToolsSettings(Frozen):
         if names in ("any", "none"):
             return names
         if not isinstance(names, list | tuple):
-            raise ValueError(f"{names!r} is none of: any, none, a list of names such as [numpy, pandas]")
+            raise ValueError(f"{names!r} is not any, none, or a list of names such as [numpy, pandas]")
         for name in map(str, names):
             if not re.fullmatch(r"[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?", name):
                 raise ValueError(f"{name!r} is not the name of a package; versions do not belong here")
@@ -92,7 +92,7 @@ class ExchangeSettings(Frozen):
             try:
                 empty = re.compile(pattern).match("") is not None
             except re.error as error:
-                raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+                raise ValueError(f"{pattern!r} is not a regular expression: {error}") from None
             if empty:
                 raise ValueError(f"{pattern!r} matches the empty text")
         return patterns

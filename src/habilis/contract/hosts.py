@@ -167,7 +167,7 @@ def _authority(address: str) -> str:
         parts = urlsplit(address)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise ValueError(f"{address!r} is no address") from None
+        raise ValueError(f"{address!r} is not an address") from None
     if not host:
         raise ValueError(f"{address!r} names no host")
     return bracketed(host) if port is None else f"{bracketed(host)}:{port}"

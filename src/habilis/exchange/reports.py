@@ -107,7 +107,7 @@ def _by_reason(reasons: Iterable[str]) -> dict[str, int]:
 def _kind(reason: str) -> str:
     """A reason without what is of one tool alone."""
     reason = reason.removeprefix("not tried: ")
-    if "name it in the tool's dependencies" in reason or reason.startswith("Its dependencies cannot be had"):
+    if "name it in the tool's dependencies" in reason or reason.startswith("Its dependencies cannot be installed"):
         return MISSING
     return re.split(r"[:,;(]", reason)[0].strip().rstrip(".") or "unknown"
 

@@ -56,7 +56,7 @@ class Library:
         if path.is_symlink() and not path.exists():
             raise UserError(f"the library {path} is a link to {path.readlink()}, which is not there")
         if path.exists() and not path.is_dir():
-            raise UserError(f"the library {path} is no folder")
+            raise UserError(f"the library {path} is not a folder")
         if path.exists() and not os.access(path, os.R_OK | os.X_OK):
             raise UserError(f"the library {path} cannot be read")
         self.path = path.resolve()

@@ -28,7 +28,7 @@ def check_address(settings: RoleSettings, role: str) -> None:
     wrong = _wrong_with(url)
     if wrong:
         shown = re.sub(r"(?<=//)[^/?#\s]*@", "", url)
-        raise UserError(f"{settings.said_in('base_url', role)}: {shown!r} is no address of an API: {wrong}")
+        raise UserError(f"{settings.said_in('base_url', role)}: {shown!r} is not the address of an API: {wrong}")
 
 
 def _wrong_with(url: str) -> str:

@@ -179,7 +179,7 @@ def _path(root: Path, name: str) -> Path:
     """The file of that name below `root`. Raises `UserError` for a name that leads elsewhere, also by a link."""
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or "\0" in name:
-        raise UserError(f"{name!r} in the store is no name of a file")
+        raise UserError(f"{name!r} in the store is not a file name")
     path = root
     for part in parts[:-1]:
         path = own_folder(path / part)

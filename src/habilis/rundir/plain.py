@@ -116,4 +116,4 @@ def _check(path: Path, fits: Any) -> None:
     except OSError as error:
         raise scarcity(error) or UserError(f"{path} cannot be read: {error.strerror}") from None
     if not fits(mode):
-        raise UserError(f"{path} is no {'file' if fits is stat.S_ISREG else 'folder'} of Habilis: {NOT_PLAIN}")
+        raise UserError(f"{path} is not a {'file' if fits is stat.S_ISREG else 'folder'} of Habilis: {NOT_PLAIN}")

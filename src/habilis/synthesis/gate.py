@@ -136,7 +136,7 @@ class Gate:
         if contract.requirements:
             refusal = await self._host.prepare(contract.requirements)
             if refusal is not None:
-                raise Rejected(f"Its dependencies cannot be had: {refusal.message}")
+                raise Rejected(f"Its dependencies cannot be installed: {refusal.message}")
         version = digest_of(source.encode("utf-8", "surrogatepass"))[:16]
         grant = await self._grants.decide(wanted.name, version, contract.capabilities, description=contract.description)
         with self._library.private.aside() as aside:

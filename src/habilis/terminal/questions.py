@@ -25,7 +25,7 @@ def question_of(args: Namespace, replayed: TaskDir | None) -> str | Task:
         if (task.files or task.earlier) and not (args.trust or replayed.run.is_ours([replayed])):
             raise UserError(
                 f"{replayed.run.path} was not made by you, and names files of this machine for its tools; "
-                "give the question yourself, or say --trust"
+                "give the question yourself, or use --trust"
             )
         return task
     if text is None:

@@ -130,11 +130,15 @@ class Strategies:
                 step = await self._by_functions(messages, specs, label, position)
             except RequestRefused as refused:
                 (await self._models.quirks(ROLE)).refuse("tools", refused.args[0])
-                self._emit(Notice(text=f"The server takes no functions ({refused.args[0]}): calls are made as text."))
+                self._emit(
+                    Notice(text=f"The server takes no functions ({refused.args[0]}): calls are written as text.")
+                )
             else:
                 if chosen or not specs or await self._can_call(step):
                     return step
-                self._emit(Notice(text="The model makes no function calls, by a probe: calls are made as text."))
+                self._emit(
+                    Notice(text="The model makes no function calls, as a probe shows: calls are written as text.")
+                )
         step = await self._by_text(messages, specs, label, position)
         if chosen != "react_text":
             self._choose("react_text")

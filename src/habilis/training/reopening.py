@@ -21,7 +21,7 @@ def reopen(run: RunDir, statuses: Collection[str]) -> int:
     """
     for status in statuses:
         if status not in AGAIN:
-            raise UserError(f"--again {status}: no row ends so; there are {', '.join(AGAIN)}")
+            raise UserError(f"--again {status}: no row ends with that status; choose from {', '.join(AGAIN)}")
     predictions = KeyedRows(TrainingDir(run.path).predictions, "task_id")
     rows = [row for row in predictions.rows() if row.get("status") in statuses and not row.get("open")]
     for row in rows:

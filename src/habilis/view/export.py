@@ -19,7 +19,7 @@ def export(runs: Runs, library: Path, folder: Path) -> int:
     Raises `UserError`, OSError.
     """
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise UserError(f"{folder} is no empty folder; choose another for --static")
+        raise UserError(f"{folder} is not an empty folder; choose another for --static")
     make_folder(folder)
     queue, known = deque([""]), {""}
 

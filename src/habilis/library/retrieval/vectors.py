@@ -218,7 +218,9 @@ def _place(where: str) -> Path:
 
 def _folder(root: Path) -> tuple[Path, Path]:
     if not root.is_dir():
-        raise UserError(f"retrieval.vectors: {root} is no folder; give one with a *.safetensors and a tokenizer.json")
+        raise UserError(
+            f"retrieval.vectors: {root} is not a folder; give one with a *.safetensors and a tokenizer.json"
+        )
     return _one(root, "*.safetensors"), _one(root, "tokenizer.json")
 
 

@@ -43,7 +43,7 @@ def connect(url: str) -> psycopg.Connection[Any]:
     try:
         known = conninfo_to_dict(url)
     except psycopg.Error as error:
-        raise UserError(f"store: {shown(url)} is no address of a database: {_first(error)}") from None
+        raise UserError(f"store: {shown(url)} is not the address of a database: {_first(error)}") from None
     options: dict[str, Any] = {name: value for name, value in _WAY.items() if name not in known}
     try:
         return psycopg.connect(url, autocommit=True, **options)
@@ -65,7 +65,7 @@ def lost(error: psycopg.Error, url: str) -> HabilisError:
         return PlaceError(f"store {shown(url)}: {_first(error)}; make room on the server")
     if state == "25006":
         return PlaceError(f"store {shown(url)}: the server takes no writes now; name the one that does")
-    return PlaceError(f"store {shown(url)}: the connection was lost ({_first(error)}); see to the server")
+    return PlaceError(f"store {shown(url)}: the connection was lost ({_first(error)}); check the server")
 
 
 def _refused(error: psycopg.Error, url: str) -> HabilisError:

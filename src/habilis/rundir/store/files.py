@@ -126,5 +126,5 @@ def _checked(name: str) -> str:
     """A name as a path below the store. Raises `UserError` for one that leads elsewhere."""
     parts = PurePosixPath(name).parts
     if not parts or name != "/".join(parts) or any(part.startswith(".") for part in parts) or "\0" in name:
-        raise UserError(f"{name!r} is no name in a store")
+        raise UserError(f"{name!r} is not a name in a store")
     return name

@@ -39,8 +39,8 @@ class Installer:
         """
         if self._wheelhouse is not None and not self._wheelhouse.is_dir():
             raise EnvironmentFailed(
-                f"no package can be had: the folder of wheels that the settings name, {self._wheelhouse.name}, is not "
-                "there; use the standard library and Pydantic alone, dependencies = []"
+                f"no package can be installed: the folder of wheels that the settings name, {self._wheelhouse.name}, "
+                "is not there; use the standard library and Pydantic alone, dependencies = []"
             )
         needs, limits = target.with_suffix(".in"), target.with_suffix(".held")
         needs.write_text("\n".join(wanted) + "\n", encoding="utf-8")

@@ -79,21 +79,22 @@ def explained(said: str, wanted: Sequence[str], *, offline: bool) -> str:
     if found := _UNKNOWN.search(said):
         whose = "" if any(_named(text) == found[1] for text in wanted) else f", which {together} needs,"
         hint = "choose one that is there" if offline else "check the name, which may differ from the module's"
-        return f"package {found[1]}{whose} cannot be had: {source} has none of that name; {hint}, {WITHOUT}"
+        return f"package {found[1]}{whose} cannot be installed: {source} has none of that name; {hint}, {WITHOUT}"
     if found := _NO_WHEEL.search(said):
         name, version = found[1] or found[2], ".".join(map(str, sys.version_info[:2]))
         what = f"{source} has no wheel of it for Python {version} on this machine, and nothing is built from source"
-        return f"package {name} cannot be had: {what}; choose another version or package, {WITHOUT} ({reason})"
+        return f"package {name} cannot be installed: {what}; choose another version or package, {WITHOUT} ({reason})"
     if _UNREACHABLE.search(said):
-        return (
-            f"{together} cannot be had: {source} cannot be reached; do without packages, dependencies = [] ({reason})"
-        )
+        hint = "do without packages, dependencies = []"
+        return f"{together} cannot be installed: {source} cannot be reached; {hint} ({reason})"
     if found := _NO_VERSION.search(said):
         name = found[1] or found[2]
-        return f"package {name} cannot be had in a version that fits {together}; widen the version range ({reason})"
+        return (
+            f"package {name} cannot be installed in a version that fits {together}; widen the version range ({reason})"
+        )
     if "unsatisfiable" in said:
-        return f"{together} cannot be had together; widen a version range or drop one of them ({reason})"
-    return f"{together} cannot be had: {reason}; choose another package, {WITHOUT}"
+        return f"{together} cannot be installed together; widen a version range or drop one of them ({reason})"
+    return f"{together} cannot be installed: {reason}; choose another package, {WITHOUT}"
 
 
 def short_reason(said: str) -> str:

@@ -47,7 +47,7 @@ class Collection:
         """`cache`: the folder of stores. Raises `UserError` when `folder` is none."""
         self.folder = folder.expanduser().absolute()
         if not self.folder.is_dir():
-            raise UserError(f"knowledge.folders: {folder} is no folder")
+            raise UserError(f"knowledge.folders: {folder} is not a folder")
         self.folder = self.folder.resolve()
         self._extractor, self._most_bytes = extractor, most_bytes
         key = hashlib.blake2b(f"{CHUNK_TOKENS} {self.folder}".encode("utf-8", "surrogateescape"), digest_size=12)

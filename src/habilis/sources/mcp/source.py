@@ -116,7 +116,7 @@ class McpSource:
         if self._client is not None:
             return self._client
         if self._connection is not None or self._restarts > MAX_RESTARTS:
-            raise UserError("the MCP server ended, and again after it was started anew")
+            raise UserError("the MCP server ended, and again after a restart")
         self._server = self._server or self._made()
         connection = self._connection = Connection(self._server, timeout_s=self._settings.timeout_s)
         try:

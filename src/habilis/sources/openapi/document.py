@@ -52,9 +52,9 @@ async def read_document(where: str, *, timeout_s: float) -> Document:
     version = str(tree.get("openapi") or tree.get("swagger") or "")
     if not version.startswith(("3.0", "3.1", "2.")):
         said = f"its version is {version[:20]!r}" if version else "it names no version"
-        raise UserError(f"{where} is no OpenAPI document of version 3.0, 3.1 or 2.0: {said}")
+        raise UserError(f"{where} is not an OpenAPI document of version 3.0, 3.1 or 2.0: {said}")
     if not isinstance(tree.get("paths", {}), dict):
-        raise UserError(f"{where}: its paths are no mapping")
+        raise UserError(f"{where}: its paths are not a mapping")
     return Document(where, tree, version)
 
 
@@ -190,13 +190,13 @@ async def _fetched(where: str, timeout_s: float) -> bytes:
                 where_to = (
                     " (redirects are not followed; name the address that it leads to)" if reply.is_redirect else ""
                 )
-                raise UserError(f"the document {where} cannot be had: HTTP {reply.status_code}{where_to}")
+                raise UserError(f"the document {where} could not be fetched: HTTP {reply.status_code}{where_to}")
             packing = reply.headers.get("content-encoding", "")
             return await unpacked(reply.aiter_raw(), packing, MAX_DOCUMENT_BYTES)
     except TooLarge:
         raise UserError(too_large) from None
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError, NotUnpacked) as error:
-        raise UserError(f"the document {where} cannot be had: {str(error) or type(error).__name__}") from None
+        raise UserError(f"the document {where} could not be fetched: {str(error) or type(error).__name__}") from None
 
 
 def _from_file(where: str) -> bytes:
@@ -204,7 +204,7 @@ def _from_file(where: str) -> bytes:
     try:
         looks = path.stat()
         if not stat.S_ISREG(looks.st_mode):
-            raise UserError(f"the document {where} cannot be read: it is no plain file")
+            raise UserError(f"the document {where} cannot be read: it is not a plain file")
         if looks.st_size > MAX_DOCUMENT_BYTES:
             raise UserError(f"the document {where} is larger than {MAX_DOCUMENT_BYTES >> 20} MiB")
         return path.read_bytes()
@@ -222,7 +222,7 @@ async def _parsed(raw: bytes, where: str, timeout_s: float) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise UserError(f"{where} is neither JSON nor YAML: {' '.join(str(error).split())[:200]}") from None
     if not isinstance(tree, dict):
-        raise UserError(f"{where} is no OpenAPI document: it holds no mapping")
+        raise UserError(f"{where} is not an OpenAPI document: it holds no mapping")
     return tree
 
 

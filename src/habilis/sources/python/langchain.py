@@ -169,7 +169,7 @@ def _as_tool(given: Any) -> BaseTool:
             return StructuredTool.from_function(coroutine=given)
         return StructuredTool.from_function(given)
     except (ValueError, TypeError) as error:
-        raise UserError(f"{getattr(given, '__name__', given)} is no tool: {one_line(str(error), 200)}") from None
+        raise UserError(f"{getattr(given, '__name__', given)} is not a tool: {one_line(str(error), 200)}") from None
 
 
 def _schema(tool: BaseTool) -> dict[str, Any]:

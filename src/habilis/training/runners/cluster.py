@@ -67,7 +67,7 @@ class ClusterRunner:
             try:
                 return await self._runner.run(job.model_copy(update={"lease": lease}), watch)
             except NodeLost as lost:
-                tell(f"task {job.task.id} lost its node ({lost}); it goes on elsewhere")
+                tell(f"task {job.task.id} lost its node ({lost}); it continues elsewhere")
             finally:
                 await asyncio.to_thread(kept.store.release, lease)
         await asyncio.to_thread(fetch_task, kept, safe_id(job.task.id))
