@@ -37,7 +37,7 @@ class Figure:
 
 def table(figures: Iterable[Figure]) -> str:
     """A Markdown table: medians, the range of all repeats in brackets."""
-    head = "| measured | Habilis | beside it, in the same run | ratio | n |\n| --- | --- | --- | --- | --- |"
+    head = "| measured | Habilis | compared with, in the same run | ratio | n |\n| --- | --- | --- | --- | --- |"
     return "\n".join([head, *(figure.row() for figure in figures)])
 
 

@@ -39,10 +39,10 @@ def settings() -> str:
         NOTE,
         "# Settings",
         "A settings file is YAML with these keys. `habilis config init` writes a commented one, `habilis config show`"
-        " prints each value in force and where it came from. The order, strongest first: the command line (`--set"
+        " prints each current value and where it came from. The order, strongest first: the command line (`--set"
         " limits.max_rounds=20`), settings files (a later `-c` before an earlier one), the environment"
-        " (`HABILIS_LIMITS__MAX_ROUNDS=20`), the default. An unknown key is an error that names the nearest one,"
-        " and a setting of an earlier version is one that says what to do instead.",
+        " (`HABILIS_LIMITS__MAX_ROUNDS=20`), the default. An unknown key is an error that names the nearest one;"
+        " a setting of an earlier version is an error that says what to do instead.",
     ]
     for section, rows in _sections(Settings()).items():
         parts += [f"## {_title(section)}", *_told(section), _table(("setting", "type", "default", "meaning"), rows)]
@@ -67,7 +67,7 @@ def _told(section: str) -> list[str]:
         return []
     others = ", ".join(f"`{role}`" for role in ROLES if role != "basic")
     return [
-        f"`models.basic` stands for every role. The roles {others} have the same keys, `models.<role>.…`, and take what"
+        f"`models.basic` applies to every role. The roles {others} have the same keys, `models.<role>.…`, and take what"
         " they leave out from `models.basic`."
     ]
 
@@ -216,8 +216,8 @@ def exit_codes() -> str:
         "# Exit codes",
         "For every command, 0 means that it worked, 2 wrong usage or configuration, 3 a model that cannot be reached,"
         " 5 that this machine failed (its disk, memory, open files, interpreter or sandbox), and 130 an interruption."
-        " What ends with 3 or 5 says what to do, and can be resumed after that: nothing that was paid for is paid for"
-        " again. A command that is not listed below ends with 1 when it could not do what was asked.",
+        " A command that ends with 3 or 5 says what to do, and can be resumed after that: nothing is paid for twice."
+        " A command that is not listed below ends with 1 if it could not do what was asked.",
         "## By status of a task",
         _table(("status", "exit code"), statuses),
         "## By command",
@@ -244,9 +244,9 @@ def events() -> str:
     parts = [
         NOTE,
         "# Events",
-        "`events.jsonl` of a task or of a training run has one event a line, in order. Each also has `at`, the time in"
-        " seconds since the epoch. From Python, `Team.stream` gives the same events; `sinks=[…]` takes any object with"
-        " `emit(event)`.",
+        "`events.jsonl` of a task or of a training run has one event per line, in order. Each also has `at`, the time"
+        " in seconds since the epoch. From Python, `Team.stream` gives the same events; `sinks=[…]` takes any object"
+        " with `emit(event)`.",
     ]
     for kind in get_args(get_args(Event)[0]):
         name = kind.model_fields["kind"].default

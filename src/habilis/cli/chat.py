@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from habilis.config import Loaded, Settings
 
 INTERRUPTED = 130
-HELP = """  /file PATH    give a file or folder to the next question, and to those after it
+HELP = """  /file PATH    give a file or folder to the next and all later questions
   /files        the files of this conversation
   /tools        the tools of the library
-  /continue     go on with a question that was interrupted or failed
+    /continue     continue a question that was interrupted or failed
   /new [NAME]   begin another conversation
   /quit         end (also Ctrl-D); --thread continues this conversation
-A line that ends in \\ goes on in the next. Ctrl-C interrupts a question, twice ends."""
+A line that ends in \\ continues on the next. Ctrl-C interrupts a question, twice ends."""
 
 
 _COMMAND = re.compile(r"/[a-z]*(?= |$)")

@@ -23,20 +23,20 @@ Options = Callable[[argparse.ArgumentParser], None]
 KINDS = ("folder", "package", "skills")
 IMPORT_HELP = """Imports tools from tool files, folders, libraries, exports, OpenAPI documents, and MCP servers with an
 address (mcp:https://host/mcp, or mcp:NAME for one under sources in the settings). Each tool must pass the same checks
-in the sandbox as a tool made here. A tool that is already there is recognised; different tools with one name are both
-kept. The sources are only read. Ctrl-C keeps what is taken by then, and --resume goes on. The last line says how many
-tools were tried: one that brings no example and no recorded call is taken on its looks ('habilis library prove')."""
+in the sandbox as a tool made here. Tools that you already have are recognised; different tools with the same name are
+both kept. The sources are only read. Ctrl-C keeps what was taken, and --resume continues. The last line says how many
+tools were tried: one without an example or a recorded call is taken untried ('habilis library prove')."""
 IMPORT_EXIT_CODES = (
     "exit codes: 0 every tool file was imported or is already there · 1 one was refused · 2 usage or configuration "
     "· 130 interrupted"
 )
 EXPORT_HELP = """folder: a plain copy, a library by itself. package: a Python package with typed functions, a lock and
-tests made of recorded calls. skills: a folder per tool in the form of agentskills.io. All can be imported again. What
-looks like a secret is taken out of recorded calls first (settings: exchange)."""
+tests made from recorded calls. skills: a folder per tool in the format of agentskills.io. All can be imported again.
+Anything that looks like a secret is removed from recorded calls first (settings: exchange)."""
 VERIFY_HELP = """Compares an export with the digests in its manifest, or the tools of a library with their own, and
-says each difference in a line."""
-SERVE_HELP = """Serves the library's tools to other programs by the Model Context Protocol, over standard input and
-output. Calls run in the sandbox; settings alone decide what tools are given. A new generation is served at once."""
+prints one line per difference."""
+SERVE_HELP = """Serves the library's tools to other programs over the Model Context Protocol, on standard input and
+output. Calls run in the sandbox; only settings decide what tools are granted. A new generation is served at once."""
 _T = TypeVar("_T")
 
 
@@ -57,10 +57,10 @@ def add_verbs(verbs: Any, options: Options) -> None:
     imports.add_argument(
         "--infer-dependencies",
         action="store_true",
-        help="where a tool does not name a package that it imports, add it to the tool's dependencies",
+        help="add packages that a tool imports but does not declare to its dependencies",
     )
     imports.add_argument(
-        "--resume", action="store_true", help="go on with an interrupted import: try nothing again that it refused"
+        "--resume", action="store_true", help="continue an interrupted import, without retrying refused tools"
     )
     imports.add_argument("--dry-run", action="store_true", help="try everything, change nothing")
     export = verbs.add_parser("export", help="export tools", description=EXPORT_HELP)
@@ -70,8 +70,8 @@ def add_verbs(verbs: Any, options: Options) -> None:
         "--tools", nargs="+", action="extend", default=[], metavar="NAME", help="only these tools (default: all)"
     )
     export.add_argument("--name", metavar="NAME", help="name of the package (default: that of the folder)")
-    export.add_argument("--no-records", action="store_true", help="leave out recorded calls and questions of users")
-    export.add_argument("--replace", action="store_true", help="rename what is there first")
+    export.add_argument("--no-records", action="store_true", help="leave out recorded calls and users' questions")
+    export.add_argument("--replace", action="store_true", help="first rename an existing folder")
     verify = verbs.add_parser(
         "verify", help="compare an export, or a library, with its digests", description=VERIFY_HELP
     )

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-HELP = """Training runs can be kept in a PostgreSQL database besides their folders, so that they go on from any machine:
-set store to its address. These commands prepare the database and say what is wrong with it."""
+HELP = """Training runs can also be kept in a PostgreSQL database, so that they can continue on any machine: set store
+to its address. These commands prepare the database and report what is wrong with it."""
 EXIT_CODES = "exit codes: 0 all is well · 2 usage, configuration, password or tables · 5 the server cannot be reached"
 VERBS = {
-    "init": "make the tables of Habilis in the database",
-    "check": "say whether the store can be reached and used",
-    "migrate": "bring the tables up to this version of habilis",
+    "init": "create the tables of Habilis in the database",
+    "check": "check whether the store can be reached and used",
+    "migrate": "update the tables to this version of habilis",
 }
 
 
 def add_store(commands: Any, options: Callable[[argparse.ArgumentParser], None]) -> None:
     """The command `habilis store`."""
-    store = commands.add_parser("store", help="prepare the database that runs are kept in", description=HELP)
+    store = commands.add_parser("store", help="prepare the database for runs", description=HELP)
     verbs = store.add_subparsers(dest="verb", metavar="VERB", required=True)
     for name, what in VERBS.items():
         options(verbs.add_parser(name, help=what, description=HELP, epilog=EXIT_CODES))

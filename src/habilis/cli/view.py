@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Callable
 
-HELP = """Shows runs, tasks while they run, trainings and the library in a browser. It reads only. The server listens on
-this machine alone, and prints an address that has a token in it; Ctrl-C ends it. With --static the same pages are
+HELP = """Shows runs, running tasks, training runs and the library in a browser. It only reads. The server listens on
+this machine only, and prints an address that contains a token; Ctrl-C stops it. With --static the same pages are
 written as files."""
 EXIT_CODES = "exit codes: 0 the pages were written · 2 usage or configuration · 130 ended by Ctrl-C"
 
@@ -21,10 +21,10 @@ EXIT_CODES = "exit codes: 0 the pages were written · 2 usage or configuration �
 def add_view(commands: Any, options: Callable[[argparse.ArgumentParser], None]) -> None:
     """The command `habilis view`."""
     view = commands.add_parser("view", help="look at runs in a browser", description=HELP, epilog=EXIT_CODES)
-    view.add_argument("runs", nargs="*", metavar="RUN", help="name, start of one, or folder (default: all runs)")
+    view.add_argument("runs", nargs="*", metavar="RUN", help="name, start of a name, or folder (default: all runs)")
     view.add_argument("--port", type=port_of, default=0, metavar="N", help="port to listen on (default: any free one)")
-    view.add_argument("--static", metavar="DIR", help="write the pages into this new or empty folder, and end")
-    view.add_argument("--open", action="store_true", help="open the browser too")
+    view.add_argument("--static", metavar="DIR", help="write the pages into this new or empty folder, and exit")
+    view.add_argument("--open", action="store_true", help="also open the browser")
     options(view)
 
 

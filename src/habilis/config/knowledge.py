@@ -15,9 +15,9 @@ class KnowledgeSettings(Frozen):
     folders: tuple[str, ...] = Field(
         (), description="folders of text, Markdown, HTML and PDF that search_documents reads"
     )
-    top_k: int = Field(5, ge=1, le=50, description="passages that one search gives at most")
+    top_k: int = Field(5, ge=1, le=50, description="most passages that one search returns")
     threshold: float = Field(
-        0.15, ge=0, le=1, description="relevance below which nothing is given; 0.5: each word of the query once"
+        0.15, ge=0, le=1, description="least relevance of a passage; 0.5: each word of the query once"
     )
 
 
@@ -25,7 +25,7 @@ class WebSearchSettings(Frozen):
     """The service behind web_search."""
 
     service: Literal["tavily", "searxng"] | None = Field(
-        None, description="tavily: by the key in TAVILY_API_KEY; searxng: a server of your own; unset: no web_search"
+        None, description="tavily: with the key in TAVILY_API_KEY; searxng: your own server; unset: no web_search"
     )
     url: str | None = Field(None, description="address of the service; needed for searxng: https://host[:port]")
 
@@ -33,5 +33,5 @@ class WebSearchSettings(Frozen):
 class WebSettings(Frozen):
     """Reading the web. What may be reached is for capabilities.network to say."""
 
-    read_page: bool = Field(False, description="offer read_page, which gives the text of a page of a granted host")
+    read_page: bool = Field(False, description="offer read_page, which returns the text of a page on a granted host")
     search: WebSearchSettings = WebSearchSettings()

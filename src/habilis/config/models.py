@@ -29,14 +29,15 @@ class RoleSettings(Frozen):
     _origins: Origins = PrivateAttr(default_factory=Origins)
     provider: Literal["auto", "openai", "anthropic", "local", "offline"] | None = Field(
         None,
-        description="openai: any compatible server; anthropic: its Messages API; local: a GGUF file, served by us; "
-        "offline: the built-in demonstration model; auto: openai or offline, by key or URL",
+        description="openai: any compatible server; anthropic: its Messages API; local: a GGUF file that Habilis "
+        "serves; offline: the built-in demonstration model; auto: openai if a key or URL is set, "
+        "otherwise offline",
     )
     base_url: str | None = Field(None, description="address of the API; an OpenAI-compatible one ends in /v1")
     model: str | None = Field(
         None,
-        description="model name; with a base_url and no name the first of GET /models is taken; for local: a GGUF "
-        "file, or OWNER/REPO:FILE of a hub",
+        description="model name; without one, the first of GET /models at base_url; for local: a GGUF file, or "
+        "OWNER/REPO:FILE on a hub",
     )
     api_key_env: str | None = Field(
         None, description="name of the environment variable that holds the key (never the key itself)"
@@ -45,7 +46,7 @@ class RoleSettings(Frozen):
     token_limit: int | None = Field(
         None,
         ge=256,
-        description="tokens that a request may hold, its reply too if max_tokens is set; unset: no limit",
+        description="tokens that a request may hold, including its reply if max_tokens is set; unset: no limit",
     )
     max_tokens: int | None = Field(
         None,
@@ -53,10 +54,10 @@ class RoleSettings(Frozen):
         description="tokens that any reply may hold, thinking included",
     )
     max_retries: int | None = Field(
-        None, ge=0, le=20, description="further tries after 408, 409, 429, 5xx and broken connections"
+        None, ge=0, le=20, description="retries after 408, 409, 429, 5xx and broken connections"
     )
     timeout_s: float | None = Field(
-        None, gt=0, description="seconds that a server may be silent; limits.reply_seconds bounds a whole reply"
+        None, gt=0, description="seconds that a server may be silent; limits.reply_seconds limits a whole reply"
     )
     verify_ssl: bool | None = Field(None, description="check the server's certificate")
     headers: dict[str, str] | None = Field(None, description="extra HTTP headers")
@@ -64,18 +65,18 @@ class RoleSettings(Frozen):
     parallel_tool_calls: bool | None = Field(None, description="passed to the server when set")
     structured_mode: Literal["auto", "json_schema", "function_calling", "json_mode", "text"] | None = Field(
         None,
-        description="how answers in a fixed form are asked for; auto tries in this order and remembers what worked",
+        description="how answers in a fixed form are requested; auto tries in this order and remembers what worked",
     )
     strategy: Literal["auto", "function_call", "react_text", "react_completion"] | None = Field(
         None,
-        description="how the executor calls tools; auto: as functions, as text where the model proves unable to; "
-        "react_completion: as text, asked for as one text to complete (/completions)",
+        description="how the executor calls tools; auto: as functions, or as text if the model proves unable to; "
+        "react_completion: as text, through a completion interface (/completions)",
     )
-    stream: bool | None = Field(None, description="show the executor's replies while they come")
+    stream: bool | None = Field(None, description="show the executor's replies as they arrive")
     images: Literal["none", "low", "high", "auto"] | None = Field(
         None,
-        description="how closely the executor looks at the images of a question; none: it is shown none; unset: low, "
-        "unless its server refuses images",
+        description="how closely the executor looks at the images in a question; none: it sees no images; unset: "
+        "low, unless its server refuses images",
     )
 
     def said_in(self, field: str, role: str = "basic") -> str:
@@ -109,13 +110,13 @@ class LocalSettings(Frozen):
     """How models of provider `local` are found and served."""
 
     context_tokens: int = Field(8192, ge=512, description="tokens of context, prompt and reply together")
-    parallel: int = Field(1, ge=1, le=64, description="requests worked on at once; each has the whole context")
+    parallel: int = Field(1, ge=1, le=64, description="requests processed at once; each has the whole context")
     threads: int | None = Field(None, ge=1, description="processor threads; unset: one per core")
     gpu_layers: int | None = Field(
-        None, ge=0, description="layers computed by a GPU; unset: as many as fit, where the package was built for one"
+        None, ge=0, description="layers computed on a GPU; unset: as many as fit, if the package was built for one"
     )
     check_memory: bool = Field(True, description="refuse a model that needs more memory than is free")
-    download: bool = Field(False, description="fetch a hub's model that is not on this machine yet, once")
+    download: bool = Field(False, description="download a model from a hub, once, if it is not on this machine")
 
 
 class ModelsSettings(Frozen):
@@ -131,11 +132,12 @@ class ModelsSettings(Frozen):
     local: LocalSettings = LocalSettings()
     prices: dict[str, PriceSettings] = Field(
         default_factory=dict,
-        description="by a model's name, USD for a million tokens: {input: 2.5, output: 10, cached_input: 1.25}; goes "
-        "before the table of the extra prices",
+        description="USD per million tokens, by model name: {input: 2.5, output: 10, cached_input: 1.25}; overrides "
+        "the table of the extra prices",
     )
     probe_judges: bool = Field(
-        True, description="ask a model planted cases, once, before its word as a judge counts; off: it is believed"
+        True,
+        description="test a model once on planted cases before its verdict as a judge counts; false: trust it untested",
     )
 
     _origins: Origins = PrivateAttr(default_factory=Origins)

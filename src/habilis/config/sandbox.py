@@ -14,21 +14,21 @@ class SandboxSettings(Frozen):
     """How generated code is confined."""
 
     mode: Literal["required", "best-effort", "off"] = Field(
-        "required", description="required: refuse when nothing strong enough works"
+        "required",
+        description="required: refuse to run tools if no strong level works; best-effort: then run them unconfined; "
+        "off: no sandbox",
     )
     backend: Literal["auto", "bubblewrap", "landlock"] = Field(
         "auto", description="which back end to use; auto: the strongest whose probe passes"
     )
     tool_timeout_s: float = Field(
-        120.0, gt=0, description="seconds that one tool call may take, and compute (120 at least)"
+        120.0, gt=0, description="seconds that one tool call may take; also its processor time, but at least 120"
     )
     memory_mb: int = Field(1024, ge=64, description="memory of one tool call, MiB")
     file_mb: int = Field(256, ge=1, description="size of one file that a tool writes, MiB")
     processes: int = Field(64, ge=1, description="processes of one tool call")
-    env_allow: tuple[str, ...] = Field(
-        (), description="names of environment variables that tools which ask for them may see"
-    )
-    warm: bool = Field(True, description="keep a process ready in a task's sandbox, from which each call is forked")
+    env_allow: tuple[str, ...] = Field((), description="environment variables that tools may see if they ask for them")
+    warm: bool = Field(True, description="keep a process ready in a task's sandbox and fork each call from it")
 
 
 class CapabilitiesSettings(Frozen):
@@ -36,31 +36,32 @@ class CapabilitiesSettings(Frozen):
 
     network: Literal["deny", "ask", "listed", "any"] = Field(
         "ask",
-        description="hosts that tools may reach; ask: a person, nobody there means no; listed: network_list",
+        description="hosts that tools may reach; ask: ask a person (no, if nobody is there); listed: those in "
+        "network_list",
     )
     network_list: tuple[str, ...] = Field(
-        (), description="hosts that need no asking: example.org, *.example.org, example.org:8443"
+        (), description="hosts granted without asking: example.org, *.example.org, example.org:8443"
     )
-    proxy: str | None = Field(
-        None, description="your own proxy, through which granted hosts are reached: http://host:port"
-    )
+    proxy: str | None = Field(None, description="your own proxy to reach granted hosts: http://host:port")
     inspect_https: bool = Field(
         False,
-        description="look into the https of tools, so that such calls can be recorded and replayed (SECURITY.md)",
+        description="decrypt the https traffic of tools, so that such calls can be recorded and replayed (SECURITY.md)",
     )
     read_list: tuple[str, ...] = Field(
-        (), description="absolute paths that tools which ask for them may read, besides the task's files"
+        (), description="absolute paths that tools may read if they ask for them, besides the task's files"
     )
     subprocess: Literal["allow", "deny"] = Field(
-        "allow", description="whether tools that start programs are run; such programs stand behind the same walls"
+        "allow", description="whether tools may start programs; these run in the same sandbox"
     )
-    max_timeout_s: float = Field(3600.0, gt=0, description="seconds that a tool may ask for, for one call")
-    max_memory_mb: int = Field(4096, ge=64, description="memory that a tool may ask for, for one call, MiB")
+    max_timeout_s: float = Field(3600.0, gt=0, description="most seconds that a tool may ask for, per call")
+    max_memory_mb: int = Field(4096, ge=64, description="most memory that a tool may ask for, per call, MiB")
     constructs: Literal["warn", "refuse"] = Field(
-        "refuse", description="what happens to a tool whose source holds what no tool should (SECURITY.md)"
+        "refuse", description="what happens if a tool's source contains what no tool should (SECURITY.md)"
     )
     effects: Literal["stronger", "trust"] = Field(
-        "stronger", description="a declared effect counts if it is stronger than what the source shows; trust: always"
+        "stronger",
+        description="stronger: a declared effect counts only if it is stronger than what the source shows; trust: "
+        "it always counts",
     )
 
     @field_validator("read_list")

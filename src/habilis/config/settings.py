@@ -36,18 +36,20 @@ class Settings(Frozen):
     telemetry: TelemetrySettings = TelemetrySettings()
     alerts: AlertsSettings = AlertsSettings()
     sources: dict[str, SourceSettings] = Field(
-        default_factory=dict, description="tools of other programs by a name of your own: openapi or mcp, with auth"
+        default_factory=dict, description="tools of other programs, by a name of your choice: openapi or mcp, with auth"
     )
     tool_sets: dict[str, tuple[str, ...]] = Field(
-        default_factory=dict, description="named choices among them: source, or source.tool (* stands for any text)"
+        default_factory=dict, description="named selections of sources: source, or source.tool (* matches any text)"
     )
     exchange: ExchangeSettings = ExchangeSettings()
-    prompts_dir: str | None = Field(None, description="folder of prompt files that replace the shipped ones, by name")
-    runs_dir: str = Field("runs", description="folder that runs are kept in")
+    prompts_dir: str | None = Field(
+        None, description="folder of prompt files that replace the built-in ones of the same name"
+    )
+    runs_dir: str = Field("runs", description="folder for runs")
     store: str | None = Field(
         None,
-        description="where a training run is kept besides its folder: postgresql://host/database (extra postgres; the "
-        "password in PGPASSWORD), or file:///folder",
+        description="where a training run is kept in addition to its folder: postgresql://host/database (extra "
+        "postgres; password in PGPASSWORD), or file:///folder",
     )
 
     def model_post_init(self, _: Any) -> None:

@@ -14,12 +14,12 @@ class AuthSettings(Frozen):
     """How a source is told who asks. Exactly one of `header`, `query` and `scheme`; without any, scheme bearer."""
 
     secret_env: str = Field(description="name of the environment variable that holds the secret (never the secret)")
-    header: str | None = Field(None, description="header that carries the secret as it is")
-    query: str | None = Field(None, description="parameter of the address that carries it")
+    header: str | None = Field(None, description="header that carries the secret unchanged")
+    query: str | None = Field(None, description="URL parameter that carries the secret")
     scheme: Literal["bearer", "basic"] | None = Field(
         None, description="bearer: Authorization with the secret as a token; basic: with the secret as user:password"
     )
-    check: str | None = Field(None, description="path that is fetched when a task begins, to see that the secret works")
+    check: str | None = Field(None, description="path to fetch when a task begins, to check the secret")
 
     @field_validator("secret_env")
     @classmethod
@@ -43,9 +43,9 @@ class McpSettings(Frozen):
 
     command: tuple[str, ...] = Field((), description="program and arguments; speaks MCP on its standard streams")
     url: str | None = Field(None, description="address of a server that speaks streamable HTTP")
-    env: tuple[str, ...] = Field((), description="names of environment variables that the program is given")
-    cwd: str | None = Field(None, description="folder that the program is started in")
-    trust_hints: bool = Field(False, description="believe the server where it says that a tool only reads")
+    env: tuple[str, ...] = Field((), description="environment variables passed to the program")
+    cwd: str | None = Field(None, description="working folder of the program")
+    trust_hints: bool = Field(False, description="believe the server when it says that a tool only reads")
 
     @model_validator(mode="after")
     def _one_server(self) -> McpSettings:
@@ -59,12 +59,14 @@ class SourceSettings(Frozen):
 
     openapi: str | None = Field(None, description="path or address of an OpenAPI document (JSON or YAML)")
     mcp: McpSettings | None = Field(None, description="an MCP server")
-    base_url: str | None = Field(None, description="for openapi: where the operations are, in place of its servers")
-    auth: AuthSettings | None = Field(None, description="what requests carry to say who asks")
-    required: bool = Field(
-        False, description="true: a task fails if this source gives no tools; false: it continues without them"
+    base_url: str | None = Field(
+        None, description="for openapi: base address of the operations, instead of the document's servers"
     )
-    open_timeout_s: float = Field(30.0, gt=0, description="seconds that it may take to say which tools there are")
+    auth: AuthSettings | None = Field(None, description="how requests authenticate")
+    required: bool = Field(
+        False, description="true: a task fails if this source provides no tools; false: it continues without them"
+    )
+    open_timeout_s: float = Field(30.0, gt=0, description="seconds that it may take to list its tools")
     timeout_s: float = Field(60.0, gt=0, description="seconds that one call may take")
     max_mb: int = Field(8, ge=1, le=256, description="size of one answer, MiB")
 

@@ -14,10 +14,10 @@ class TelemetrySettings(Frozen):
 
     endpoint: str | None = Field(
         None,
-        description="address that traces and metrics are sent to (OTLP over HTTP, without /v1/traces); unset: that of "
-        "OTEL_EXPORTER_OTLP_ENDPOINT, else nothing is sent",
+        description="address to send traces and metrics to (OTLP over HTTP, without /v1/traces); unset: that in "
+        "OTEL_EXPORTER_OTLP_ENDPOINT, otherwise nothing is sent",
     )
-    contents: bool = Field(False, description="send prompts, replies, arguments and results too; secrets are masked")
+    contents: bool = Field(False, description="also send prompts, replies, arguments and results; secrets are masked")
 
     @field_validator("endpoint")
     @classmethod
@@ -31,14 +31,16 @@ class TelemetrySettings(Frozen):
 class AlertsSettings(Frozen):
     """When a person is to be told. Unset: never."""
 
-    rounds: int | None = Field(8, ge=1, description="more rounds than this in a task")
+    rounds: int | None = Field(8, ge=1, description="alert on more rounds than this in a task")
     tool_errors: float | None = Field(
-        0.1, ge=0, le=1, description="a greater share of failed tool calls, of 10 or more"
+        0.1, ge=0, le=1, description="alert on a greater share of failed tool calls, from 10 calls on"
     )
     p95_s: float | None = Field(
-        10.0, gt=0, description="slower than this, in seconds: the P95 of 20 or more model calls, or tool calls"
+        10.0,
+        gt=0,
+        description="alert if the P95 of model calls, or of tool calls, exceeds this many seconds, from 20 calls on",
     )
-    tokens: int | None = Field(None, ge=1, description="more tokens than this in a task")
+    tokens: int | None = Field(None, ge=1, description="alert on more tokens than this in a task")
     command: tuple[str, ...] = Field(
-        (), description="program with its arguments that is run for each alert, with the alert as JSON on its input"
+        (), description="program and arguments to run for each alert, with the alert as JSON on its standard input"
     )

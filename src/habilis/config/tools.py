@@ -14,32 +14,33 @@ class ToolsSettings(Frozen):
     """How tools are made and kept."""
 
     synthesis: bool = Field(
-        True, description="have missing tools written and failing ones mended; false: work with the tools there are"
+        True, description="write missing tools and repair failing ones; false: use only existing tools"
     )
     short_way: bool = Field(
         True,
-        description="have a question of one job, for which the library has nothing, answered by one tool written with "
-        "its first call; false: always plan by a model",
+        description="answer a question that is one job, and that no library tool fits, by writing one tool together "
+        "with its first call; false: a model always plans",
     )
     on_build_failure: Literal["continue", "stop"] = Field(
         "continue", description="stop: end the task when a tool could not be built"
     )
     packages: Literal["any", "none"] | tuple[str, ...] = Field(
         "any",
-        description="packages that tools may name as dependencies: any, none, or a list of names; what these need "
-        "themselves comes along",
+        description="packages that tools may depend on: any, none, or a list of names; their own dependencies are "
+        "always allowed",
     )
-    wheelhouse: str | None = Field(None, description="folder of wheels to take packages from; no index is asked then")
+    wheelhouse: str | None = Field(None, description="folder of wheels to install packages from, instead of an index")
     summarise_results: bool = Field(
-        True, description="let the summarise role extract from an over-long result before it is cut"
+        True, description="let the summarise role shorten an over-long result before it is cut"
     )
     only_tool: bool = Field(
         False,
-        description="take a call of an unknown tool for the only one bound, if its arguments fit and it does not write",
+        description="treat a call of an unknown tool as a call of the only tool bound, if the arguments fit and "
+        "that tool does not write",
     )
-    finish_task: bool = Field(False, description="offer finish_task; a plain answer stays the primary way to end")
+    finish_task: bool = Field(False, description="offer finish_task; a plain answer remains the primary way to end")
     use: tuple[str, ...] | None = Field(
-        None, description="names of sources and tool_sets that tasks work with; unset: all sources"
+        None, description="names of the sources and tool_sets that tasks use; unset: all sources"
     )
 
     @field_validator("packages", mode="before")
@@ -61,8 +62,8 @@ class WriterSettings(Frozen):
 
     command: tuple[str, ...] = Field(
         (),
-        description="program and arguments that writes tools; it reads the prompt on stdin and prints code. [codex]: "
-        "the Codex CLI, with the options that it needs; empty: the builder role writes them",
+        description="program (and arguments) that writes tools; it reads the prompt from stdin and prints code. "
+        "[codex]: the Codex CLI with the options that it needs; empty: the builder role writes tools",
     )
 
 
@@ -72,8 +73,8 @@ class RetrievalSettings(Frozen):
     candidates: int = Field(20, ge=0, le=100, description="tools shown to the manager")
     vectors: str = Field(
         "",
-        description="vectors beside words: wordllama (extra vectors), or a folder or package with weights (static "
-        "ones, or a MiniLM); none if empty",
+        description="vectors for search in addition to words: wordllama (extra vectors), or a folder or package "
+        "with weights (static ones, or a MiniLM); empty: no vectors",
     )
 
 
@@ -81,9 +82,9 @@ class ExchangeSettings(Frozen):
     """What is handed on with a library, and how it is served to other programs."""
 
     redact: tuple[Literal["secrets", "emails", "home_paths"], ...] = Field(
-        ("secrets", "emails", "home_paths"), description="what is taken out of recorded calls when they are exported"
+        ("secrets", "emails", "home_paths"), description="what is removed from recorded calls on export"
     )
-    redact_patterns: tuple[str, ...] = Field((), description="regular expressions of what is taken out as well")
+    redact_patterns: tuple[str, ...] = Field((), description="regular expressions for what else is removed")
 
     @field_validator("redact_patterns")
     @classmethod
