@@ -191,7 +191,7 @@ async def test_a_folder_where_the_first_step_failed_is_no_dead_end(stage: Stage)
     ("options", "said"),
     [
         ({"question": "Add."}, "there is no tool to decide for"),
-        ({"question": "Add.", "tools": [{"function": {}}]}, "tool 1 is no function schema"),
+        ({"question": "Add.", "tools": [{"function": {}}]}, "tool 1 is not a function schema"),
         ({"question": "Add.", "tools": [ADD, ADD]}, "two tools are named add"),
         ({"question": " ", "tools": [ADD]}, "the question is empty"),
         ({"tools": [ADD]}, "give a question"),
