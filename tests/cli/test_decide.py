@@ -127,7 +127,7 @@ def test_tools_of_sources_are_offered_by_name(
         (["--decide", "q", "--tools", "weather"], "there is no source or tool set weather"),
         (["--decide", "--run-dir", "r", "--tools", "weather"], "belongs to the first step"),
         (["--results", "tools.json", "q"], "--results belongs to --decide"),
-        (["--decide", "--schema", "tools.json", "q"], "--decide knows neither"),
+        (["--decide", "--schema", "tools.json", "q"], "--decide works with neither"),
         (["--schema", "tools.json", "q"], "a JSON schema is an object"),
         (["--schema", "no.json", "q"], "--schema no.json: No such file"),
         (["--schema", '{"type": "integer"', "q"], "--schema is not JSON"),

@@ -139,7 +139,7 @@ async def test_each_operation_is_a_tool_that_asks_for_its_host_and_its_secret(tm
 
 async def test_a_file_that_is_no_such_document_is_named(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text("{}")
-    with pytest.raises(UserError, match="no OpenAPI document"):
+    with pytest.raises(UserError, match="not an OpenAPI document"):
         await tools_of(str(tmp_path / "a.json"))
 
 

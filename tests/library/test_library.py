@@ -363,7 +363,7 @@ async def test_a_tool_taken_away_while_it_is_described_ends_nothing(
 
 def test_a_file_does_not_pass_for_an_empty_library(tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("a,b\n")
-    with pytest.raises(UserError, match="no folder"):
+    with pytest.raises(UserError, match="not a folder"):
         Library(tmp_path / "sales.csv")
 
 

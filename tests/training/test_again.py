@@ -113,5 +113,5 @@ async def test_rows_of_absorbed_steps_are_run_anew_in_further_steps_and_count_on
 
 async def test_a_status_that_no_row_has_is_refused(world: World) -> None:
     await world.evolution(runner=Planned(well)).run(world.rows("sum"), name="first")
-    with pytest.raises(UserError, match="--again odd: no row ends so"):
+    with pytest.raises(UserError, match="--again odd: no row ends with that status"):
         await world.evolution(runner=Planned(well)).resume(world.runs / "first", again=["odd"])

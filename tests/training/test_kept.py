@@ -155,7 +155,7 @@ async def test_names_in_a_store_lead_nowhere_else(world: World) -> None:
     (root / ".blobs" / evil[:2] / evil).write_bytes(b"evil")
     tree = {"format": 1, "files": {"../../../../evil.py": [0o644, [evil]]}, "folders": []}
     (root / "first/tasks/arithmetic/tree.json").write_text(json.dumps(tree))
-    with pytest.raises(UserError, match="no name of a file"):
+    with pytest.raises(UserError, match="not a file name"):
         await world.evolution(store).resume(world.runs / "first")
     assert not list(world.home.rglob("evil.py"))
 
