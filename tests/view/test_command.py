@@ -63,7 +63,7 @@ def test_a_port_that_is_taken_is_one_line(here, capsys):
         (["nope"], "no run named nope"),
         (["--port", "70000"], "0 to 65535"),
         (["--static", "out", "--open"], "leave out --open"),
-        (["--static", "runs"], "no empty folder"),
+        (["--static", "runs"], "not an empty folder"),
     ],
 )
 def test_what_cannot_be_shown_is_one_line(here, capsys, words, said):

@@ -51,7 +51,7 @@ def test_a_folder_that_holds_something_is_left_alone(written, tmp_path, what):
     else:
         kept.parent.mkdir(exist_ok=True)
         kept.write_text("mine")
-    with pytest.raises(UserError, match="no empty folder"):
+    with pytest.raises(UserError, match="not an empty folder"):
         export(Runs(written.root), written.root / "library", out)
     assert what == "link" or kept.read_text() == "mine"
     assert not list(Path(tmp_path / "elsewhere").glob("*"))
