@@ -10,11 +10,10 @@ import json
 import re
 from collections.abc import Iterator
 
-from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, VERBS
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, VERBS
 from habilis.demo.questions.header import UNITS, TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
 
-MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _C = r"#(?P<c>\d+)#"
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 _N = (
@@ -241,7 +240,10 @@ class Clauses:
         said = match.groupdict()
         negated = bool(said["not"]) is not bool(said.get("negated"))
         value = _bare(match["v"])
-        if value and number(value) is None and self._header.kind(int(match["c"])) in ("number", "moment"):
+        kind = self._header.kind(int(match["c"]))
+        if value and number(value) is None and kind in ("number", "moment"):
+            return None
+        if value and kind == "flag" and value.lower() not in ("yes", "no", "true", "false", "y", "n"):
             return None
         return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
 

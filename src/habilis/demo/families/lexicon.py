@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from habilis.demo.questions.header import TableHeader
 from habilis.demo.questions.language import stems
+
+MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 
 FILL = (
     "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
@@ -38,6 +43,9 @@ PEOPLE = {
 
 ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
+    ("score|scored", "for"),
+    ("conceded?|let in", "against"),
+    ("crowds?|spectators|turnout|visitors", "attendance spectators visitors"),
     ("pieces|copies|stock|units", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
@@ -98,13 +106,33 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
 }  # fmt: skip
 """Words for one end of a column: its names, the surest first, and the end."""
 
-REWRITTEN = (
-    (r"^(\w+)['’]s (.+)$", r"\2 of \1"),
-    (r"\b(?:is|are|was|were|has|have|had|do|does|did)n['’]t\b", "not"),
-    (r"\bwhat['’]s\b", "what is"),
+
+
+def _with_year(match: re.Match[str]) -> str:
+    """ "between 10 February and 20 April 2024" with the year, or month and year, for both."""
+    way, first, joined, day, month, year = match.groups()
+    first = first if " " in first else f"{first} {month}"
+    return f"{way} {first} {year} {joined} {day} {month} {year}"
+
+
+REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"\b(?:is|are|was|were|has|have|had|do|does|did|could|would)n['’]t\b", "not"),
+    (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
+    (r"(?<=\w)['’]s\b", ""),
+    (r"(?<=s)['’](?= )", ""),
+    (r"\b(?:so far|as yet|up to now|to date|at all|in the first place|of ours|right now|at the moment)\b", ""),
+    (r"\b(?:in all|all together|all in all|in the end|taken together)(?=$|[,?])", "altogether"),
+    (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the morning\b", r"\1 am"),
+    (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the (?:afternoon|evening)\b", r"\1 pm"),
+    (r"\b([1-9]|1[0-2]):(\d\d) am\b", r"\1:\2"),
+    (rf"\b(between|from) (\d{{1,2}}(?: (?:{MONTHS}))?) (and|to|until) (\d{{1,2}}) ({MONTHS}),? (\d{{4}})", _with_year),
+    (rf"\b(between|from) ({MONTHS}) (and|to|until) ({MONTHS}),? (\d{{4}})", r"\1 \2 \5 \3 \4 \5"),
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
+    (r",? i mean,? .*$", ""),
     (r"\bof all\b", "of"),
+    (r"\b(?:looks? after|takes? care of|(?:is|are) (?:responsible for|in charge of))", "handles"),
+    (r"^(?:against|with|by|about) (?=(?:which|what|whom)\b)", ""),
     (r"\bstrongest\b", "highest"),
     (r"\bweakest\b", "lowest"),
     (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
@@ -116,19 +144,52 @@ REWRITTEN = (
     (r"\bpublished (?=after|before|in|since)", "year "),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
     (r"\bhave not yet been\b", "have not been"),
-    (r"\bnot been (\w+)(?: yet)?\b", r"without \1"),
-    (r"\b(?:still )?(?:open|outstanding)$", r"\g<0>"),
     (r"\bexceed(?:s|ed)?\b", "over"),
     (r"\b(?:there is|there are|is there|are there|there was|there were|were there|was there)\b", ""),
+    (r"^(?:on|in|at|for|to|from|by) (?=how (?:many|much) )", ""),
     (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
+    (r"\b(?:of|all) (?:our|my|your|us|them|the) (?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
+    (r"^(?:the )?(?:names?|titles?) of (?:everything|everyone|everybody|all)\b", "which #R#"),
+    (r"\b(?:everything|anything|something)(?= (?:\w+ )?(?:from|in|at|by|for|with|that)\b)", ""),
 )
 """Wordings of one thing, and the one that is read."""
+
+SINCE_MARKED = (
+    (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
+    (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
+    (r"(#\d+#) (?:is |was |were |are )?positive\b", r"\1 above 0"),
+    (r"(#\d+#)[ -](?:trained|qualified|certified)\b", r"\1"),
+    (r"(#\d+#) (?:nothing|zero)\b", r"without \1"),
+    (r"\bnot #(\d+)# anything\b", r"without #\1#"),
+    (r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", ""),
+    (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
+    (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
+    (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
+    (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),
+)
+"""The same, where columns and rows are marked."""
+
+NOT_ALONE = set(
+    """first last top one way this date time name number full size type kind code list start end total day days year
+    years month months hour hours week weeks minute minutes good open free high best main other over team""".split()  # noqa: SIM905
+) - {"team"}
+"""Words in the names of columns that do not mean the column where they stand alone."""
+
+PLACES = ("city", "town", "place", "address", "location", "room", "station", "venue", "site", "warehouse", "shelf")
+"""Words of columns that say where."""
+
+THINGS = {"item", "thing", "product", "article", "title", "piece"}
+"""Columns that say what a row is, whatever the table is about."""
+
+WORTH = "worth|outstanding|owed|owing|due|left|remaining|remains|profit|margin|gain|loss"
+"""Words for what a calculation gives that stands beside them, unless one is a cell."""
 
 FILLERS = set(
     """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
     there they them their its it we our us my me i you your please altogether total overall combined
     by into this these those still currently yet already among during can made make anyone anybody someone
-    somebody""".split()  # noqa: SIM905
+    somebody any everything anything something everyone everybody together us just simply exactly actually
+    overall""".split()  # noqa: SIM905
 )
 """Words that say nothing more where their question is understood."""
 
@@ -140,14 +201,11 @@ VERBS = set(
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
     need needs needed put produced issued done found seen see saw cook cooked stored store bring
-    brings logged done brought out up off back gave give gives""".split()  # noqa: SIM905
+    brings logged done brought out up off back gave give gives place book books booked play plays played show shows
+    showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
+    purchased purchases own owns""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
-
-
-def column_for(header: TableHeader, names: str) -> int | None:
-    """The one column with one of these words in its name."""
-    return header.with_word(*stems(names))
 
 
 def first_column_for(header: TableHeader, names: str) -> int | None:

@@ -12,29 +12,38 @@ import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
-from habilis.demo.families.parts_asked import PART
+from habilis.demo.families.parts_asked import EACH
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.ranks_asked import ASKS, RanksAsked
 from habilis.demo.questions.header import header_of
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
-_EACH = (
-    rf"(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|for each"
-    rf" kind of) (?:#(?P<g>\d+)#|{PART})"
-)
-_COUNTED = r"how (?:many|much)(?: times| often)?|how often"
+_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above"
+_LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below"
 
 
 class Wordings:
     """Family of questions about one table whose parts stand in any order; its tools are those of `Queries`."""
 
-    operations: tuple[DemoOperation, ...] = ()
-
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
+        self.operations: tuple[DemoOperation, ...] = queries.operations
 
     def read(self, phrase: str, world: World) -> DemoCall | None:
+        """The reading that leaves fewer words for the tool to find, by form or in any order."""
+        problem: CannotAnswerError | None = None
+        found: list[DemoCall] = []
+        for way in (self._queries.read, self._taken_apart):
+            try:
+                found += [call] if (call := way(phrase, world)) else []
+            except CannotAnswerError as error:
+                problem = problem or error
+        if not found and problem:
+            raise problem
+        return min(found, key=_guessed, default=None)
+
+    def _taken_apart(self, phrase: str, world: World) -> DemoCall | None:
         try:
             taken = world.take_file(phrase, self._queries.endings)
         except CannotAnswerError:
@@ -47,20 +56,26 @@ class Wordings:
         return _Wording(self._queries.operations, taken[1], header).call(without_file(phrase))
 
 
+def _guessed(call: DemoCall) -> int:
+    """How many words of a question only the tool can tell to be cells, and of which column."""
+    inner = [one for value in call.values.values() if isinstance(value, FilledOperation) for one in value.calls]
+    said = [one for one in call.values.get("conditions", ()) if "* " in one.partition('"')[0]]
+    return sum(map(_guessed, inner)) + sum(1 + one.count(" ") - one.count("(") for one in said)
+
+
 class _Wording(RanksAsked):
     """One question about one table, taken apart."""
 
     def call(self, phrase: str) -> DemoCall | None:
         text = self._prepared(phrase)
         for way in (
-            self._compared,
+            self._more,
+            self._who_more,
             self._apart,
+            self._longer,
             self._share,
             self._of_each,
-            self._counts,
-            self._top,
-            self._extreme_moment,
-            self._ends,
+            self._ranked,
             self._got,
             self._sums,
             self._cells,
@@ -71,38 +86,42 @@ class _Wording(RanksAsked):
 
     # kinds of questions
 
-    def _compared(self, text: str) -> DemoCall | None:
-        """ "who paid more, A or B", "how much more did A sell than B"."""
-        more = re.fullmatch(
+    def _more(self, text: str) -> DemoCall | None:
+        """ "how much more did A sell than B"."""
+        match = re.fullmatch(
             r"how (?:much|many) more (?P<what>#\d+# )?did (?P<one>\w+) (?P<verb>\w+)(?P<mid>.*?) than "
             r"(?P<other>\w+)(?P<rest>.*)",
             text,
             re.I,
         )
-        if more:
-            column = int(re.findall(r"\d+", more["what"])[0]) if more["what"] else self._money()
-            where = [self._rows(f"{more[name]} {more['mid']} {more['rest']}") for name in ("one", "other")]
-            if column is None or None in where:
-                return None
-            sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one is not None)
-            return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
-        which = re.fullmatch(
+        if match is None:
+            return None
+        column = int(re.findall(r"\d+", match["what"])[0]) if match["what"] else self._money()
+        where = [self._rows(f"{match[name]} {match['mid']} {match['rest']}") for name in ("one", "other")]
+        if column is None or None in where:
+            return None
+        sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one is not None)
+        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
+
+    def _who_more(self, text: str) -> DemoCall | None:
+        """ "who paid more, A or B"."""
+        match = re.fullmatch(
             r"(?:who|which #(?P<g>\d+)#) (?P<verb>\w+) (?P<more>more|less|fewer)(?P<rest>.*?),? (?P<one>\w+)"
             r" or (?P<other>\w+)",
             text,
             re.I,
         )
-        if which is None:
+        if match is None:
             return None
-        column = int(which["g"]) if which["g"] else self._who()
-        money = re.fullmatch(r"(?:paid|spent|pay|sold|earned|made)", which["verb"], re.I)
-        value = self._column_in(which["rest"]) if "#" in which["rest"] else self._money() if money else None
-        rest = self._rows(re.sub(r"#\d+#", "", which["rest"]))
+        column = int(match["g"]) if match["g"] else self._who()
+        money = re.fullmatch(r"(?:paid|spent|pay|sold|earned|made)", match["verb"], re.I)
+        value = self._column_in(match["rest"]) if "#" in match["rest"] else self._money() if money else None
+        rest = self._rows(re.sub(r"#\d+#", "", match["rest"]))
         if column is None or value is None or rest is None:
             return None
         name = self._header.names[column]
-        either = " or ".join(f"{name} equals {json.dumps(which[one])}" for one in ("one", "other"))
-        way = "highest" if which["more"].lower() == "more" else "lowest"
+        either = " or ".join(f"{name} equals {json.dumps(match[one])}" for one in ("one", "other"))
+        way = "highest" if match["more"].lower() == "more" else "lowest"
         return self._groups(f"sum of {self._header.names[value]}", name, [either, *rest], f"{way} 1")
 
     def _apart(self, text: str) -> DemoCall | None:
@@ -119,11 +138,28 @@ class _Wording(RanksAsked):
             f"{match['what'] or ''} {match['measure']} {match[name]} {match['mid'] or match['rest']}"
             for name in ("one", "other")
         ]
+        return self._between("abs({0} - {1})", said)
+
+    def _longer(self, text: str) -> DemoCall | None:
+        """ "by how many km is the average in A longer than in B"."""
+        match = re.fullmatch(
+            r"(?:by )?how (?:much|many)(?: \w+| #\d+#)? (?:is|are|was|were) (?P<measure>.*?#\d+#) (?:(?:of|in|for|by|on|at)"
+            rf" )?(?:the )?(?P<one>[^#]+?) (?:(?P<more>{_MORE})|{_LESS}) than (?:(?:of|in|for|by|on|at|that of|that in) )?"
+            r"(?:the )?(?P<other>[^#]+)",
+            text,
+            re.I,
+        )
+        if match is None or not re.search(r"\b(?:average|mean|total|median)\b", match["measure"], re.I):
+            return None
+        said = [f"{match['measure']} {match[name]}" for name in ("one", "other")]
+        return self._between("{0} - {1}" if match["more"] else "{1} - {0}", said)
+
+    def _between(self, expression: str, said: list[str]) -> DemoCall | None:
         found = [self._measured(one) for one in said]
         if None in found or any(len(one[1]) != 1 for one in found if one):
             return None
         calls = tuple(self._number(*one) for one in found if one)
-        return DemoCall(EXPRESSION, {"expression": FilledOperation("abs({0} - {1})", calls)})
+        return DemoCall(EXPRESSION, {"expression": FilledOperation(expression, calls)})
 
     def _share(self, text: str) -> DemoCall | None:
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
@@ -137,10 +173,10 @@ class _Wording(RanksAsked):
             return None
         base = match["base"].strip()
         column = int(base[1:-1]) if base != "#R#" else None
-        numeric = column is not None and self._header.kind(column) == "number"
-        if column is not None and not numeric:
+        own = column is None or column == self._header.label()
+        if not own and column is not None and self._header.kind(column) != "number":
             return None
-        measure = "count" if column is None else f"sum of {self._header.names[column]}"
+        measure = "count" if own or column is None else f"sum of {self._header.names[column]}"
         where = self._rows(match["rest"])
         if not where:
             return None
@@ -149,28 +185,24 @@ class _Wording(RanksAsked):
 
     def _of_each(self, text: str) -> DemoCall | None:
         """A measure for each group."""
-        found = [*re.finditer(rf"{_EACH}(?= |,|$)", text, re.I)]
+        found = [*re.finditer(EACH, text, re.I)]
         if len(found) != 1:
             return None
         group = self._grouped(found[0])
-        if found[0]["g"] and self._header.kind(int(found[0]["g"])) == "flag":
+        if found[0]["g"] and self._header.kind(int(found[0]["g"])) in ("flag", "number"):
             return None  # "made by members"
         rest = re.sub(
             r"(?:,? (?:highest|largest|biggest|lowest|smallest) first|,? sorted)$", "", text[found[0].end() :]
         )
-        if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights)[^#]*", text[: found[0].start()], re.I):
+        head = text[: found[0].start()].strip(" ,")
+        if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights)[^#]*", head, re.I):
             return None  # what is counted is no word of the table
-        measured = self._measured(f"{text[: found[0].start()]} {rest}")
+        said = f"how many {head}" if re.fullmatch(rf"#(?:R|{self._header.label()})#", head) else f"{head} {rest}"
+        measured = self._measured(said)
         return self._groups(measured[0], group, measured[1]) if group and measured else None
 
-    def _counts(self, text: str) -> DemoCall | None:
-        if not re.match(rf"(?:{_COUNTED})\b", text, re.I):
-            return None
-        found = self._measured(text)
-        return self._number(*found) if found else None
-
     def _got(self, text: str) -> DemoCall | None:
-        """ "what did A get in B", "B of A": what a column holds in one row."""
+        """ "what did A get in B": what a column holds in one row."""
         match = re.fullmatch(r"what (?:did|does) (?P<rest>.+?) (?:get|score|have|achieve)(?P<more> .+)", text, re.I)
         column = self._only_number()
         if match and column is not None:
@@ -185,27 +217,12 @@ class _Wording(RanksAsked):
 
     def _cells(self, text: str) -> DemoCall | None:
         """What a column holds in the rows that meet conditions."""
-        asks = re.match(rf"{ASKS}\b ?", text, re.I)
-        rest = text[asks.end() :] if asks else text
-        asked = asks["asks"].lower() if asks else ""
-        shown = re.match(
-            r"(?:(?:different|distinct|unique|all|the|of|my|our|names of) )*(?:#(?P<c>\w+)#|(?P<day>days"
-            r"|dates|day|date|people|person))",
-            rest,
-            re.I,
-        )
-        if asked in ("who", "when"):
-            column = self._whose("who") if asked == "who" else self._moment_name()
-        elif shown is None:
-            return None
-        elif shown["day"]:
-            column = self._moment_name() if shown["day"].lower().startswith("da") else self._whose("who")
-        else:
-            column = self._label() if shown["c"] == "R" else self._header.names[int(shown["c"])]
-        if shown and (shown["c"] or "").isdigit() and self._header.kind(int(shown["c"])) == "flag":
-            rows = re.search("#R#", rest)  # "which vegetarian recipes": a condition
-            column, shown = (self._label(), None) if rows else (None, None)
-        rest = rest[shown.end() :] if shown and asked not in ("who", "when") else rest
+        column, rest = self._target(text)
+        if column is None and not re.match(ASKS, text, re.I):
+            mentions = [one for one in re.findall(r"#(\d+)#", text) if int(one) != self._header.label()]
+            if len(mentions) != 1 or self._header.kind(int(mentions[0])) in ("flag", ""):
+                return None
+            column, rest = self._header.names[int(mentions[0])], text.replace(f"#{mentions[0]}#", " ")
         where = self._rows(rest)
         if not column or not where:
             return None

@@ -53,13 +53,20 @@ _KINDS = (
     "trip ride journey rental",
     "employee staff people person worker colleague",
     "member people person",
+    "volunteer helper people person",
+    "guest visitor people person",
+    "player people person",
     "customer client people person",
     "patient people person",
     "student pupil people person",
     "race runner participant finisher",
     "recipe dish meal",
     "contact people person friend",
-    "inventory item product article",
+    "inventory stock item product article",
+    "equipment item thing tool",
+    "asset item thing",
+    "match game fixture",
+    "booking reservation",
     "ledger transaction payment entry",
     "loan lending borrowing book",
     "book title",
@@ -67,7 +74,8 @@ _KINDS = (
     "reading measurement",
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
-_NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy"}
+_NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
+            "result", "results", "record", "records", "register", "tracker", "summary", "info", "details", "sheet"}  # fmt: skip
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
 )
@@ -169,6 +177,10 @@ class TableHeader:
                         found.setdefault(way, []).append(column)
         return {way: list(dict.fromkeys(columns)) for way, columns in found.items()}
 
+    @cached_property
+    def _in_full(self) -> set[tuple[str, ...]]:
+        return {way for name in self.names for way in _in_full(name)}
+
     def marked(self, phrase: str) -> str:
         """`phrase` with its columns and rows marked. Raises `CannotAnswerError` for what may be two columns."""
         said: list[str] = []
@@ -189,8 +201,8 @@ class TableHeader:
         position = 0
         while position < len(tokens):
             taken, column = self._column_at(tokens, position)
-            if column is None and self._is_rows_at(tokens, position):
-                taken, column = 1, ROWS
+            if taken == 1 and self._is_rows_at(tokens, position) and (*stems(tokens[position]),) not in self._in_full:
+                column = ROWS
             found.append(column or tokens[position])
             position += taken
         return "".join(found)
@@ -228,11 +240,16 @@ def header_of(file: SeenFile) -> TableHeader | None:
     lines = [line for line in file.begins.splitlines() if line.strip()]
     if not lines or lines[0].endswith("…"):
         return None
-    names, *rows = csv.reader([line for line in lines if not line.endswith("…")], delimiter=divider_of(lines[0]))
+    names, *rows = csv.reader([_whole(line, divider_of(lines[0])) for line in lines], delimiter=divider_of(lines[0]))
     names = [name.strip() for name in names]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         return None
     return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(PurePosixPath(file.named).stem))
+
+
+def _whole(line: str, divider: str) -> str:
+    """The cells of a line without the one in which it was cut off."""
+    return line.rpartition(divider)[0] if line.endswith("…") and '"' not in line else line.removesuffix("…")
 
 
 def _rows_are(name: str) -> str:

@@ -115,3 +115,22 @@ def _stem(word: str) -> str:
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+_ROOTS = {
+    "paid": "pay", "bought": "purchase", "buy": "purchase", "buys": "purchase", "sold": "sell", "took": "take",
+    "taken": "take", "made": "make", "spent": "spend", "left": "leave", "began": "begin", "begun": "begin",
+    "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", "written": "write",
+}  # fmt: skip
+_DERIVED = ("ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
+
+
+def root(word: str) -> str:
+    """What forms of one word have in common: paid, payment, pays; issued, issues; monthly, month."""
+    found = word.lower().removesuffix("'s")
+    found = _ROOTS.get(found, found)
+    ending = next((end for end in _DERIVED if found.endswith(end) and len(found) - len(end) >= 3), "")
+    found = found if found.endswith("ss") else found.removesuffix(ending)
+    if len(found) > 4 and found[-1] == found[-2] and found[-1] not in "sle":
+        found = found[:-1]  # planned
+    return found.removesuffix("e") if len(found) > 3 else found
