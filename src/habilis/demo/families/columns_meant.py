@@ -21,6 +21,10 @@ from habilis.demo.families.measures import Measures
 from habilis.demo.questions.language import QUOTED, root, stems, words
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
+_TO_DO = (
+    r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )"
+    r"to (?:be )?#(\d+)#"
+)
 _LONGEST = 6
 """Words of a question that may say a part of one column's name."""
 
@@ -43,6 +47,7 @@ class ColumnsMeant(Measures):
             text = re.sub(pattern, said, text, flags=re.I)
         if (number := self._header.numbering()) is not None:
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
+        text = re.sub(_TO_DO, self._negated, text, flags=re.I)
         text = re.sub(r"\bnot (?:yet |been |have |has |had |all )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
         total = self._header.names.index("total") if "total" in self._header.names else None
         if total is not None:
@@ -82,8 +87,9 @@ class ColumnsMeant(Measures):
             column = first_column_for(self._header, names)
             if column is not None:
                 text = re.sub(rf"(?<![#\w])(?:{said})(?![\w#])", f"#{column}#", text, flags=re.I)
-        who = self._header.label() if self._header.is_people else None
-        said = r"(?<![#\w])(?:persons?|people|everybody|everyone)(?![\w#])"
+        people = self._header.is_people and self._header.label() is not None
+        who = self._header.label() if people else self._who()
+        said = rf"(?<![#\w])(?:persons?{'|people|everybody|everyone' if people else ''})(?![\w#])"
         return text if who is None else re.sub(said, f"#{who}#", text, flags=re.I)
 
     # a part of a column's name

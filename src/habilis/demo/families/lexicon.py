@@ -163,6 +163,8 @@ SINCE_MARKED = (
     (r"\bnot #(\d+)# anything\b", r"without #\1#"),
     (r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", ""),
     (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
+    (r"^busiest (.+?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
+    (r"^quietest (.+?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
     (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
     (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),

@@ -212,6 +212,8 @@ class PartsAsked(ColumnsMeant):
                 return f"{before.removesuffix('not ')} | {after}"
             if negated:
                 return match[0]
+            if kind == "moment" and re.search(r"\bto (?:be )?$", before):
+                return match[0]  # "a book to return"
             if kind == "moment":
                 found.append(f'{names[column]} filled ""')
                 return f"{before} | {after}"
@@ -246,12 +248,13 @@ class PartsAsked(ColumnsMeant):
         """Whether a word says no more than what the table is about, unless it is a cell."""
         return self._is_own_verb(word) or bool({word.lower(), *stems(word)} & VERBS)
 
-    def _grouped(self, match: re.Match[str]) -> str | None:
+    def _grouped(self, match: re.Match[str], beside: str | None = None) -> str | None:
         if group := match.groupdict().get("g"):
             return self._header.names[int(group)]
         part = {"date": "day", "day of the week": "weekday"}.get(match["part"].lower(), match["part"].lower())
-        said = re.search(r"#(\d+)#", match.string[match.end() :])
-        moment = int(said[1]) if said and self._header.kind(int(said[1])) == "moment" else self._header.only_day()
+        marks = re.findall(r"#(\d+)#", match.string[match.end() :] if beside is None else beside)
+        said = [int(one) for one in marks if self._header.kind(int(one)) == "moment"]
+        moment = said[0] if len(said) == 1 else self._header.only_day()
         return f"{part} of {self._header.names[moment]}" if moment is not None else None
 
     def _groups(self, measure: str, group: str, where: list[str], rank: str = "") -> DemoCall:

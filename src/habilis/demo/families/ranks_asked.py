@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, VERBS
 from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
@@ -35,7 +35,7 @@ _RANK = re.compile(
 )
 _OF = re.compile(
     rf"(?P<way> ?(?:(?P<count>(?:how many|number of|numbers of))|(?:{SAID}))?) ?"
-    rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b)",
+    rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b|(?<=average)$|(?<=mean)$)",
     re.I,
 )
 _BY = re.compile(rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I)
@@ -67,7 +67,10 @@ class RanksAsked(PartsAsked):
         end = self._end(text)
         if end is None:
             return None
-        target, head = self._target(end.head)
+        target, head = self._target(end.head, end.tail)
+        role = re.match(r"(.*) as (?:the |a |our )?#(\d+)#(.*)", end.tail)
+        if role and re.match("who", end.head, re.I) and self._header.kind(int(role[2])) == "text":
+            target, end = self._header.names[int(role[2])], replace(end, tail=f"{role[1]} {role[3]}")
         if target is None and not re.match(ASKS, end.head, re.I):
             target, head, end = self._target_behind(end)
         for way in (self._top_groups, self._row_at_end):
@@ -89,7 +92,7 @@ class RanksAsked(PartsAsked):
             said, head = f"{number(many['n'])}", head.replace(f"{many['n']} ", "", 1)
         return _End(f"{'lowest' if low else 'highest'} {said}", match, head, tail)
 
-    def _target(self, text: str) -> tuple[str | None, str]:
+    def _target(self, text: str, beside: str = "") -> tuple[str | None, str]:
         """What a question asks for, by its first words, and the rest of them."""
         asks = re.match(ASKS, text, re.I)
         rest = text[asks.end() :] if asks else text
@@ -99,14 +102,14 @@ class RanksAsked(PartsAsked):
             return self._where_name(), rest
         shown = _SHOWN.match(rest)
         if asks and not asks["which"] and not asks["whose"]:
-            return self._as_whom(rest)
+            return self._whose("who"), rest
         if shown is None:
             return (self._label() if asks else None), rest
         if asks is None and (shown["kind"] or shown["part"]) and not shown["of"]:
             return None, text
         after = rest[shown.end() :]
         if shown["part"]:
-            return self._grouped(shown), f"{shown['kind']}{after}"
+            return self._grouped(shown, f"{after} {beside}"), f"{shown['kind']}{after}"
         if shown["who"]:
             return self._whose("who"), f"{shown['kind']}{after}"
         if shown["thing"] or shown["c"] == "R":
@@ -115,21 +118,15 @@ class RanksAsked(PartsAsked):
             return (self._label() if asks or "#R#" in after else None), rest  # "which vegetarian recipes"
         return self._header.names[int(shown["c"])], f"{shown['kind']}{after}"
 
-    def _as_whom(self, rest: str) -> tuple[str | None, str]:
-        """Who is meant: "… as top scorer" says by which column."""
-        role = re.search(r" as (?:the |a )?#(\d+)#", rest)
-        if role and self._header.kind(int(role[1])) == "text":
-            return self._header.names[int(role[1])], rest.replace(role[0], " ", 1)
-        return self._whose("who"), rest
-
     def _target_behind(self, end: _End) -> tuple[str | None, str, _End]:
         """What is asked for behind the end: "the 3 cheapest items", "top 5 cities by …"."""
         shown = re.match(rf" (?P<kind>(?:[\w'-]+ ){{0,2}}?)(?:#(?P<c>\w+)#|{PART}s?(?![\w#]))", end.tail)
         column = int(shown["c"]) if shown and (shown["c"] or "").isdigit() else None
-        if shown is None or (column is not None and self._header.kind(column) in ("number", "moment", "flag")):
+        kind = "text" if column is None else self._header.kind(column)
+        if shown is None or kind in ("number", "flag") or (kind == "moment" and not end.was("adjective")):
             return (self._label() if end.was("adjective") else None), end.head, end
-        name = self._grouped(shown) if shown["part"] else self._label() if column is None else self._header.names[column]
-        return name, end.head, _End(end.rank, end.match, end.head, f" {shown['kind']}{end.tail[shown.end() :]}")
+        name = self._grouped(shown, "") if shown["part"] else self._label() if column is None else self._header.names[column]
+        return name, end.head, replace(end, tail=f" {shown['kind']}{end.tail[shown.end() :]}")
 
     # groups
 
@@ -155,6 +152,8 @@ class RanksAsked(PartsAsked):
         column = int(of["c"]) if of and (of["c"] or "").isdigit() else None
         if of and of["money"]:
             column = self._money(f"{head} {of['money']}")
+        elif of and not of["c"]:
+            column = self._only_number()
         numeric = column is not None and self._header.kind(column) == "number"
         if said:
             summable = column is not None and numeric and (said != "sum" or self._adds_up(column))
@@ -190,6 +189,9 @@ class RanksAsked(PartsAsked):
         column, way, tail = self._ordered_by(end, by, end.tail)
         if column is None or self._header.kind(column) not in ("number", "moment"):
             return None
+        judged = {end.match["high"], end.match["low"]} & {"best", "worst"}
+        if judged and not {"score", "rating", "point", "mark", "grade"} & {*stems(self._header.names[column])}:
+            return None
         name = self._header.names[column]
         rank = f"{way} {end.rank.split()[1]}"
         text = text.replace(by[0], " ") if by and int(by["c"]) == column else f"{head} {tail}"
@@ -202,7 +204,8 @@ class RanksAsked(PartsAsked):
         if target is None and self._header.kind(column) == "number" and not end.was("adjective"):
             measure = "maximum" if way == "highest" else "minimum"
             return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
-        target = target or (name if self._header.kind(column) == "moment" else None)
+        named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
+        target = target or (name if named and self._header.kind(column) == "moment" else None)
         order = f"{rank}{' row' if end.was('adjective', 'late', 'early') else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
 
@@ -224,6 +227,7 @@ class RanksAsked(PartsAsked):
                 return int(named[1]), way, tail[named.end() :]
             moments = {int(one) for one in re.findall(r"#(\d+)#", f"{end.head} {tail}")}
             told = [one for one in moments if self._header.kind(one) == "moment"]
+            tail = re.sub(r"^ (?:time|date|day|moment)\b(?: that| when)?", " ", tail)
             return (told[0] if len(told) == 1 else self._header.only_day()), way, tail
         if named:
             return int(named[1]), way, tail[named.end() :]

@@ -12,10 +12,12 @@ import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
+from habilis.demo.families.lexicon import THINGS
 from habilis.demo.families.parts_asked import EACH
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.ranks_asked import ASKS, RanksAsked
 from habilis.demo.questions.header import header_of
+from habilis.demo.questions.language import stems
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
@@ -60,7 +62,8 @@ def _guessed(call: DemoCall) -> int:
     """How many words of a question only the tool can tell to be cells, and of which column."""
     inner = [one for value in call.values.values() if isinstance(value, FilledOperation) for one in value.calls]
     said = [one for one in call.values.get("conditions", ()) if "* " in one.partition('"')[0]]
-    return sum(map(_guessed, inner)) + sum(1 + one.count(" ") - one.count("(") for one in said)
+    things = [one for one in call.values.get("conditions", ()) if {*stems(one.partition(" equals ")[0])} <= THINGS]
+    return 2 * len(things) + sum(map(_guessed, inner)) + sum(1 + one.count(" ") - one.count("(") for one in said)
 
 
 class _Wording(RanksAsked):
@@ -165,8 +168,8 @@ class _Wording(RanksAsked):
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
         match = re.fullmatch(
             r"(?:what )?(?:percentage|percent|share|proportion)(?: of)?(?: all| the| my| our)*(?P<base> #\w+#)"
-            r"(?: (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did))?(?P<rest>"
-            r" .+?)(?:,? (?:in|as a) percent(?:age)?)?",
+            r"(?:(?P<within>| .+?) (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did))?"
+            r"(?P<rest> .+?)(?:,? (?:in|as a) percent(?:age)?)?",
             text, re.I,
         )  # fmt: skip
         if match is None:
@@ -177,10 +180,10 @@ class _Wording(RanksAsked):
         if not own and column is not None and self._header.kind(column) != "number":
             return None
         measure = "count" if own or column is None else f"sum of {self._header.names[column]}"
-        where = self._rows(match["rest"])
-        if not where:
+        where, within = self._rows(match["rest"]), self._rows(match["within"] or "")
+        if not where or within is None:
             return None
-        calls = (self._number(measure, where), self._number(measure, []))
+        calls = (self._number(measure, [*within, *where]), self._number(measure, within))
         return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} * 100 / {1}", calls)})
 
     def _of_each(self, text: str) -> DemoCall | None:
@@ -197,7 +200,7 @@ class _Wording(RanksAsked):
         head = text[: found[0].start()].strip(" ,")
         if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights)[^#]*", head, re.I):
             return None  # what is counted is no word of the table
-        said = f"how many {head}" if re.fullmatch(rf"#(?:R|{self._header.label()})#", head) else f"{head} {rest}"
+        said = f"how many {head} {rest}" if re.fullmatch(r"#\w+#", head) else f"{head} {rest}"
         measured = self._measured(said)
         return self._groups(measured[0], group, measured[1]) if group and measured else None
 
@@ -227,5 +230,7 @@ class _Wording(RanksAsked):
         if not column or not where:
             return None
         if column in self._header.names and self._header.kind(self._header.names.index(column)) == "number":
+            if not re.match(ASKS, text, re.I) and not re.search(r"#\d+#(?: of .+|)$", text):
+                return None  # "price for the shipped orders" leaves open of how many
             return self._number(f"value of {column}", where)
         return self._made("cells", column=column, conditions=where, order="")
