@@ -9,6 +9,7 @@ from habilis.demo.families.lexicon import (
     ALIKE,
     COMES,
     FILLERS,
+    FUNCTION_WORDS,
     NOT_ALONE,
     PEOPLE,
     PLACES,
@@ -25,6 +26,7 @@ _TO_DO = (
     r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )"
     r"to (?:be )?#(\d+)#"
 )
+_CALCULATED = re.compile(r" (?:minus|plus|times|divided by|less) ", re.I)
 _LONGEST = 6
 """Words of a question that may say a part of one column's name."""
 
@@ -42,7 +44,8 @@ class ColumnsMeant(Measures):
             text = re.sub(pattern, said, text, flags=re.I)
         text = self._named(text)
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
-        text = self._in_part(text)
+        text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
+        text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
         if (number := self._header.numbering()) is not None:
@@ -92,6 +95,11 @@ class ColumnsMeant(Measures):
         said = rf"(?<![#\w])(?:persons?{'|people|everybody|everyone' if people else ''})(?![\w#])"
         return text if who is None else re.sub(said, f"#{who}#", text, flags=re.I)
 
+    def _own_rate(self, match: re.Match[str]) -> str:
+        """ "travel allowance per month" where the column is the monthly allowance."""
+        own = root(match[2]) in _roots(self._header.names[int(match[1])])
+        return f"#{match[1]}#" if own else match[0]
+
     # a part of a column's name
 
     def _in_part(self, text: str) -> str:
@@ -117,7 +125,8 @@ class ColumnsMeant(Measures):
         self._partly = frozenset(told.values()) - sure
         shared = {told[start] for start, _, columns in spans if len(columns) > 1 and start in told}
         for start, end, columns in spans:
-            if start in told:
+            verb = start == end and self._is_verb(tokens[start]) and not self._is_dated(tokens, start)
+            if start in told and (not verb or told[start] in shared or _CALCULATED.search(text)):
                 repeated = len(columns) == 1 and told[start] in shared
                 tokens[start : end + 1] = ["" if repeated else f"#{told[start]}#", *[""] * (end - start)]
         text = "".join(tokens)
@@ -134,31 +143,42 @@ class ColumnsMeant(Measures):
             word = tokens[end]
             if between.strip(" ") or not re.match(r"[^\W\d_]", word):
                 break
-            said = [one for one in tokens[start : end + 1 : 2] if one.lower() not in ("of", "the", "with")]
-            alone = start == end and not self._may_stand_alone(tokens, start)
-            if not said or alone or said[-1] != word or said[0] != tokens[start]:
+            said = tokens[start : end + 1 : 2]
+            if not any(self._may_stand_alone(tokens, at) for at in range(start, end + 1, 2)):
                 continue
-            found = {i for i in range(len(self._header.names)) if {*map(root, said)} <= self._roots(i)}
+            found = self._named_by(" ".join(said))
             if not found:
                 break
             best = (end, found)
         return best
 
     def _may_stand_alone(self, tokens: list[str], at: int) -> bool:
-        """Whether one word may say a column: none that has another use, a verb only before a date or a time."""
+        """Whether one word may say a column: none that has another use, a verb only before a date or a time or where
+        it tells which of several columns, or what is calculated."""
         word = tokens[at].lower()
-        if word in NOT_ALONE | FILLERS or len(word) < 3 or self._is_own_verb(word):
+        if word in NOT_ALONE | FILLERS | {*FUNCTION_WORDS.split()} or len(word) < 3 or self._is_own_verb(word):
             return False
         exact = any(set(stems(word)) & set(stems(name)) for name in self._header.names)
-        return exact or word not in VERBS or _MOMENT_NEXT.match("".join(tokens[at + 1 :])) is not None
+        return exact or not self._is_verb(word) or self._is_dated(tokens, at)
+
+    def _is_dated(self, tokens: list[str], at: int) -> bool:
+        return _MOMENT_NEXT.match("".join(tokens[at + 1 :])) is not None
+
+    def _is_verb(self, word: str) -> bool:
+        """Whether a word says no more than what the table is about, unless it is a cell."""
+        return self._is_own_verb(word) or bool({word.lower(), *stems(word)} & VERBS)
 
     def _is_own_verb(self, word: str) -> bool:
         """Whether a word is what was done for there to be a row: "invoiced" of invoices, "book" of bookings."""
         rows = self._header.rows_are
         return bool(rows) and root(word) == root(rows) and stems(word) != [rows]
 
-    def _roots(self, column: int) -> set[str]:
-        return {root(word) for word in words(self._header.names[column])}
+    def _named_by(self, said: str) -> set[int]:
+        """The columns whose names have all these words, or else other forms of them."""
+        for form in (stems, _roots):
+            if found := {i for i, name in enumerate(self._header.names) if {*form(said)} <= {*form(name)}}:
+                return found
+        return set()
 
     # the column for a word that names none
 
@@ -202,3 +222,7 @@ class ColumnsMeant(Measures):
     def _whose(self, asks: str) -> str | None:
         column = self._who() if asks.lower() == "who" else self._header.label()
         return None if column is None else self._header.names[column]
+
+
+def _roots(text: str) -> list[str]:
+    return [root(word) for word in words(text)]

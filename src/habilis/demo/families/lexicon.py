@@ -154,6 +154,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 )
 """Wordings of one thing, and the one that is read."""
 
+_BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
     (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
     (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
@@ -163,8 +164,8 @@ SINCE_MARKED = (
     (r"\bnot #(\d+)# anything\b", r"without #\1#"),
     (r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", ""),
     (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
-    (r"^busiest (.+?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
-    (r"^quietest (.+?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
+    (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
+    (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
     (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
     (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),

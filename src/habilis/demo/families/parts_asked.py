@@ -35,7 +35,8 @@ _UNREAD = re.compile(
     r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
     r"average|mean|total|sum|percent|percentage|share|many|much|often|today|yesterday|tomorrow|now|what|when|and|also|"
     r"columns?|rows?|lines?|words?|years?|months?|weeks?|weekdays?|days?|hours?|non|one|two|three|four|five|six|seven|"
-    r"eight|nine|ten|zero|versus|vs|compared|difference|again)\b|[.?!:;`()] |[`&]",
+    r"eight|nine|ten|zero|versus|vs|compared|difference|again|deviation|variance|correlation|percentile|quartile|ratio|"
+    r"growth|increase|decrease|change|changed|trend)\b|[.?!:;`()] |[`&]",
     re.I,
 )
 """Words that change what is asked: where one is left, nothing is understood."""
@@ -99,6 +100,8 @@ class PartsAsked(ColumnsMeant):
         """ "how many training cones": the rows, or how many each of them is, where the words must be a cell."""
         if self._header.rows_are == "log" and re.match(r" *(?:error|warning|info|debug|critical)", rest, re.I):
             return self._with("count", rest)
+        if {*stems(rest)} & THINGS:
+            return None
         held = first_column_for(self._header, "quantity qty stock count piece unit")
         if held is not None and self._header.kind(held) == "number":
             where = self._rows(rest)
@@ -180,6 +183,8 @@ class PartsAsked(ColumnsMeant):
             if {"email", "mail"} & set(words(self._header.names[int(domain[2])])):
                 found.append(f"{self._header.names[int(domain[2])]} contains {json.dumps('@' + domain[1])}")
                 text = text.replace(domain[0], "|")
+        if re.search(r"\b(?:start|begin|end)(?:s|ing)? with\b", text, re.I):
+            return None
         text = self._beside(text, found)
         runs: list[str] = []
         for run in re.split(r"[|,;]", text):
@@ -243,10 +248,6 @@ class PartsAsked(ColumnsMeant):
 
     def _without_money(self, text: str) -> str:
         return re.sub(rf"(?<![\w#])(?:{MONEY})(?![\w#])", " ", text, flags=re.I)
-
-    def _is_verb(self, word: str) -> bool:
-        """Whether a word says no more than what the table is about, unless it is a cell."""
-        return self._is_own_verb(word) or bool({word.lower(), *stems(word)} & VERBS)
 
     def _grouped(self, match: re.Match[str], beside: str | None = None) -> str | None:
         if group := match.groupdict().get("g"):

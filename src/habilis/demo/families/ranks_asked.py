@@ -34,7 +34,7 @@ _RANK = re.compile(
     re.I,
 )
 _OF = re.compile(
-    rf"(?P<way> ?(?:(?P<count>(?:how many|number of|numbers of))|(?:{SAID}))?) ?"
+    rf"(?P<way> ?(?:(?P<count>(?:how many|number of|numbers of))|(?:{SAID}))?)(?P<done>(?: [a-z]+ed)?) ?"
     rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b|(?<=average)$|(?<=mean)$)",
     re.I,
 )
@@ -140,7 +140,7 @@ class RanksAsked(PartsAsked):
         measure = self._measure_at_end(end, target, head, of)
         if measure is None:
             return None
-        rest = self._without_money(f"{head} {tail[of.end() :] if of else tail}")
+        rest = self._without_money(f"{head} {of['done'] + ' | ' + tail[of.end() :] if of else tail}")
         for name in (measure.partition(" of ")[2], target):
             if name in self._header.names:
                 rest = rest.replace(f"#{self._header.names.index(name)}#", " ")

@@ -61,9 +61,10 @@ class Wordings:
 def _guessed(call: DemoCall) -> int:
     """How many words of a question only the tool can tell to be cells, and of which column."""
     inner = [one for value in call.values.values() if isinstance(value, FilledOperation) for one in value.calls]
-    said = [one for one in call.values.get("conditions", ()) if "* " in one.partition('"')[0]]
-    things = [one for one in call.values.get("conditions", ()) if {*stems(one.partition(" equals ")[0])} <= THINGS]
-    return 2 * len(things) + sum(map(_guessed, inner)) + sum(1 + one.count(" ") - one.count("(") for one in said)
+    conditions = call.values.get("conditions", ())
+    said = [one.partition('"')[2] for one in conditions if "* " in one.partition('"')[0]]
+    things = [one for one in conditions if {*stems(one.partition(" equals ")[0])} <= THINGS]
+    return sum(map(_guessed, inner)) + 3 * len(things) + sum(1 + len(one.split()) - one.count("(") for one in said)
 
 
 class _Wording(RanksAsked):
