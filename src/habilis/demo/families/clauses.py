@@ -334,9 +334,9 @@ def _part(text: str) -> tuple[str, str] | None:
 
 _ATOMS = (
     (rf"{_C} (?:{_IS} )?(?:{_COMPARED}) {_N}", Clauses._compared),
-    (rf"(?:{_COMPARED}) {_N}(?: (?:of )?{_C})?", Clauses._compared),
+    (rf"(?:{_COMPARED}) {_N}(?: (?:of |in |for )?{_C})?", Clauses._compared),
     (rf"{_C} (?:{_IS} )?{_N} or (?:(?P<more>more|higher|above|over)|less|fewer|lower)", Clauses._or_more),
-    (rf"{_N} or (?:(?P<more>more|higher)|less|fewer|lower) {_C}", Clauses._or_more),
+    (rf"(?:of |for )?{_N} or (?:(?P<more>more|higher|above|over)|less|fewer|lower)(?: {_C})?", Clauses._or_more),
     (
         r"(?P<adjective>(?:more )?(?:ADJ)(?:er|r|ier)?) than ".replace("ADJ", "|".join([*ADJECTIVES, "heavi"])) + _N,
         Clauses._adjective,

@@ -26,6 +26,8 @@ _TO_DO = (
     r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )"
     r"to (?:be )?#(\d+)#"
 )
+_VERB_ROOTS = {*map(root, VERBS)}
+_LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
 _CALCULATED = re.compile(r" (?:minus|plus|times|divided by|less) ", re.I)
 _LONGEST = 6
 """Words of a question that may say a part of one column's name."""
@@ -45,11 +47,16 @@ class ColumnsMeant(Measures):
         text = self._named(text)
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
+        moments = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "moment")
+        text = re.sub(rf"(#(?:{moments})#) (?:dates?|times?|days?)\b", r"\1", text, flags=re.I) if moments else text
+        lasting = "|".join(f"{i}" for i, name in enumerate(self._header.names) if _LASTING & {*words(name)})
+        text = re.sub(rf"(#(?:{lasting})#) time\b", r"\1", text) if lasting else text
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
         if (number := self._header.numbering()) is not None:
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
+        text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
         text = re.sub(_TO_DO, self._negated, text, flags=re.I)
         text = re.sub(r"\bnot (?:yet |been |have |has |had |all )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
         total = self._header.names.index("total") if "total" in self._header.names else None
@@ -82,6 +89,8 @@ class ColumnsMeant(Measures):
 
     def _negated(self, match: re.Match[str]) -> str:
         kind = self._header.kind(int(match[1]))
+        if kind == "number" and match[0].lower().startswith("never"):
+            return f"without #{match[1]}#"
         return f"not #{match[1]}#" if kind == "flag" else f"without #{match[1]}#" if kind in ("moment", "") else match[0]
 
     def _alike(self, text: str) -> str:
@@ -158,6 +167,8 @@ class ColumnsMeant(Measures):
         word = tokens[at].lower()
         if word in NOT_ALONE | FILLERS | {*FUNCTION_WORDS.split()} or len(word) < 3 or self._is_own_verb(word):
             return False
+        if re.search(r"\d ?$", "".join(tokens[:at])):
+            return False  # a unit
         exact = any(set(stems(word)) & set(stems(name)) for name in self._header.names)
         return exact or not self._is_verb(word) or self._is_dated(tokens, at)
 
@@ -166,7 +177,8 @@ class ColumnsMeant(Measures):
 
     def _is_verb(self, word: str) -> bool:
         """Whether a word says no more than what the table is about, unless it is a cell."""
-        return self._is_own_verb(word) or bool({word.lower(), *stems(word)} & VERBS)
+        said = {word.lower(), *stems(word)}
+        return self._is_own_verb(word) or bool(said & VERBS) or (word.endswith("ing") and root(word) in _VERB_ROOTS)
 
     def _is_own_verb(self, word: str) -> bool:
         """Whether a word is what was done for there to be a row: "invoiced" of invoices, "book" of bookings."""
@@ -178,7 +190,8 @@ class ColumnsMeant(Measures):
         for form in (stems, _roots):
             if found := {i for i, name in enumerate(self._header.names) if {*form(said)} <= {*form(name)}}:
                 return found
-        return set()
+        unit = self._header.of_unit(said)
+        return set() if unit is None else {unit}
 
     # the column for a word that names none
 

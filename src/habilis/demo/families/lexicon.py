@@ -32,12 +32,14 @@ FUNCTION_WORDS = """
 
 MONEY = (
     "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid"
-    "|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in"
+    "|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in|gave|give|given|donated|raised?|contributed"
+    "|charged?|billed"
 )
 """Words for what a table counts in money."""
 PEOPLE = {
     "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
-    "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author",
+    "seller", "player", "agent", "driver", "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer",
+    "assignee", "handler", "doctor", "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author",
 }  # fmt: skip
 """Last words of columns that say who."""
 
@@ -156,6 +158,9 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
+    (r"(#\d+#) (?:marks?|grades?|scores?)(?![\w#])", r"\1"),
+    (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
+    (r"(#\d+#)(.*?) in \1", r"\1\2"),
     (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
     (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
     (r"(#\d+#) (?:is |was |were |are )?positive\b", r"\1 above 0"),

@@ -84,6 +84,9 @@ class PartsAsked(ColumnsMeant):
         if noun is None:
             return None if distinct else self._many_unnamed(f"{before} {rest}")
         kind, after = f"{before} {rest[: noun.start()]}", rest[noun.end() :]
+        if noun["other"] and (column := self._column_in(rest)) is not None and not distinct:
+            if {*stems(noun["other"])} & {*stems(self._header.names[column])}:  # "how many days was A absent"
+                return self._many_of(column, kind, after.replace(f"#{column}#", " ", 1))
         if noun["other"]:
             return None if distinct else self._many_others(noun["other"].lower(), kind, after)
         if noun["c"] == "R":
@@ -124,7 +127,8 @@ class PartsAsked(ColumnsMeant):
     def _long(self, unit: str, rest: str) -> tuple[str, list[str]] | None:
         """How long rows take, from the time at which they start to the one at which they end."""
         ends = [self._header.with_word(*names.split()) for names in ("start begin from", "end finish to until")]
-        if None in ends or not all(self._header.is_clock(one) for one in ends if one is not None):
+        pause = self._header.with_word("break", "pause", "interruption")
+        if None in ends or pause is not None or not all(self._header.is_clock(one) for one in ends if one is not None):
             return None
         start, end = (self._header.names[one] for one in ends if one is not None)
         return self._with(f"sum of {unit} from {start} to {end}", rest)

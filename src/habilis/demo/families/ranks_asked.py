@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, VERBS
 from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
-from habilis.demo.questions.language import number, stems
+from habilis.demo.questions.language import number, root, stems
 from habilis.demo.questions.world import DemoCall
 
 ASKS = (
@@ -39,6 +39,7 @@ _OF = re.compile(
     re.I,
 )
 _BY = re.compile(rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I)
+SCORES = {"score", "rating", "point", "mark", "grade", "result"}
 _OCCURS = set("appear appears appeared occur occurs occurred happen happens happened used listed shows show".split())
 
 
@@ -102,12 +103,15 @@ class RanksAsked(PartsAsked):
             return self._where_name(), rest
         shown = _SHOWN.match(rest)
         if asks and not asks["which"] and not asks["whose"]:
-            return self._whose("who"), rest
+            return self._doing(rest)
         if shown is None:
             return (self._label() if asks else None), rest
         if asks is None and (shown["kind"] or shown["part"]) and not shown["of"]:
             return None, text
         after = rest[shown.end() :]
+        behind = re.match(r" #(\w+)#", after)
+        if behind and self._names_rows(behind[1]) and shown["c"] and not self._names_rows(shown["c"]):
+            return self._label_or(behind[1]), f"{shown['kind']}#{shown['c']}#{after[behind.end() :]}"  # "high priority tasks"
         if shown["part"]:
             return self._grouped(shown, f"{after} {beside}"), f"{shown['kind']}{after}"
         if shown["who"]:
@@ -117,6 +121,20 @@ class RanksAsked(PartsAsked):
         if self._header.kind(int(shown["c"])) == "flag":
             return (self._label() if asks or "#R#" in after else None), rest  # "which vegetarian recipes"
         return self._header.names[int(shown["c"])], f"{shown['kind']}{after}"
+
+    def _names_rows(self, mark: str) -> bool:
+        return mark == "R" or int(mark) == self._header.label() or self._header.is_rows(int(mark))
+
+    def _label_or(self, mark: str) -> str | None:
+        return self._label() if mark == "R" else self._header.names[int(mark)]
+
+    def _doing(self, rest: str) -> tuple[str | None, str]:
+        """Who is asked for, and the rest: those who do what is said, as a teacher teaches."""
+        for verb in re.findall(r"^[a-z]+", rest):
+            found = [one for one in self._header.names if re.sub("(?:er|or)$", "", stems(one)[-1]) == root(verb)]
+            if len(found) == 1:
+                return found[0], rest.removeprefix(verb)
+        return self._whose("who"), rest
 
     def _target_behind(self, end: _End) -> tuple[str | None, str, _End]:
         """What is asked for behind the end: "the 3 cheapest items", "top 5 cities by …"."""
@@ -138,6 +156,9 @@ class RanksAsked(PartsAsked):
         tail = end.tail if by is None else f" {by['agg'] or ''} #{by['c']}#{end.tail[: by.start()]}{end.tail[by.end() :]}"
         of = _OF.match(tail)
         measure = self._measure_at_end(end, target, head, of)
+        if long := re.match(r" (?:time|(?P<unit>hours|minutes))\b", tail) if end.counts else None:
+            found = self._long(long["unit"] or "hours", f"{head} {tail[long.end() :]}")
+            return self._groups(found[0], target, found[1], end.rank) if found else None
         if measure is None:
             return None
         rest = self._without_money(f"{head} {of['done'] + ' | ' + tail[of.end() :] if of else tail}")
@@ -190,7 +211,8 @@ class RanksAsked(PartsAsked):
         if column is None or self._header.kind(column) not in ("number", "moment"):
             return None
         judged = {end.match["high"], end.match["low"]} & {"best", "worst"}
-        if judged and not {"score", "rating", "point", "mark", "grade"} & {*stems(self._header.names[column])}:
+        judged = judged if self._header.rows_are not in SCORES else set()
+        if judged and not SCORES & {*stems(self._header.names[column])}:
             return None
         name = self._header.names[column]
         rank = f"{way} {end.rank.split()[1]}"

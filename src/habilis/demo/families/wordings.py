@@ -199,7 +199,7 @@ class _Wording(RanksAsked):
             r"(?:,? (?:highest|largest|biggest|lowest|smallest) first|,? sorted)$", "", text[found[0].end() :]
         )
         head = text[: found[0].start()].strip(" ,")
-        if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights)[^#]*", head, re.I):
+        if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights|hours|minutes)[^#]*", head, re.I):
             return None  # what is counted is no word of the table
         said = f"how many {head} {rest}" if re.fullmatch(r"#\w+#", head) else f"{head} {rest}"
         measured = self._measured(said)

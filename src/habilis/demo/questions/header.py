@@ -67,6 +67,13 @@ _KINDS = (
     "asset item thing",
     "match game fixture",
     "booking reservation",
+    "fleet car vehicle",
+    "ticket issue request case",
+    "todo task job chore",
+    "donation gift contribution",
+    "session class lesson course",
+    "animal pet",
+    "visit appointment",
     "ledger transaction payment entry",
     "loan lending borrowing book",
     "book title",
@@ -75,7 +82,7 @@ _KINDS = (
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
 _NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
-            "result", "results", "record", "records", "register", "tracker", "summary", "info", "details", "sheet"}  # fmt: skip
+            "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details", "sheet"}  # fmt: skip
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
 )
@@ -163,7 +170,8 @@ class TableHeader:
     def of_unit(self, unit: str) -> int | None:
         """The one column that is counted in a unit."""
         meant = next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])
-        return _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name)[-1:])])
+        ending = _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name)[-1:])])
+        return _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name))]) if ending is None else ending
 
     @cached_property
     def _said(self) -> dict[tuple[str, ...], list[int]]:

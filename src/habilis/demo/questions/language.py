@@ -124,7 +124,7 @@ _ROOTS = {
     "taken": "take", "made": "make", "spent": "spend", "left": "leave", "began": "begin", "begun": "begin",
     "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", "written": "write",
 }  # fmt: skip
-_DERIVED = ("ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
+_DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
 
 
 def root(word: str) -> str:
