@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, VERBS
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, VERBS
 from habilis.demo.questions.header import UNITS, TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
 
@@ -240,7 +240,9 @@ class Clauses:
         said = match.groupdict()
         negated = bool(said["not"]) is not bool(said.get("negated"))
         value = _bare(match["v"])
-        kind = self._header.kind(int(match["c"]))
+        kind, before = self._header.kind(int(match["c"])), match.start("v") < match.start("c")
+        if before and (int(match["c"]) == self._header.label() or {*stems(self._header.names[int(match["c"])])} <= THINGS):
+            return None  # "Leo's tasks", "kitchen items": of another column
         if value and number(value) is None and kind in ("number", "moment"):
             return None
         if value and kind == "flag" and value.lower() not in ("yes", "no", "true", "false", "y", "n"):
@@ -309,7 +311,7 @@ def _said(name: str, how: str, value: str) -> str:
 
 
 def _bare(text: str) -> str | None:
-    text = text[1:-1] if re.fullmatch(QUOTED, text) else text.strip(" .'")
+    text = text[1:-1] if re.fullmatch(QUOTED, text) else text.strip(" .'").removesuffix("'s")
     return None if text.lower().startswith("non-") else text or None
 
 

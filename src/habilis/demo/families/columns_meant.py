@@ -11,7 +11,6 @@ from habilis.demo.families.lexicon import (
     FILLERS,
     FUNCTION_WORDS,
     NOT_ALONE,
-    PEOPLE,
     PLACES,
     REWRITTEN,
     SINCE_MARKED,
@@ -19,6 +18,7 @@ from habilis.demo.families.lexicon import (
     first_column_for,
 )
 from habilis.demo.families.measures import Measures
+from habilis.demo.questions.header import PEOPLE
 from habilis.demo.questions.language import QUOTED, root, stems, words
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
@@ -135,8 +135,11 @@ class ColumnsMeant(Measures):
         shared = {told[start] for start, _, columns in spans if len(columns) > 1 and start in told}
         for start, end, columns in spans:
             verb = start == end and self._is_verb(tokens[start]) and not self._is_dated(tokens, start)
+            verb = verb and tokens[start + 2 : start + 3] != [f"#{told.get(start)}#"]
             if start in told and (not verb or told[start] in shared or _CALCULATED.search(text)):
                 repeated = len(columns) == 1 and told[start] in shared
+                others = sure | {told[one] for one in told if one != start}
+                repeated |= told[start] in others and self._header.of_unit(tokens[start]) is not None
                 tokens[start : end + 1] = ["" if repeated else f"#{told[start]}#", *[""] * (end - start)]
         text = "".join(tokens)
         for column in shared & sure:  # said in full as well: "holiday days … taken"
@@ -165,10 +168,10 @@ class ColumnsMeant(Measures):
         """Whether one word may say a column: none that has another use, a verb only before a date or a time or where
         it tells which of several columns, or what is calculated."""
         word = tokens[at].lower()
+        if self._header.of_unit(word) is not None and word != "days":
+            return not re.search(r"\d ?$", "".join(tokens[:at]))
         if word in NOT_ALONE | FILLERS | {*FUNCTION_WORDS.split()} or len(word) < 3 or self._is_own_verb(word):
             return False
-        if re.search(r"\d ?$", "".join(tokens[:at])):
-            return False  # a unit
         exact = any(set(stems(word)) & set(stems(name)) for name in self._header.names)
         return exact or not self._is_verb(word) or self._is_dated(tokens, at)
 
@@ -224,9 +227,8 @@ class ColumnsMeant(Measures):
         return None if place is None else self._header.names[place]
 
     def _who(self) -> int | None:
-        label = self._header.label()
-        if label is not None and (self._header.is_people or set(stems(self._header.names[label])) & PEOPLE):
-            return label
+        if self._header.labels_people:
+            return self._header.label()
         names = self._header.names
         found = [i for i, name in enumerate(names) if {*stems(name)} & PEOPLE or words(name)[-1:] == ["by"]]
         found = [one for one in found if self._header.kind(one) in ("text", "")]

@@ -36,13 +36,6 @@ MONEY = (
     "|charged?|billed"
 )
 """Words for what a table counts in money."""
-PEOPLE = {
-    "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
-    "seller", "player", "agent", "driver", "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer",
-    "assignee", "handler", "doctor", "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author",
-}  # fmt: skip
-"""Last words of columns that say who."""
-
 ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
     ("score|scored", "for"),

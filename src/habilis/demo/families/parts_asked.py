@@ -190,18 +190,28 @@ class PartsAsked(ColumnsMeant):
         if re.search(r"\b(?:start|begin|end)(?:s|ing)? with\b", text, re.I):
             return None
         text = self._beside(text, found)
-        runs: list[str] = []
-        for run in re.split(r"[|,;]", text):
-            kept = [one for one in re.findall(rf"{QUOTED}|[^\s]+", run) if one.lower().strip(".'") not in FILLERS]
-            runs += [" ".join(f"({one})" if self._is_verb(one) else one for one in kept)] if kept else []
-        said = " ".join(runs)
-        bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said))
-        if re.search(r"[#\"]|(?<![\w.-])[\d.,]+(?![\w-])", said) or _UNREAD.search(bare):
+        said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
+        bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
+        if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", said) or _UNREAD.search(bare):
             return None
         if self._directed and re.search(r"\b(?:from|to)\b", bare):
             return None
-        said = re.sub(r"\b(?:from|to)\b ?", "", said).strip()
+        said = re.sub(r",? ?\b(?:from|to)\b(?! ?,)", ",", said).strip(" ,")
         return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
+
+    def _runs(self, text: str) -> list[str]:
+        """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
+        in what state a row is."""
+        runs, state = [""], False
+        for word in re.findall(rf"{QUOTED}|[^\s]+", text):
+            bare = word.lower().strip(".'")
+            if bare in FILLERS:
+                runs += [""]
+            else:
+                free = self._is_verb(word) and not (state and bare.endswith(("ed", "en", "ne", "id", "ld", "een")))
+                runs[-1] += f" ({word})" if free else f" {word}"
+            state = bare in ("is", "are", "be", "been", "being") or (state and bare in ("still", "already", "yet"))
+        return [run.strip() for run in runs if run]
 
     def _beside(self, text: str, found: list[str]) -> str:
         """`text` without its columns: each says yes, what was done, or of which column a word beside it is."""

@@ -94,6 +94,8 @@ class _Reading(Measures):
         )
         text = re.sub(r"^(?:who|what|which) (?:is|are|was|were) the ", "", text, flags=re.I)
         text = _STARTS.sub(r"\1", _ENDS.sub("", counted(text)))
+        if re.match(r"who(?:se name)?\b", text, re.I) and not self._header.labels_people:
+            return None
         for way in (self._share, self._spread, self._of_groups, self._numbered, self._ranked, self._listed):
             if call := way(text):
                 return call

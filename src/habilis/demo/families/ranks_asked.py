@@ -30,7 +30,7 @@ _RANK = re.compile(
     rf"(?:\b{NUMBERED} )?(?:\b(?:the|our|my|their) )*(?:\b(?P<place>{'|'.join(_PLACES)})[ -])?(?<![#\w])(?<!at )(?:"
     rf"(?P<adjective>{_ADJECTIVES})|(?P<late>{_LATE})|(?P<early>{_EARLY})|(?P<high>{_HIGH}|best)|(?P<low>{_LOW}|worst)"
     rf")(?![\w#])(?P<often> often| frequently| common(?:ly)?| popular)?(?: {NUMBERED.replace('<n>', '<m>')}\b)?"
-    r"(?: single)?",
+    r"(?P<single> single)?",
     re.I,
 )
 _OF = re.compile(
@@ -228,7 +228,7 @@ class RanksAsked(PartsAsked):
             return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
         named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
         target = target or (name if named and self._header.kind(column) == "moment" else None)
-        order = f"{rank}{' row' if end.was('adjective', 'late', 'early') else ''} by {name}"
+        order = f"{rank}{' row' if end.was('adjective', 'late', 'early', 'single') else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
 
     def _ordered_by(self, end: _End, by: re.Match[str] | None, tail: str) -> tuple[int | None, str, str]:

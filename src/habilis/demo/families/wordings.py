@@ -12,12 +12,10 @@ import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
-from habilis.demo.families.lexicon import THINGS
 from habilis.demo.families.parts_asked import EACH
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.ranks_asked import ASKS, RanksAsked
 from habilis.demo.questions.header import header_of
-from habilis.demo.questions.language import stems
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
@@ -63,8 +61,7 @@ def _guessed(call: DemoCall) -> int:
     inner = [one for value in call.values.values() if isinstance(value, FilledOperation) for one in value.calls]
     conditions = call.values.get("conditions", ())
     said = [one.partition('"')[2] for one in conditions if "* " in one.partition('"')[0]]
-    things = [one for one in conditions if {*stems(one.partition(" equals ")[0])} <= THINGS]
-    return sum(map(_guessed, inner)) + 3 * len(things) + sum(1 + len(one.split()) - one.count("(") for one in said)
+    return sum(map(_guessed, inner)) + sum(1 + len(one.split()) - one.count("(") for one in said)
 
 
 class _Wording(RanksAsked):

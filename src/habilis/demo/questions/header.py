@@ -81,6 +81,13 @@ _KINDS = (
     "reading measurement",
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
+PEOPLE = {
+    "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
+    "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author", "agent", "driver",
+    "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer", "assignee", "handler", "doctor",
+    "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host",
+}  # fmt: skip
+"""Last words of columns that say who."""
 _NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
             "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details", "sheet"}  # fmt: skip
 _DATE = re.compile(
@@ -126,6 +133,12 @@ class TableHeader:
     @property
     def is_people(self) -> bool:
         return any("person" in kind.split() and self.rows_are in kind.split() for kind in _KINDS)
+
+    @property
+    def labels_people(self) -> bool:
+        """Whether the column that names the rows names people."""
+        label = self.label()
+        return label is not None and (self.is_people or bool({*stems(self.names[label])} & PEOPLE))
 
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
