@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, VERBS
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, VERBS, is_state
 from habilis.demo.questions.header import UNITS, TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
 
@@ -142,7 +142,7 @@ class Clauses:
             and re.search(r"\b(?:over|under|above|below) \S+$", match[0])
         ):
             column = self._header.with_word("age")  # "employees under 35"
-        elif column is None and not unit:
+        elif column is None and not unit and self._header.are_sums:
             column = self._header.with_word("amount", "total")  # "payments over 1,000"
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
@@ -277,6 +277,7 @@ class Clauses:
         if (
             name == "*"
             and (" " in value or {value.lower(), *stems(value)} & VERBS)
+            and not is_state(value, match["lead"])
             and not (match["not"] or match["other"])
             and not re.fullmatch(QUOTED, match["v"])
         ):

@@ -38,10 +38,12 @@ class ColumnsMeant(Measures):
 
     _partly: frozenset[int] = frozenset()
     """Those that the question says in part only."""
+    _text = ""
+    """The question."""
 
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
-        text = phrase
+        text = self._text = phrase
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
         text = self._named(text)
@@ -63,6 +65,7 @@ class ColumnsMeant(Measures):
         if total is not None:
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
             text = re.sub(rf"#R# (?=#{total}#)", "", text)
+        self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
 
     def _named(self, text: str) -> str:
@@ -231,8 +234,14 @@ class ColumnsMeant(Measures):
             return self._header.label()
         names = self._header.names
         found = [i for i, name in enumerate(names) if {*stems(name)} & PEOPLE or words(name)[-1:] == ["by"]]
-        found = [one for one in found if self._header.kind(one) in ("text", "")]
+        found = [one for one in found if self._header.kind(one) in ("text", "") and self._is_done(one)]
         return found[0] if len(found) == 1 else None
+
+    def _is_done(self, column: int) -> bool:
+        """Whether a column of those by whom something was done may be meant: that must be said."""
+        *done, last = words(self._header.names[column])
+        said = {root(word) for word in words(self._text)}
+        return last != "by" or not done or root(done[0]) in said or "#R#" in self._text
 
     def _whose(self, asks: str) -> str | None:
         column = self._who() if asks.lower() == "who" else self._header.label()

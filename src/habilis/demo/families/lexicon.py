@@ -38,8 +38,8 @@ MONEY = (
 """Words for what a table counts in money."""
 ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
-    ("score|scored", "for"),
-    ("conceded?|let in", "against"),
+    ("we (?:have )?scored?", "for"),
+    ("we (?:have )?(?:conceded?|let in)", "against"),
     ("crowds?|spectators|turnout|visitors", "attendance spectators visitors"),
     ("pieces|copies|stock|units", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
@@ -207,6 +207,21 @@ VERBS = set(
     purchased purchases own owns""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
+
+
+STATES = set(
+    """finished done paid used seen collected received registered issued visited eaten cooked stored kept found hired
+    finished held handled logged recorded""".split()  # noqa: SIM905
+)
+"""Those that say in what state a row is, where they stand behind "is" or "was"."""
+
+
+def is_state(word: str, before: str) -> bool:
+    """Whether a verb behind these words says in what state a row is, as in "are sold", "were finished"."""
+    said = before.lower().split()
+    now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
+    done = re.search(r"(?:ed|en|id|ld|one)$", word.lower())
+    return bool(said and ((now and done) or ({*said[-2:]} & {"was", "were", "got", "get"} and word.lower() in STATES)))
 
 
 def first_column_for(header: TableHeader, names: str) -> int | None:

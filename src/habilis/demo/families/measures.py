@@ -34,6 +34,8 @@ _VERBS = (
     ("aged", "age"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
+_STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
+"""Rows of which each may be many pieces."""
 _YEARLY = "published|released|built|founded|printed|produced|written|came out"
 _NO_COUNT = set(
     """year month week day age price cost fee fare salary score grade rating rank temp temperature
@@ -53,13 +55,14 @@ class Measures:
     def _verbs(self, text: str) -> str:
         for verbs, names in _VERBS:
             column = self._header.with_word(*names.split())
-            if column is not None:
+            piece = column is not None and {"unit", "each", "per"} & set(words(self._header.names[column]))
+            if column is not None and not (piece and self._header.are_sums):
                 text = re.sub(rf"\b(?:{verbs})\b", f"#{column}#", text)
         money = self._header.with_word("amount", "cost")
         if money is not None:
             text = re.sub(
-                r"^how much (?:money )?(?:(?:was|were) (?:spent|paid)"
-                r"|(?:did|does|has|have) ([^#]+) (?:pay|paid|spend|spent))\b",
+                r"^how much (?:money )?(?:(?:was|were) spent"
+                r"|(?:did|does|has|have) ([^#]+) (?:spend|spent))\b",
                 lambda match: f"total #{money}#" + (f" by {match[1]}" if match[1] else ""),
                 text,
                 flags=re.I,
@@ -144,6 +147,8 @@ class Measures:
 
     def _count(self) -> str:
         """Rows, and where they are asked for as what they are, such that none of these stands twice."""
+        if self._header.rows_are in _STOCKED and self._header.with_word("quantity", "qty", "stock") is not None:
+            raise CannotAnswerError("it is not said whether rows or pieces are to be counted")
         key = None if self._generic or self._header.rows_are == "log" else self._header.key()
         return "count" if key is None else f"count of {self._header.names[key]}"
 

@@ -6,7 +6,7 @@ import json
 import re
 
 from habilis.demo.families.columns_meant import ColumnsMeant
-from habilis.demo.families.lexicon import FILLERS, MONEY, THINGS, VERBS, WORTH, first_column_for
+from habilis.demo.families.lexicon import FILLERS, MONEY, THINGS, VERBS, WORTH, first_column_for, is_state
 from habilis.demo.families.measures import MEASURES
 from habilis.demo.questions.language import QUOTED, stems, words
 from habilis.demo.questions.world import DemoCall
@@ -25,8 +25,8 @@ _CALCULATION = (
     r"(?:(?:what|that|was|is|has|been|already|the|number of) )*#(?P<other>\d+)#"
 )
 _EXPLAINED = r"[(,:-]* ?(?:(?:i\.?e\.?|that is|meaning|in other words|so)[,:]? )?(?:the )?"
-_LOW = r"lowest|smallest|minimum|min|earliest|least|fewest|shortest|cheapest"
-_END = rf"(?P<end>highest|largest|biggest|maximum|max|latest|longest|{_LOW})"
+_LOW = r"lowest|smallest|minimum|min|least|fewest|shortest|cheapest"
+_END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
 _PER_UNIT = {"unit", "rate", "average", "avg", "balance", "each", "per", "price"}
 _UNREAD = re.compile(
@@ -202,15 +202,15 @@ class PartsAsked(ColumnsMeant):
     def _runs(self, text: str) -> list[str]:
         """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
         in what state a row is."""
-        runs, state = [""], False
+        runs, before = [""], ""
         for word in re.findall(rf"{QUOTED}|[^\s]+", text):
             bare = word.lower().strip(".'")
             if bare in FILLERS:
                 runs += [""]
             else:
-                free = self._is_verb(word) and not (state and bare.endswith(("ed", "en", "ne", "id", "ld", "een")))
+                free = word[0] != "(" and self._is_verb(word) and not is_state(bare, before)
                 runs[-1] += f" ({word})" if free else f" {word}"
-            state = bare in ("is", "are", "be", "been", "being") or (state and bare in ("still", "already", "yet"))
+            before = f"{before} {bare}"
         return [run.strip() for run in runs if run]
 
     def _beside(self, text: str, found: list[str]) -> str:
@@ -261,7 +261,12 @@ class PartsAsked(ColumnsMeant):
         return any({"from", "to", "origin", "destination"} & set(words(name)) for name in self._header.names)
 
     def _without_money(self, text: str) -> str:
-        return re.sub(rf"(?<![\w#])(?:{MONEY})(?![\w#])", " ", text, flags=re.I)
+        """`text` without words for money; "paid" may be a cell as well."""
+
+        def told(match: re.Match[str]) -> str:
+            return " (paid) " if match[0].lower().startswith("pa") else f" ({match[0]}) " if match[0] in VERBS else " "
+
+        return re.sub(rf"(?<![\w#(])(?:{MONEY})(?![\w#)])", told, text, flags=re.I)
 
     def _grouped(self, match: re.Match[str], beside: str | None = None) -> str | None:
         if group := match.groupdict().get("g"):

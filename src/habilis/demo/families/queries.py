@@ -282,7 +282,8 @@ class _Reading(Measures):
         count = number(said.get("n") or said.get("m") or "1")
         which = f"{place}{['st', 'nd', 'rd', 'th', 'th'][place - 1]}" if place > 1 else f"{count}"
         rank = f"{ordered[1]} {which}"
-        single = " row" if extreme in _COMPARED else ""
+        alone = column == self._label() or self._header.kind(names.index(column)) == "moment"
+        single = " row" if extreme in _COMPARED and alone else ""
         return self._made("cells", column=column, conditions=where, order=f"{rank}{single} by {names[ordered[0]]}")
 
     def _order(self, extreme: str, by: int | None, *, dated: bool = False) -> tuple[int, str] | None:

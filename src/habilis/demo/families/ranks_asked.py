@@ -118,6 +118,9 @@ class RanksAsked(PartsAsked):
             return self._whose("who"), f"{shown['kind']}{after}"
         if shown["thing"] or shown["c"] == "R":
             return self._label(), f"{shown['kind']}{after}"
+        done = self._header.kind(int(shown["c"])) == "moment" and re.search(r"\b(?:is|are|was|were) ", shown["of"])
+        if asks and done:
+            return self._label(), rest  # "what was bought in May"
         if self._header.kind(int(shown["c"])) == "flag":
             return (self._label() if asks or "#R#" in after else None), rest  # "which vegetarian recipes"
         return self._header.names[int(shown["c"])], f"{shown['kind']}{after}"
@@ -228,7 +231,8 @@ class RanksAsked(PartsAsked):
             return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
         named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
         target = target or (name if named and self._header.kind(column) == "moment" else None)
-        order = f"{rank}{' row' if end.was('adjective', 'late', 'early', 'single') else ''} by {name}"
+        alone = end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
+        order = f"{rank}{' row' if alone else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
 
     def _ordered_by(self, end: _End, by: re.Match[str] | None, tail: str) -> tuple[int | None, str, str]:

@@ -135,6 +135,11 @@ class TableHeader:
         return any("person" in kind.split() and self.rows_are in kind.split() for kind in _KINDS)
 
     @property
+    def are_sums(self) -> bool:
+        """Whether a row is a sum of money."""
+        return self.rows_are in {*_KINDS[0].split(), "donation", "bill", "cost", "fine", "loan", "refund", "ledger"}
+
+    @property
     def labels_people(self) -> bool:
         """Whether the column that names the rows names people."""
         label = self.label()
