@@ -298,10 +298,12 @@ class Clauses:
             if years is not None and self._header.kind(years) == "number":
                 return self._header.names[years], text
         found = _part(text)
+        if found and column and found[0] != "time" and self._header.is_clock(int(column)):
+            name = "*"
         return (f"{found[0]} of {name}", found[1]) if found and self._dated(column) else None
 
     def _dated(self, column: str | None) -> bool:
-        return column is None or self._header.kind(int(column)) in ("moment", "text", "")
+        return column is None or self._header.kind(int(column)) in ("moment", "")
 
     def _says(self, column: int, how: str, value: str) -> str:
         return _said(self._header.names[column], how, value)

@@ -125,6 +125,9 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
     (r",? i mean,? .*$", ""),
+    (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
+    (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
+    (r"^(total|average|sum)s (?=for|of|per|in)", r"\1 "),
     (r"\bof all\b", "of"),
     (r"\b(?:looks? after|takes? care of|(?:is|are) (?:responsible for|in charge of))", "handles"),
     (r"^(?:against|with|by|about) (?=(?:which|what|whom)\b)", ""),
@@ -210,8 +213,8 @@ VERBS = set(
 
 
 STATES = set(
-    """finished done paid used seen collected received registered issued visited eaten cooked stored kept found hired
-    finished held handled logged recorded""".split()  # noqa: SIM905
+    """finished done paid used seen collected received registered issued visited eaten cooked hired
+    handled logged""".split()  # noqa: SIM905
 )
 """Those that say in what state a row is, where they stand behind "is" or "was"."""
 
@@ -220,7 +223,7 @@ def is_state(word: str, before: str) -> bool:
     """Whether a verb behind these words says in what state a row is, as in "are sold", "were finished"."""
     said = before.lower().split()
     now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
-    done = re.search(r"(?:ed|en|id|ld|one)$", word.lower())
+    done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match("stored|kept|held|listed|located|based", word)
     return bool(said and ((now and done) or ({*said[-2:]} & {"was", "were", "got", "get"} and word.lower() in STATES)))
 
 

@@ -6,7 +6,7 @@ import json
 import re
 
 from habilis.demo.families.columns_meant import ColumnsMeant
-from habilis.demo.families.lexicon import FILLERS, MONEY, THINGS, VERBS, WORTH, first_column_for, is_state
+from habilis.demo.families.lexicon import FILLERS, MONEY, THINGS, VERBS, WORTH, is_state
 from habilis.demo.families.measures import MEASURES
 from habilis.demo.questions.language import QUOTED, stems, words
 from habilis.demo.questions.world import DemoCall
@@ -28,6 +28,7 @@ _EXPLAINED = r"[(,:-]* ?(?:(?:i\.?e\.?|that is|meaning|in other words|so)[,:]? )
 _LOW = r"lowest|smallest|minimum|min|least|fewest|shortest|cheapest"
 _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
+_PIECES = {"quantity", "qty", "stock", "count", "piece", "unit"}
 _PER_UNIT = {"unit", "rate", "average", "avg", "balance", "each", "per", "price"}
 _UNREAD = re.compile(
     r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
@@ -105,11 +106,13 @@ class PartsAsked(ColumnsMeant):
             return self._with("count", rest)
         if {*stems(rest)} & THINGS:
             return None
-        held = first_column_for(self._header, "quantity qty stock count piece unit")
-        if held is not None and self._header.kind(held) == "number":
+        names = [{*stems(name)} for name in self._header.names]
+        found = [i for i, name in enumerate(names) if name & _PIECES and self._header.kind(i) == "number" and self._adds_up(i)]
+        held = found[0] if len(found) == 1 else None
+        if held is not None:
             where = self._rows(rest)
             return (f"sum of {self._header.names[held]}", where) if where else None
-        alone = self._header.key() is not None and held is None and not re.search(r"[#|]|\bper\b", rest)
+        alone = self._header.key() is not None and not found and not re.search(r"[#|]|\bper\b", rest)
         return self._with(self._count(), rest) if alone and not self._header.with_word("amount", "number") else None
 
     def _many_others(self, noun: str, kind: str, after: str) -> tuple[str, list[str]] | None:

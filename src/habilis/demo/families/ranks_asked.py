@@ -18,7 +18,7 @@ _NO_KIND = r"(?!(?:did|do|does|is|are|was|were|has|have|had|can|will|percentage|
 _SHOWN = re.compile(
     rf"(?P<of>(?:(?:the|of|our|my|all|names?|list|different|distinct|unique|single|is|are|was|were|{NUMBERED}) )*)"
     rf"(?P<kind>(?:{_NO_KIND}[\w'-]+ ){{0,3}}?)"
-    rf"(?:#(?P<c>\w+)#|{PART}s?(?![\w#])|(?P<who>people|persons?|members?)(?![\w#])|(?P<thing>things?|ones?)(?![\w#]))",
+    rf"(?:#(?P<c>\w+)#|{PART.replace('hour', 'hour|time')}s?(?![\w#])|(?P<who>people|persons?|members?)(?![\w#])|(?P<thing>things?|ones?)(?![\w#]))",
     re.I,
 )
 _HIGH = "most|highest|largest|biggest|greatest|maximum|max|top"
@@ -35,7 +35,7 @@ _RANK = re.compile(
 )
 _OF = re.compile(
     rf"(?P<way> ?(?:(?P<count>(?:how many|number of|numbers of))|(?:{SAID}))?)(?P<done>(?: [a-z]+ed)?) ?"
-    rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b|(?<=average)$|(?<=mean)$)",
+    rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b|(?<=average)(?= |$)|(?<=mean)(?= |$)|(?<=total)(?= |$))",
     re.I,
 )
 _BY = re.compile(rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I)
@@ -139,6 +139,11 @@ class RanksAsked(PartsAsked):
                 return found[0], rest.removeprefix(verb)
         return self._whose("who"), rest
 
+    def _held(self, target: str | None) -> str | None:
+        """The column that holds what is asked for: a day or a time has one of its own."""
+        part, _, column = (target or "").partition(" of ")
+        return column if part in ("day", "time") and column in self._header.names else target
+
     def _target_behind(self, end: _End) -> tuple[str | None, str, _End]:
         """What is asked for behind the end: "the 3 cheapest items", "top 5 cities by …"."""
         shown = re.match(rf" (?P<kind>(?:[\w'-]+ ){{0,2}}?)(?:#(?P<c>\w+)#|{PART}s?(?![\w#]))", end.tail)
@@ -177,7 +182,7 @@ class RanksAsked(PartsAsked):
         if of and of["money"]:
             column = self._money(f"{head} {of['money']}")
         elif of and not of["c"]:
-            column = self._only_number()
+            column = self._money() if said == "sum" else self._only_number()
         numeric = column is not None and self._header.kind(column) == "number"
         if said:
             summable = column is not None and numeric and (said != "sum" or self._adds_up(column))
@@ -230,7 +235,7 @@ class RanksAsked(PartsAsked):
             measure = "maximum" if way == "highest" else "minimum"
             return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
         named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
-        target = target or (name if named and self._header.kind(column) == "moment" else None)
+        target = self._held(target) or (name if named and self._header.kind(column) == "moment" else None)
         alone = end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
         order = f"{rank}{' row' if alone else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None

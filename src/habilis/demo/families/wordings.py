@@ -219,6 +219,7 @@ class _Wording(RanksAsked):
     def _cells(self, text: str) -> DemoCall | None:
         """What a column holds in the rows that meet conditions."""
         column, rest = self._target(text)
+        column = self._held(column)
         if column is None and not re.match(ASKS, text, re.I):
             mentions = [one for one in re.findall(r"#(\d+)#", text) if int(one) != self._header.label()]
             if len(mentions) != 1 or self._header.kind(int(mentions[0])) in ("flag", ""):
