@@ -241,7 +241,9 @@ class Clauses:
         negated = bool(said["not"]) is not bool(said.get("negated"))
         value = _bare(match["v"])
         kind, before = self._header.kind(int(match["c"])), match.start("v") < match.start("c")
-        if before and (int(match["c"]) == self._header.label() or {*stems(self._header.names[int(match["c"])])} <= THINGS):
+        if before and (
+            int(match["c"]) == self._header.label() or {*stems(self._header.names[int(match["c"])])} <= THINGS
+        ):
             return None  # "Leo's tasks", "kitchen items": of another column
         if value and number(value) is None and kind in ("number", "moment"):
             return None

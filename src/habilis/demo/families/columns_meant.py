@@ -23,8 +23,8 @@ from habilis.demo.questions.language import QUOTED, root, stems, words
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _TO_DO = (
-    r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )"
-    r"to (?:be )?#(\d+)#"
+    r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?"
+    r"|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )to (?:be )?#(\d+)#"
 )
 _VERB_ROOTS = {*map(root, VERBS)}
 _LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
@@ -65,6 +65,7 @@ class ColumnsMeant(Measures):
         if total is not None:
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
             text = re.sub(rf"#R# (?=#{total}#)", "", text)
+        text = re.sub(r"(?<![#\w])([\w'-]+) #(\d+)# #(\w+)#", self._of_kind, text)
         self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
 
@@ -90,11 +91,23 @@ class ColumnsMeant(Measures):
                 text = re.sub(rf"\b(?:{said}) (?:the )?(?=[A-Z])", f"#{column}#= ", text)
         return text
 
+    def _of_kind(self, match: re.Match[str]) -> str:
+        """ "high priority tickets": the rows, with a cell of a column."""
+        value, column, rows = match[1], int(match[2]), match[3]
+        text = self._header.kind(column) == "text" and not self._names_rows(match[2])
+        plain = value.lower() not in FILLERS | {*FUNCTION_WORDS.split()} and not self._is_verb(value)
+        return f"#{rows}# #{column}#= {value}" if text and plain and self._names_rows(rows) else match[0]
+
+    def _names_rows(self, mark: str) -> bool:
+        return mark == "R" or int(mark) in (self._header.label(), self._header.key()) or self._header.is_rows(int(mark))
+
     def _negated(self, match: re.Match[str]) -> str:
         kind = self._header.kind(int(match[1]))
         if kind == "number" and match[0].lower().startswith("never"):
             return f"without #{match[1]}#"
-        return f"not #{match[1]}#" if kind == "flag" else f"without #{match[1]}#" if kind in ("moment", "") else match[0]
+        return (
+            f"not #{match[1]}#" if kind == "flag" else f"without #{match[1]}#" if kind in ("moment", "") else match[0]
+        )
 
     def _alike(self, text: str) -> str:
         """Words that mean one column without being in its name, marked."""

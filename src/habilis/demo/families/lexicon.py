@@ -102,7 +102,6 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
 """Words for one end of a column: its names, the surest first, and the end."""
 
 
-
 def _with_year(match: re.Match[str]) -> str:
     """ "between 10 February and 20 April 2024" with the year, or month and year, for both."""
     way, first, joined, day, month, year = match.groups()
@@ -223,7 +222,9 @@ def is_state(word: str, before: str) -> bool:
     """Whether a verb behind these words says in what state a row is, as in "are sold", "were finished"."""
     said = before.lower().split()
     now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
-    done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match("stored|kept|held|listed|located|based", word)
+    done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match(
+        "stored|kept|held|listed|located|based", word
+    )
     return bool(said and ((now and done) or ({*said[-2:]} & {"was", "were", "got", "get"} and word.lower() in STATES)))
 
 

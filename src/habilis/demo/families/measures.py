@@ -36,6 +36,8 @@ _VERBS = (
 )
 _STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
 """Rows of which each may be many pieces."""
+_RATES = {"monthly", "yearly", "annual", "annually", "weekly", "daily", "hourly", "per"}
+"""Words of columns that hold an amount for some time."""
 _YEARLY = "published|released|built|founded|printed|produced|written|came out"
 _NO_COUNT = set(
     """year month week day age price cost fee fare salary score grade rating rank temp temperature
@@ -156,6 +158,9 @@ class Measures:
         return self._made("number", measure=measure, conditions=where)
 
     def _made(self, tool: str, **values: Any) -> DemoCall:
+        own = set(words(str(values.get("measure", "")).partition(" of ")[2])) & _RATES
+        if own and re.match(r"\w+ of ", values.get("group", "")):
+            raise CannotAnswerError("what is said per month or year has no sum for each of them")
         return DemoCall(self._tools[tool], {"path": self._file.named, **values})
 
     def _group(self, match: re.Match[str]) -> str | None:

@@ -85,9 +85,9 @@ class PartsAsked(ColumnsMeant):
         if noun is None:
             return None if distinct else self._many_unnamed(f"{before} {rest}")
         kind, after = f"{before} {rest[: noun.start()]}", rest[noun.end() :]
-        if noun["other"] and (column := self._column_in(rest)) is not None and not distinct:
-            if {*stems(noun["other"])} & {*stems(self._header.names[column])}:  # "how many days was A absent"
-                return self._many_of(column, kind, after.replace(f"#{column}#", " ", 1))
+        own = self._column_in(rest) if noun["other"] and not distinct else None
+        if own is not None and {*stems(noun["other"])} & {*stems(self._header.names[own])}:
+            return self._many_of(own, kind, after.replace(f"#{own}#", " ", 1))  # "how many days was A absent"
         if noun["other"]:
             return None if distinct else self._many_others(noun["other"].lower(), kind, after)
         if noun["c"] == "R":
@@ -107,7 +107,11 @@ class PartsAsked(ColumnsMeant):
         if {*stems(rest)} & THINGS:
             return None
         names = [{*stems(name)} for name in self._header.names]
-        found = [i for i, name in enumerate(names) if name & _PIECES and self._header.kind(i) == "number" and self._adds_up(i)]
+        found = [
+            i
+            for i, name in enumerate(names)
+            if name & _PIECES and self._header.kind(i) == "number" and self._adds_up(i)
+        ]
         held = found[0] if len(found) == 1 else None
         if held is not None:
             where = self._rows(rest)

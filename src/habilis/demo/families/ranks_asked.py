@@ -18,7 +18,8 @@ _NO_KIND = r"(?!(?:did|do|does|is|are|was|were|has|have|had|can|will|percentage|
 _SHOWN = re.compile(
     rf"(?P<of>(?:(?:the|of|our|my|all|names?|list|different|distinct|unique|single|is|are|was|were|{NUMBERED}) )*)"
     rf"(?P<kind>(?:{_NO_KIND}[\w'-]+ ){{0,3}}?)"
-    rf"(?:#(?P<c>\w+)#|{PART.replace('hour', 'hour|time')}s?(?![\w#])|(?P<who>people|persons?|members?)(?![\w#])|(?P<thing>things?|ones?)(?![\w#]))",
+    rf"(?:#(?P<c>\w+)#|(?:{PART.replace('hour', 'hour|time')}s?|(?P<who>people|persons?|members?)"
+    r"|(?P<thing>things?|ones?))(?![\w#]))",
     re.I,
 )
 _HIGH = "most|highest|largest|biggest|greatest|maximum|max|top"
@@ -35,12 +36,16 @@ _RANK = re.compile(
 )
 _OF = re.compile(
     rf"(?P<way> ?(?:(?P<count>(?:how many|number of|numbers of))|(?:{SAID}))?)(?P<done>(?: [a-z]+ed)?) ?"
-    rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b|(?<=average)(?= |$)|(?<=mean)(?= |$)|(?<=total)(?= |$))",
+    rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b"
+    r"|(?:(?<=average)|(?<=mean)|(?<=total))(?= |$))",
     re.I,
 )
-_BY = re.compile(rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I)
+_BY = re.compile(
+    rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
+)
 SCORES = {"score", "rating", "point", "mark", "grade", "result"}
-_OCCURS = set("appear appears appeared occur occurs occurred happen happens happened used listed shows show".split())
+_OCCURS = {"appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens", "happened", "used",
+           "listed", "shows", "show"}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,9 +114,6 @@ class RanksAsked(PartsAsked):
         if asks is None and (shown["kind"] or shown["part"]) and not shown["of"]:
             return None, text
         after = rest[shown.end() :]
-        behind = re.match(r" #(\w+)#", after)
-        if behind and self._names_rows(behind[1]) and shown["c"] and not self._names_rows(shown["c"]):
-            return self._label_or(behind[1]), f"{shown['kind']}#{shown['c']}#{after[behind.end() :]}"  # "high priority tasks"
         if shown["part"]:
             return self._grouped(shown, f"{after} {beside}"), f"{shown['kind']}{after}"
         if shown["who"]:
@@ -124,12 +126,6 @@ class RanksAsked(PartsAsked):
         if self._header.kind(int(shown["c"])) == "flag":
             return (self._label() if asks or "#R#" in after else None), rest  # "which vegetarian recipes"
         return self._header.names[int(shown["c"])], f"{shown['kind']}{after}"
-
-    def _names_rows(self, mark: str) -> bool:
-        return mark == "R" or int(mark) == self._header.label() or self._header.is_rows(int(mark))
-
-    def _label_or(self, mark: str) -> str | None:
-        return self._label() if mark == "R" else self._header.names[int(mark)]
 
     def _doing(self, rest: str) -> tuple[str | None, str]:
         """Who is asked for, and the rest: those who do what is said, as a teacher teaches."""
@@ -151,7 +147,13 @@ class RanksAsked(PartsAsked):
         kind = "text" if column is None else self._header.kind(column)
         if shown is None or kind in ("number", "flag") or (kind == "moment" and not end.was("adjective")):
             return (self._label() if end.was("adjective") else None), end.head, end
-        name = self._grouped(shown, "") if shown["part"] else self._label() if column is None else self._header.names[column]
+        name = (
+            self._grouped(shown, "")
+            if shown["part"]
+            else self._label()
+            if column is None
+            else self._header.names[column]
+        )
         return name, end.head, replace(end, tail=f" {shown['kind']}{end.tail[shown.end() :]}")
 
     # groups
@@ -161,7 +163,9 @@ class RanksAsked(PartsAsked):
         if target is None or not end.was("high", "low"):
             return None
         by = _BY.search(end.tail)
-        tail = end.tail if by is None else f" {by['agg'] or ''} #{by['c']}#{end.tail[: by.start()]}{end.tail[by.end() :]}"
+        tail = (
+            end.tail if by is None else f" {by['agg'] or ''} #{by['c']}#{end.tail[: by.start()]}{end.tail[by.end() :]}"
+        )
         of = _OF.match(tail)
         measure = self._measure_at_end(end, target, head, of)
         if long := re.match(r" (?:time|(?P<unit>hours|minutes))\b", tail) if end.counts else None:

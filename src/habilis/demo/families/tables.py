@@ -44,10 +44,10 @@ class Tables(AskedPatterns):
     def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         said, file = match.groupdict(), world.files[0]
         found: Values = {role: known_column(said[role], file) for role in ("column", "group") if role in said}
-        header = header_of(file)
-        if header and operation.key in _OF_NUMBERS and found.get("column") in header.names:
-            if header.kind(header.names.index(str(found["column"]))) == "text":
-                return None  # "the most expensive task"
+        header, column = header_of(file), found.get("column")
+        known = header and column in header.names and operation.key in _OF_NUMBERS
+        if header and known and header.kind(header.names.index(str(column))) == "text":
+            return None  # "the most expensive task"
         if "highest" in said:
             found["extreme"] = "highest" if said["highest"] else "lowest"
         return None if None in found.values() else found

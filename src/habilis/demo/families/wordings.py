@@ -20,6 +20,7 @@ from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above"
+_AT = r"(?:(?:of|in|for|by|on|at|that of|that in) )?(?:the )?"
 _LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below"
 
 
@@ -58,9 +59,11 @@ class Wordings:
 
 def _guessed(call: DemoCall) -> int:
     """How many words of a question only the tool can tell to be cells, and of which column."""
-    inner = [one for value in call.values.values() if isinstance(value, FilledOperation) for one in value.calls]
+    inner: list[DemoCall] = [
+        one for value in call.values.values() if isinstance(value, FilledOperation) for one in value.calls
+    ]
     conditions = call.values.get("conditions", ())
-    said = [one.partition('"')[2] for one in conditions if "* " in one.partition('"')[0]]
+    said: list[str] = [one.partition('"')[2] for one in conditions if "* " in one.partition('"')[0]]
     return sum(map(_guessed, inner)) + sum(1 + len(one.split()) - one.count("(") for one in said)
 
 
@@ -144,9 +147,8 @@ class _Wording(RanksAsked):
     def _longer(self, text: str) -> DemoCall | None:
         """ "by how many km is the average in A longer than in B"."""
         match = re.fullmatch(
-            r"(?:by )?how (?:much|many)(?: \w+| #\d+#)? (?:is|are|was|were) (?P<measure>.*?#\d+#) (?:(?:of|in|for|by|on|at)"
-            rf" )?(?:the )?(?P<one>[^#]+?) (?:(?P<more>{_MORE})|{_LESS}) than (?:(?:of|in|for|by|on|at|that of|that in) )?"
-            r"(?:the )?(?P<other>[^#]+)",
+            r"(?:by )?how (?:much|many)(?: \w+| #\d+#)? (?:is|are|was|were) (?P<measure>.*?#\d+#) "
+            rf"{_AT}(?P<one>[^#]+?) (?:(?P<more>{_MORE})|{_LESS}) than {_AT}(?P<other>[^#]+)",
             text,
             re.I,
         )

@@ -88,8 +88,11 @@ PEOPLE = {
     "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host",
 }  # fmt: skip
 """Last words of columns that say who."""
-_NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
-            "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details", "sheet"}  # fmt: skip
+_NO_NOUN = {
+    "data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
+    "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
+    "sheet",
+}  # fmt: skip
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
 )
@@ -189,7 +192,11 @@ class TableHeader:
         """The one column that is counted in a unit."""
         meant = next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])
         ending = _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name)[-1:])])
-        return _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name))]) if ending is None else ending
+        return (
+            _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name))])
+            if ending is None
+            else ending
+        )
 
     @cached_property
     def _said(self) -> dict[tuple[str, ...], list[int]]:
