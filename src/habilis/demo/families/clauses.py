@@ -227,7 +227,9 @@ class Clauses:
         return [self._says(one, f"{how}_column", self._header.names[other])]
 
     def _lacks(self, match: re.Match[str]) -> list[str] | None:
-        return None if match["not"] else [self._says(int(match["c"]), "lacks", "")]
+        column = int(match["c"])
+        how = "no" if self._header.kind(column) == "flag" else "lacks"
+        return None if match["not"] else [self._says(column, how, "")]
 
     def _flag(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"])

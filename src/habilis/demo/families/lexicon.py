@@ -98,6 +98,7 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "highest rated": (("rating", "highest"),),
     "worst rated": (("rating", "lowest"),),
     "farthest": (("distance", "highest"),),
+    "furthest": (("distance", "highest"),),
 }  # fmt: skip
 """Words for one end of a column: its names, the surest first, and the end."""
 
@@ -114,6 +115,8 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
     (r"(?<=\w)['’]s\b", ""),
     (r"(?<=s)['’](?= )", ""),
+    (r"^how many times\b", "how often"),
+    (r"^(which|what) ([\w ]+?) (?:do|did|are|were|have) (?:the )?most ([a-z]+s) ", r"\1 \2 has the most \3 "),
     (r"\b(?:so far|as yet|up to now|to date|at all|in the first place|of ours|right now|at the moment)\b", ""),
     (r"\b(?:in all|all together|all in all|in the end|taken together)(?=$|[,?])", "altogether"),
     (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the morning\b", r"\1 am"),
@@ -167,6 +170,7 @@ SINCE_MARKED = (
     (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
     (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
     (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
+    (r"^how (#\d+#) (?=(?:did|do|does|have|has)\b)", r"how much \1 "),
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
     (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),
 )
@@ -206,7 +210,8 @@ VERBS = set(
     need needs needed put produced issued done found seen see saw cook cooked stored store bring
     brings logged done brought out up off back gave give gives place book books booked play plays played show shows
     showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
-    purchased purchases own owns""".split()  # noqa: SIM905
+    purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
+    raise raises raised donate donates donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

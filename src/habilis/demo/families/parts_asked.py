@@ -215,7 +215,8 @@ class PartsAsked(ColumnsMeant):
             if bare in FILLERS:
                 runs += [""]
             else:
-                free = word[0] != "(" and self._is_verb(word) and not is_state(bare, before)
+                free = self._is_own_verb(bare) or (self._is_verb(word) and not is_state(bare, before))
+                free = free and word[0] != "("
                 runs[-1] += f" ({word})" if free else f" {word}"
             before = f"{before} {bare}"
         return [run.strip() for run in runs if run]
@@ -250,7 +251,9 @@ class PartsAsked(ColumnsMeant):
             left, value = _parted(before.split()[::-1])
             if not value:
                 right, value = _parted(after.split())
-                return f"{before} | {' '.join(right)}" if self._is(column, value, found) else match[0]
+                if self._is(column, value, found):
+                    return f"{before} | {' '.join(right)}"
+                return f"{before} {after}" if column == 0 and not value else match[0]  # what the rows are about
             return f"{' '.join(left[::-1])} | {after}" if self._is(column, value[::-1], found) else match[0]
 
         run = r"(?:(?<![#\w])[\w'-]+ )*"

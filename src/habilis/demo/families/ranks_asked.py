@@ -103,7 +103,7 @@ class RanksAsked(PartsAsked):
         asks = re.match(ASKS, text, re.I)
         rest = text[asks.end() :] if asks else text
         if asks and asks["when"]:
-            return self._moment_name(), rest
+            return self._when(rest, beside)
         if asks and asks["where"]:
             return self._where_name(), rest
         shown = _SHOWN.match(rest)
@@ -134,6 +134,13 @@ class RanksAsked(PartsAsked):
             if len(found) == 1:
                 return found[0], rest.removeprefix(verb)
         return self._whose("who"), rest
+
+    def _when(self, rest: str, beside: str) -> tuple[str | None, str]:
+        """The date or time that is asked for: of what is said to happen, or the only one."""
+        said = [int(one) for one in re.findall(r"#(\d+)#", rest) if self._header.kind(int(one)) == "moment"]
+        if len(said) == 1 and not beside:
+            return self._header.names[said[0]], rest.replace(f"#{said[0]}#", " ")
+        return self._moment_name(), rest
 
     def _held(self, target: str | None) -> str | None:
         """The column that holds what is asked for: a day or a time has one of its own."""

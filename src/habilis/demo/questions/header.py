@@ -85,6 +85,7 @@ PEOPLE = {
     "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
     "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author", "agent", "driver",
     "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer", "assignee", "handler", "doctor",
+    "gardener", "trainer", "instructor", "chef", "nurse", "lecturer", "supervisor", "photographer", "speaker", "winner",
     "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host",
 }  # fmt: skip
 """Last words of columns that say who."""
