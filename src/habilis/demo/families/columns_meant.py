@@ -200,9 +200,8 @@ class ColumnsMeant(Measures):
         return self._is_own_verb(word) or bool(said & VERBS) or (word.endswith("ing") and root(word) in _VERB_ROOTS)
 
     def _is_own_verb(self, word: str) -> bool:
-        """Whether a word is what was done for there to be a row: "invoiced" of invoices, "book" of bookings."""
-        rows = self._header.rows_are
-        return bool(rows) and root(word) == root(rows) and stems(word) != [rows]
+        """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""
+        return bool(self._header.rows_are) and root(word) == root(self._header.rows_are)
 
     def _named_by(self, said: str) -> set[int]:
         """The columns whose names have all these words, or else other forms of them."""

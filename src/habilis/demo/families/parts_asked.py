@@ -106,12 +106,7 @@ class PartsAsked(ColumnsMeant):
             return self._with("count", rest)
         if {*stems(rest)} & THINGS:
             return None
-        names = [{*stems(name)} for name in self._header.names]
-        found = [
-            i
-            for i, name in enumerate(names)
-            if name & _PIECES and self._header.kind(i) == "number" and self._adds_up(i)
-        ]
+        found = self._pieces()
         held = found[0] if len(found) == 1 else None
         if held is not None:
             where = self._rows(rest)
@@ -143,8 +138,10 @@ class PartsAsked(ColumnsMeant):
     def _many_of(self, column: int, kind: str, after: str) -> tuple[str, list[str]] | None:
         name, rest = self._header.names[column], f"{kind} {after}"
         if self._header.kind(column) in ("flag", "moment"):
-            again = self._rows(f"{kind} #{column}# {after}")
-            return ("count", again) if again and any(name in one.partition('"')[0] for one in again) else None
+            again, pieces = self._rows(f"{kind} #{column}# {after}"), self._pieces() if self._rows(kind) else []
+            if not again or not any(name in one.partition('"')[0] for one in again) or len(pieces) > 1:
+                return None
+            return f"sum of {self._header.names[pieces[0]]}" if pieces else "count", again
         if self._header.kind(column) == "number":
             again = self._rows(f"{kind} #{column}# {after}")
             if again and any(one.startswith(f"{name} ") for one in again):
@@ -154,6 +151,8 @@ class PartsAsked(ColumnsMeant):
                 return None
             return (self._how_many(column, True), where) if self._how_many(column, True).startswith("sum") else None
         if kind.strip() and column in self._partly:  # "how many M shirts"
+            if re.search(r"\b(?:do|does) \w+ (?:have|own)\b", after):
+                return None
             return self._with(self._count(), f"{kind} #{column}# {after}")
         where = self._rows(rest)
         return None if where is None else ("count" if self._header.label() == column else f"distinct of {name}", where)
@@ -174,6 +173,12 @@ class PartsAsked(ColumnsMeant):
             return None
         rest = re.sub(rf"#{column}#", "", rest, count=1)
         return self._with(f"{measure} of {self._header.names[column]}", self._without_money(rest))
+
+    def _pieces(self) -> list[int]:
+        """The columns that say how many of something each row is."""
+        names = self._header.names
+        numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and self._adds_up(i)]
+        return [i for i in numbers if _PIECES & {*stems(names[i])}]
 
     def _adds_up(self, column: int) -> bool:
         """Whether the numbers of a column may be summed: prices of one piece, rates and balances may not."""

@@ -214,6 +214,8 @@ class RanksAsked(PartsAsked):
         if re.search(rf"\b(?:{MONEY})\b", head, re.I):
             money = self._money(head)
             return None if money is None else f"sum of {self._header.names[money]}"
+        if self._pieces() and not end.match["often"]:
+            return None  # rows, or what they count
         done = [one for one in re.findall(r"\w+", head.lower()) if one in VERBS]
         moment = any(self._header.kind(int(one)) == "moment" for one in re.findall(r"#(\d+)#", head))
         often = end.match["often"] or (done and set(done) <= _OCCURS) or moment
@@ -263,7 +265,7 @@ class RanksAsked(PartsAsked):
                 low = end.match["adjective"].lower() in ("shortest", "youngest", "cheapest", "lightest", "quickest")
                 return int(named[1]), "lowest" if low else "highest", tail[named.end() :]
             return (*self._meant(end), tail)
-        named = re.match(r"(?: (?:value|number|time|date|day|of|the|recorded))*(?: [a-z]+)?? #(\d+)#", tail)
+        named = re.match(r"(?: (?:value|number|time|date|day|of|the|recorded))*(?: [a-z]+ed)?? #(\d+)#", tail)
         if end.was("late", "early"):
             if named and self._header.kind(int(named[1])) == "moment":
                 return int(named[1]), way, tail[named.end() :]

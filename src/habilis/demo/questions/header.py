@@ -94,6 +94,7 @@ _NO_NOUN = {
     "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
     "sheet",
 }  # fmt: skip
+_DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
 )
@@ -234,6 +235,10 @@ class TableHeader:
         tokens = re.split(r"([^\W_]+(?:_[^\W_]+)*)", text)
         position = 0
         while position < len(tokens):
+            if self._is_done_at(tokens, position):
+                found.append(tokens[position])
+                position += 1
+                continue
             taken, column = self._column_at(tokens, position)
             if taken == 1 and self._is_rows_at(tokens, position) and (*stems(tokens[position]),) not in self._in_full:
                 column = ROWS
@@ -255,6 +260,11 @@ class TableHeader:
                 raise CannotAnswerError(f'"{" ".join(tokens[start:end:2])}" may be {names}; name one.')
             return end - start, f"#{columns[0]}#"
         return 1, None
+
+    def _is_done_at(self, tokens: list[str], position: int) -> bool:
+        """Whether a word for rows is what was done: "how many lamps did we order"."""
+        own = position % 2 and tokens[position].lower() in self._alike
+        return bool(own and _DOING.search("".join(tokens[:position])))
 
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
