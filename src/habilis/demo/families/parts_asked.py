@@ -239,6 +239,8 @@ class PartsAsked(ColumnsMeant):
                 return f"{before} | {after}"
             if kind in ("flag", "moment") and re.match(r" by\b", after, re.I):
                 return match[0]  # who did it may be another than whom the table names
+            if kind == "flag" and re.search(r"\b(?:did|does|do|has|have) (?!I\b)[A-Z]", before):
+                return match[0]  # "did Kim approve": as much
             if kind == "flag":
                 found.append(f'{names[column]} {"no" if negated else "yes"} ""')
                 return f"{before.removesuffix('not ')} | {after}"
