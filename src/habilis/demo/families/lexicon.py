@@ -170,6 +170,7 @@ SINCE_MARKED = (
     (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
     (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
     (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
+    (r"^how (?:much|high|big|large|long) (?:is|was|are|were) (?:the )?(#\d+#) of ", r"\1 of "),
     (r"^how (#\d+#) (?=(?:did|do|does|have|has)\b)", r"how much \1 "),
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
     (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),
@@ -211,7 +212,7 @@ VERBS = set(
     brings logged done brought out up off back gave give gives place book books booked play plays played show shows
     showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
     purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
-    raise raises raised donate donates donated""".split()  # noqa: SIM905
+    manage manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

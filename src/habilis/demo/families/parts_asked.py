@@ -15,7 +15,7 @@ PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
 NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 EACH = (
-    r"(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|across|"
+    r"(?<![\w#])(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|across|"
     rf"for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)"
 )
 _SIGNS = {"times": "*", "multiplied by": "*", "x": "*", "*": "*", "×": "*", "minus": "-", "less": "-", "-": "-",
@@ -111,8 +111,9 @@ class PartsAsked(ColumnsMeant):
         if held is not None:
             where = self._rows(rest)
             return (f"sum of {self._header.names[held]}", where) if where else None
-        alone = self._header.key() is not None and not found and not re.search(r"[#|]|\bper\b", rest)
-        return self._with(self._count(), rest) if alone and not self._header.with_word("amount", "number") else None
+        dated = any(self._header.kind(i) == "moment" for i in range(len(self._header.names)))
+        alone = not found and not re.search(r"[#|]|\bper\b", rest) and (self._header.key() is not None or not dated)
+        return self._with(self._count(), rest) if alone and self._header.with_word("number") is None else None
 
     def _many_others(self, noun: str, kind: str, after: str) -> tuple[str, list[str]] | None:
         if noun in ("hours", "minutes"):

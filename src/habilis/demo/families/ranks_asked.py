@@ -30,7 +30,7 @@ _ADJECTIVES = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _RANK = re.compile(
     rf"(?:\b{NUMBERED} )?(?:\b(?:the|our|my|their) )*(?:\b(?P<place>{'|'.join(_PLACES)})[ -])?(?<![#\w])(?<!at )(?:"
     rf"(?P<adjective>{_ADJECTIVES})|(?P<late>{_LATE})|(?P<early>{_EARLY})|(?P<high>{_HIGH}|best)|(?P<low>{_LOW}|worst)"
-    rf")(?![\w#])(?P<often> often| frequently| common(?:ly)?| popular)?(?: {NUMBERED.replace('<n>', '<m>')}\b)?"
+    rf")(?![\w#])(?P<often> often| frequent(?:ly)?| common(?:ly)?| popular)?(?: {NUMBERED.replace('<n>', '<m>')}\b)?"
     r"(?P<single> single)?",
     re.I,
 )
@@ -93,7 +93,7 @@ class RanksAsked(PartsAsked):
         place, count = _PLACES.get((match["place"] or "").lower()), number(match["n"] or match["m"] or "1")
         said = f"{place}{['nd', 'rd', 'th', 'th'][place - 2]}" if place else f"{count}"
         head, tail = match.string[: match.start()].strip(), match.string[match.end() :]
-        many = re.match(rf"{ASKS}{NUMBERED} (?=#)", head, re.I)  # "which two products sold the most"
+        many = re.search(rf"\b{NUMBERED} (?=#)", head, re.I)  # "which two products sold the most"
         if many and not place:
             said, head = f"{number(many['n'])}", head.replace(f"{many['n']} ", "", 1)
         return _End(f"{'lowest' if low else 'highest'} {said}", match, head, tail)
@@ -119,7 +119,7 @@ class RanksAsked(PartsAsked):
         if shown["who"]:
             return self._whose("who"), f"{shown['kind']}{after}"
         if shown["thing"] or shown["c"] == "R":
-            return self._label(), f"{shown['kind']}{after}"
+            return self._row_name(), f"{shown['kind']}{after}"
         done = self._header.kind(int(shown["c"])) == "moment" and re.search(r"\b(?:is|are|was|were) ", shown["of"])
         if asks and done:
             return self._label(), rest  # "what was bought in May"
@@ -141,6 +141,10 @@ class RanksAsked(PartsAsked):
         if len(said) == 1 and not beside:
             return self._header.names[said[0]], rest.replace(f"#{said[0]}#", " ")
         return self._moment_name(), rest
+
+    def _row_name(self) -> str | None:
+        key = self._header.key() if self._label() is None else self._header.label()
+        return None if key is None else self._header.names[key]
 
     def _held(self, target: str | None) -> str | None:
         """The column that holds what is asked for: a day or a time has one of its own."""

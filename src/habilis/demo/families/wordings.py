@@ -191,7 +191,7 @@ class _Wording(RanksAsked):
         found = [*re.finditer(EACH, text, re.I)]
         if len(found) != 1:
             return None
-        group = self._grouped(found[0])
+        group = self._grouped(found[0], text)
         if found[0]["g"] and self._header.kind(int(found[0]["g"])) in ("flag", "number"):
             return None  # "made by members"
         rest = re.sub(

@@ -22,12 +22,13 @@ DATE = (
 _POLITE = re.compile(
     r"(?:please|kindly|hi|hello|hey|so|now|then|also|and|ok|okay|can you|could you|would you|will you|"
     r"i(?: would|'d) like (?:you )?to(?: know)?|i (?:want|need) (?:you )?to(?: know)?|do you know|let me know|tell me|"
-    r"help me(?: to)?)[,:!]? +",
+    r"help me(?: to)?|(?:a )?quick question|just curious|out of curiosity|i(?: was| am|'m)? (?:just )?wonder(?:ing)?|"
+    r"any idea|(?:we|i) (?:need|want) to know)[,:!]? +",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
     r"(?:what(?:'s|’s| is| are| was| were| will be| would be)|calculate|compute|determine|find out|find|give me|give|"
-    r"show me|show|work out|evaluate|get|report|state|print|return|name|list|identify) +",
+    r"show me|show|work out|(?:a |the )?list of|all of|evaluate|get|report|state|print|return|name|list|identify) +",
     re.IGNORECASE,
 )
 
