@@ -7,6 +7,7 @@ import re
 from habilis.demo.families.asked import counted
 from habilis.demo.families.lexicon import (
     ALIKE,
+    ASKED_OF,
     COMES,
     FILLERS,
     FUNCTION_WORDS,
@@ -66,6 +67,10 @@ class ColumnsMeant(Measures):
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
             text = re.sub(rf"#R# (?=#{total}#)", "", text)
         text = re.sub(r"(?<![#\w])([\w'-]+) #(\d+)# #(\w+)#", self._of_kind, text)
+        for asked, names in ASKED_OF:
+            column = self._header.with_word(*names.split())
+            if column is not None and not self._header.are_sums and (of := re.fullmatch(asked, text, re.I)):
+                text = f"#{column}# of {next(filter(None, of.groups()))}"
         self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
 

@@ -177,6 +177,15 @@ SINCE_MARKED = (
 )
 """The same, where columns and rows are marked."""
 
+ASKED_OF = (
+    (r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece)?", "price cost fee fare"),
+    (r"how much (?:is|are) (?:an? |one )?(?P<who>[^#]+)", "price cost fee fare"),
+    (r"how long (?:does|do|did) (?P<who>.+) (?:take|last|need)", "minute duration"),
+    (r"how tall (?:is|are) (?P<who>.+)", "height"),
+    (r"how (?:heavy (?:is|are) (?P<who>.+)|much (?:does|do) (?P<what>.+) weigh)", "weight"),
+)
+"""Wordings for what a column holds of something, and words in its name."""
+
 NOT_ALONE = set(
     """first last top one way this date time name number full size type kind code list start end total day days year
     years month months hour hours week weeks minute minutes good open free high best main other over team""".split()  # noqa: SIM905

@@ -15,8 +15,8 @@ PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
 NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 EACH = (
-    r"(?<![\w#])(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|across|"
-    rf"for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)"
+    r"(?<![\w#])(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|"
+    rf"across|for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)"
 )
 _SIGNS = {"times": "*", "multiplied by": "*", "x": "*", "*": "*", "×": "*", "minus": "-", "less": "-", "-": "-",
           "plus": "+", "+": "+", "divided by": "/", "/": "/"}  # fmt: skip
@@ -29,6 +29,12 @@ _LOW = r"lowest|smallest|minimum|min|least|fewest|shortest|cheapest"
 _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
 _PIECES = {"quantity", "qty", "stock", "count", "piece", "unit"}
+_MEASURED = set(
+    """age year fee price cost amount paid salary income wage score mark grade point rating rank percent rate weight
+    height length distance km mile hour minute day week month temperature time duration total revenue value balance
+    debit credit budget allowance eur usd gbp page size speed area population calory fine rent tax bill""".split()  # noqa: SIM905
+)
+"""What numbers of a row say that is no count of it."""
 _PER_UNIT = {"unit", "rate", "average", "avg", "balance", "each", "per", "price"}
 _UNREAD = re.compile(
     r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
@@ -113,7 +119,13 @@ class PartsAsked(ColumnsMeant):
             return (f"sum of {self._header.names[held]}", where) if where else None
         dated = any(self._header.kind(i) == "moment" for i in range(len(self._header.names)))
         alone = not found and not re.search(r"[#|]|\bper\b", rest) and (self._header.key() is not None or not dated)
-        return self._with(self._count(), rest) if alone and self._header.with_word("number") is None else None
+        return self._with(self._count(), rest) if alone and not self._may_count() else None
+
+    def _may_count(self) -> bool:
+        """Whether a column may say how many of something each row is: one of numbers that measure nothing."""
+        names, own = self._header.names, {self._header.key(), self._header.numbering()}
+        numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and i not in own]
+        return any(not _MEASURED & {*stems(names[i])} for i in numbers)
 
     def _many_others(self, noun: str, kind: str, after: str) -> tuple[str, list[str]] | None:
         if noun in ("hours", "minutes"):

@@ -35,8 +35,8 @@ _ENDS_OF = "|".join(sorted(["best", *_COMPARED, *_HIGH.split("|"), *_LOW.split("
 _EXTREME, _IN_TIME = rf"(?P<extreme>{_ENDS_OF})", rf"(?P<extreme>{_ENDS_OF}|first|last)"
 _PART = r"(?P<part>month|year|weekday|day of the week|day|hour|quarter)"
 _GROUP = (
-    r"(?<![\w#])(?:per|by|for each|for every|in each|in every|at each|of each|from each|grouped by|broken down by|across) "
-    rf"(?:the )?(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
+    r"(?<![\w#])(?:per|by|for each|for every|in each|in every|at each|of each|from each|grouped by"
+    rf"|broken down by|across) (?:the )?(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
 )
 _WHICH = rf"(?:(?:on|in|at|from|for) )?(?:which|what) (?:{_NUMBERED} )?(?:#(?P<g>\d+)#|{_PART}|#R#)|who|whose name"
 _HAS = re.compile(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, VERBS
+from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, THINGS, VERBS
 from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
 from habilis.demo.questions.language import number, root, stems
 from habilis.demo.questions.world import DemoCall
@@ -118,7 +118,10 @@ class RanksAsked(PartsAsked):
             return self._grouped(shown, f"{after} {beside}"), f"{shown['kind']}{after}"
         if shown["who"]:
             return self._whose("who"), f"{shown['kind']}{after}"
-        if shown["thing"] or shown["c"] == "R":
+        if shown["thing"]:
+            things = [name for name in self._header.names if {*stems(name)} <= THINGS]
+            return (things[0] if len(things) == 1 else self._label()), f"{shown['kind']}{after}"
+        if shown["c"] == "R":
             return self._row_name(), f"{shown['kind']}{after}"
         done = self._header.kind(int(shown["c"])) == "moment" and re.search(r"\b(?:is|are|was|were) ", shown["of"])
         if asks and done:

@@ -167,21 +167,24 @@ class _Wording(RanksAsked):
     def _share(self, text: str) -> DemoCall | None:
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
         match = re.fullmatch(
-            r"(?:what )?(?:percentage|percent|share|proportion)(?: of)?(?: all| the| my| our)*(?P<base> #\w+#)"
-            r"(?:(?P<within>| .+?) (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did))?"
+            r"(?:what )?(?:percentage|percent|share|proportion)(?: of)?(?: all| the| my| our)*"
+            r"(?P<base> #\w+#|(?= [^#]+ (?:is|are|was|were|has|have|had|pay|live|work|own) ))"
+            r"(?:(?P<within>| .+?) (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did|pay"
+            r"|live|work|own))?"
             r"(?P<rest> .+?)(?:,? (?:in|as a) percent(?:age)?)?",
             text, re.I,
         )  # fmt: skip
         if match is None:
             return None
         base = match["base"].strip()
-        column = int(base[1:-1]) if base != "#R#" else None
+        column = int(base[1:-1]) if base not in ("#R#", "") else None
         own = column is None or column == self._header.label()
         if not own and column is not None and self._header.kind(column) != "number":
             return None
         measure = "count" if own or column is None else f"sum of {self._header.names[column]}"
         where, within = self._rows(match["rest"]), self._rows(match["within"] or "")
-        if not where or within is None:
+        named = [one for one in within or () if not re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one)]
+        if not where or within is None or not (base or named):
             return None
         calls = (self._number(measure, [*within, *where]), self._number(measure, within))
         return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} * 100 / {1}", calls)})
