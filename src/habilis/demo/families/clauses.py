@@ -134,6 +134,7 @@ class Clauses:
         column = int(said["c"]) if said.get("c") else self._header.of_unit(unit) if unit else None
         if column is None and any(unit.lower() in UNITS[money].split() for money in ("eur", "usd", "gbp")):
             column = self._header.with_word("price", "amount", "cost", "fee", "fare", "salary", "revenue")
+            column = None if len(self._header.money) > 1 else column
         value = number(match["n"])
         if (
             column is None

@@ -202,7 +202,13 @@ class ColumnsMeant(Measures):
     def _is_verb(self, word: str) -> bool:
         """Whether a word says no more than what the table is about, unless it is a cell."""
         said = {word.lower(), *stems(word)}
-        return self._is_own_verb(word) or bool(said & VERBS) or (word.endswith("ing") and root(word) in _VERB_ROOTS)
+        does = {re.sub("(?:er|or)$", "", stems(name)[-1]) for name in self._header.names if {*stems(name)} & PEOPLE}
+        return (
+            root(word) in does
+            or self._is_own_verb(word)
+            or bool(said & VERBS)
+            or (word.endswith("ing") and root(word) in _VERB_ROOTS)
+        )
 
     def _is_own_verb(self, word: str) -> bool:
         """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""
@@ -224,14 +230,16 @@ class ColumnsMeant(Measures):
         return next((one for one in found if self._header.kind(one) in ("number", "")), None)
 
     def _money(self, text: str = "") -> int | None:
-        """The column that counts money, given or taken as `text` says."""
+        """The column that counts money, given or taken as `text` says; None where there are several such."""
         ways = ["total", "amount", "revenue"]
         if re.search(r"\b(?:spent|spend|spending|paid|pay|pays|payments?|costs?|expenses)\b", text, re.I):
-            ways += ["cost", "debit", "paid"]
+            ways = ["paid", "debit", "spent"]
         elif re.search(r"\b(?:came in|received|earned|earn|income|deposited)\b", text, re.I):
-            ways = ["income", "credit", *ways[:1]]
+            ways = ["income", "credit", "received"]
         found = [self._header.with_word(*stems(names)) for names in ways]
-        return next((one for one in found if one is not None and self._header.kind(one) == "number"), None)
+        own = next((one for one in found if one is not None and self._header.kind(one) == "number"), None)
+        money = self._header.money
+        return money[0] if own is None and len(money) == 1 else own
 
     def _only_number(self) -> int | None:
         found = [one for one in range(len(self._header.names)) if self._header.kind(one) == "number"]

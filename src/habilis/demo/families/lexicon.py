@@ -60,6 +60,7 @@ ALIKE = (
     ("reps?|salespersons?|salespeople|sellers?", "rep seller salesperson"),
     ("towns?|cities", "city town"),
     ("messages?", "message"),
+    ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
@@ -117,6 +118,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=s)['’](?= )", ""),
     (r"^how many times\b", "how often"),
     (r"^(which|what) ([\w ]+?) (?:do|did|are|were|have) (?:the )?most ([a-z]+s) ", r"\1 \2 has the most \3 "),
+    (r"\b(?:still )?(?:have|has|need|needs|left) to (?:be )?(?:pay|paid)\b", "owes"),
     (r"\b(?:so far|as yet|up to now|to date|at all|in the first place|of ours|right now|at the moment)\b", ""),
     (r"\b(?:in all|all together|all in all|in the end|taken together)(?=$|[,?])", "altogether"),
     (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the morning\b", r"\1 am"),
@@ -181,13 +183,14 @@ ASKED_OF = (
     (r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece)?", "price cost fee fare"),
     (r"how much (?:is|are) (?:an? |one )?(?P<who>[^#]+)", "price cost fee fare"),
     (r"how long (?:does|do|did) (?P<who>.+) (?:take|last|need)", "minute duration"),
+    (r"how long (?:is|was) (?P<who>[^#]+)", "minute min runtime duration length"),
     (r"how tall (?:is|are) (?P<who>.+)", "height"),
     (r"how (?:heavy (?:is|are) (?P<who>.+)|much (?:does|do) (?P<what>.+) weigh)", "weight"),
 )
 """Wordings for what a column holds of something, and words in its name."""
 
 NOT_ALONE = set(
-    """first last top one way this date time name number full size type kind code list start end total day days year
+    """rated first last top one way this date time name number full size type kind code list start end total day days year
     years month months hour hours week weeks minute minutes good open free high best main other over team""".split()  # noqa: SIM905
 ) - {"team"}
 """Words in the names of columns that do not mean the column where they stand alone."""
@@ -221,7 +224,7 @@ VERBS = set(
     brings logged done brought out up off back gave give gives place book books booked play plays played show shows
     showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
     purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
-    manage manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
+    watch watches watched direct directs directed manage manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

@@ -44,7 +44,7 @@ _BY = re.compile(
     rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
 )
 SCORES = {"score", "rating", "point", "mark", "grade", "result"}
-_OCCURS = {"appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens", "happened", "used",
+_OCCURS = {"use", "uses", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens", "happened", "used",
            "listed", "shows", "show"}  # fmt: skip
 
 
@@ -107,6 +107,8 @@ class RanksAsked(PartsAsked):
         if asks and asks["where"]:
             return self._where_name(), rest
         shown = _SHOWN.match(rest)
+        if asks and asks["whose"] and re.match(r"#\d+# (?:is|are|was|were)\b", rest):
+            return self._whose("who"), rest  # "whose balance is over 20"
         if asks and not asks["which"] and not asks["whose"]:
             return self._doing(rest)
         if shown is None:

@@ -68,6 +68,7 @@ _KINDS = (
     "match game fixture",
     "booking reservation",
     "fleet car vehicle",
+    "movie film",
     "ticket issue request case",
     "todo task job chore",
     "donation gift contribution",
@@ -94,6 +95,10 @@ _NO_NOUN = {
     "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
     "sheet",
 }  # fmt: skip
+_NO_NUMBER = {"id", "no", "nr", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode", "account", "iban"}
+"""Words of columns whose digits are no numbers."""
+_MONEY_NAMES = {"total", "amount", "revenue", "cost", "debit", "credit", "paid", "income", "fee", "fare", "balance",
+                "price", "salary", "spent", "deposit", "rent", "budget"}  # fmt: skip
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
@@ -122,7 +127,7 @@ class TableHeader:
             return "moment"
         bare = [re.sub(r"[€$£%\s]", "", cell) for cell in cells]
         numeric = all(number(cell) is not None or re.fullmatch(r"[-+]?[\d.]*\d,\d+", cell) for cell in bare)
-        return "number" if numeric and not {"id", "no", "nr", "code"} & set(words(self.names[column])) else "text"
+        return "number" if numeric and not _NO_NUMBER & set(words(self.names[column])) else "text"
 
     def is_rows(self, column: int) -> bool:
         """Whether a column says in each row what that row is: `product` in products.csv."""
@@ -138,6 +143,12 @@ class TableHeader:
     @property
     def is_people(self) -> bool:
         return any("person" in kind.split() and self.rows_are in kind.split() for kind in _KINDS)
+
+    @cached_property
+    def money(self) -> list[int]:
+        """The columns that hold sums of money, not prices of one piece."""
+        found = [i for i, name in enumerate(self.names) if _MONEY_NAMES & {*stems(name)} and self.kind(i) == "number"]
+        return [i for i in found if not {"unit", "each", "per"} & {*words(self.names[i])}]
 
     @property
     def are_sums(self) -> bool:
@@ -168,7 +179,11 @@ class TableHeader:
 
     def label(self) -> int | None:
         """The one column that names the rows."""
-        return self._own({"name", "title", "label", "full"})
+        own = self._own({"name", "title", "label", "full"})
+        if own is not None or self.numbering() is not None:
+            return own
+        named = [{*stems(name)} for name in self.names]
+        return _only([i for i, name in enumerate(named) if "name" in name and name <= {"name", "full"} | PEOPLE])
 
     def key(self) -> int | None:
         """The one column that tells the rows apart: their number, else their name."""
@@ -297,7 +312,7 @@ def _whole(line: str, divider: str) -> str:
 
 
 def _rows_are(name: str) -> str:
-    kept = [word for word in words(name) if word.isalpha() and word not in _NO_NOUN]
+    kept = [word for word in words(name) if word.isalpha() and word not in _NO_NOUN and not word.endswith("ed")]
     return next(iter(stems(kept[-1])), "") if kept else ""
 
 

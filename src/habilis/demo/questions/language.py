@@ -113,6 +113,8 @@ def stems(text: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
+    if word in ("movies", "cookies", "calories", "brownies", "pies", "ties", "smoothies"):
+        return word[:-1]
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("ches", "shes", "xes", "sses")):
