@@ -190,7 +190,8 @@ ASKED_OF = (
 """Wordings for what a column holds of something, and words in its name."""
 
 NOT_ALONE = set(
-    """rated first last top one way this date time name number full size type kind code list start end total day days year
+    """rated first last top one way this date time name number full size type kind code list start end total day days
+    year
     years month months hour hours week weeks minute minutes good open free high best main other over team""".split()  # noqa: SIM905
 ) - {"team"}
 """Words in the names of columns that do not mean the column where they stand alone."""
@@ -224,7 +225,8 @@ VERBS = set(
     brings logged done brought out up off back gave give gives place book books booked play plays played show shows
     showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
     purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
-    watch watches watched direct directs directed manage manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
+    watch watches watched direct directs directed manage manages managed raise raises raised donate donates
+    donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

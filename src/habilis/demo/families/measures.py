@@ -122,6 +122,7 @@ class Measures:
         match = re.fullmatch(rf"how (?:many|much) (?:of )?(?:the )?(?P<kind>[^#]*?){COLUMN}(?P<rest>.*)", text, re.I)
         if match and (where := self._where(match["kind"], match["rest"])) is not None:
             found = self._how_many(int(match["column"]), text[:8].lower() == "how many")
+            found = found.replace("sum of", "value of") if self._asks_price(text, int(match["column"])) else found
             own = any(one.startswith(f"{self._header.names[int(match['column'])]} ") for one in where)
             return None if own and found.startswith("sum") else (found, where)
         for kind in (r"[^#]*?", r"#\d+# "):  # "average price", "average approved amount"
@@ -131,6 +132,12 @@ class Measures:
             if match and where is not None:
                 return self._statistic(match), where
         return None
+
+    def _asks_price(self, text: str, column: int) -> bool:
+        """Whether one price is asked for, not the sum of all: "how much does the trip cost"."""
+        price = {"cost", "price", "fee", "fare"} & set(words(self._header.names[column]))
+        one = re.match(r"how much (?:does|do|is|are)\b", text, re.I)
+        return bool(price and one) and not re.search(r"\b(?:total|altogether|together|overall|all)\b", text, re.I)
 
     def _statistic(self, match: re.Match[str]) -> str:
         measure = next(name for name in MEASURES if match[name])

@@ -185,6 +185,7 @@ class PartsAsked(ColumnsMeant):
         if measure == "sum" and not self._adds_up(column):
             return None
         rest = re.sub(rf"#{column}#", "", rest, count=1)
+        measure = "value" if measure == "sum" and self._asks_price(self._text, column) else measure
         return self._with(f"{measure} of {self._header.names[column]}", self._without_money(rest))
 
     def _pieces(self) -> list[int]:

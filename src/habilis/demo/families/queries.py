@@ -289,6 +289,8 @@ class _Reading(Measures):
     def _order(self, extreme: str, by: int | None, *, dated: bool = False) -> tuple[int, str] | None:
         """The column that a rank goes by, and which end of it comes first."""
         header = self._header
+        if extreme == "newest" and by is None and header.with_word("year") is not None:
+            return None
         late = re.fullmatch("latest|newest|most recent|most recently|last", extreme)
         if dated or late or extreme in ("earliest", "first"):
             by = by if by is not None else header.only_moment()

@@ -44,8 +44,8 @@ _BY = re.compile(
     rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
 )
 SCORES = {"score", "rating", "point", "mark", "grade", "result"}
-_OCCURS = {"use", "uses", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens", "happened", "used",
-           "listed", "shows", "show"}  # fmt: skip
+_OCCURS = {"use", "uses", "used", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens",
+           "happened", "listed", "shows", "show"}  # fmt: skip
 
 
 @dataclass(frozen=True)
