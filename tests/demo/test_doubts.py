@@ -46,6 +46,12 @@ GIVEN_UP: tuple[tuple[str, str, Path], ...] = (
     ("How many balls do we have?", "equipment.json", S),  # the category has a pump
     ("How many items do we have in total?", "equipment.json", S),  # kinds or pieces
     ("Who bought the lawn mower?", "equipment.json", S),
+    ("How much does the trip cost?", "school_trip_payments.csv", T),  # it differs
+    ("How many students have paid a deposit?", "school_trip_payments.csv", T),
+    ("How much did the trip to Paris cost?", "school_trip_payments.csv", T),
+    ("How many dogs came in?", "vet_visits.csv", T),  # visits or dogs
+    ("How many movies did I watch twice?", "movies_watched.tsv", T),
+    ("Which movies did TakeAway direct?", "movies_watched.tsv", T),
     ("Who handled ticket T-504?", "tickets.csv", T),  # customer or agent
     ("How many tickets are still open?", "tickets.csv", T),
 )
@@ -59,6 +65,14 @@ RIGHT: tuple[tuple[str, str, Path, str], ...] = (
     ("How many high priority tickets are not closed?", "tickets.csv", T, "0"),
     ("Which agent has the highest average satisfaction?", "tickets.csv", T, "Ravi"),
     ("How many tickets have no closing date?", "tickets.csv", T, "2"),
+    ("Who owes the most?", "school_trip_payments.csv", T, "Chloe Davies"),
+    ("Whose balance is over £20?", "school_trip_payments.csv", T, "Alice Moore, Chloe Davies, Ella Ford"),
+    ("How many students without permission are in 5A?", "school_trip_payments.csv", T, "1"),
+    ("What is the newest movie?", "movies_watched.tsv", T, "Laughing Gas"),
+    ("What's the latest movie I watched?", "movies_watched.tsv", T, "Wild Honey"),
+    ("How many movies are longer than 2 hours?", "movies_watched.tsv", T, "3"),
+    ("Which pets need a follow-up?", "vet_visits.csv", T, "Milo, Rex, Bella"),
+    ("How much did Sarah Cole pay in total?", "vet_visits.csv", T, "154.5"),
     ("How many members are not seniors?", "member_fees.csv", S, "10"),
     ("How many members except the veterans are there?", "member_fees.csv", S, "14"),
     ("Who paid less than the annual fee?", "member_fees.csv", S,

@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 FILES, STRANGERS_FILES = HERE / "own_files", HERE / "strangers_files"
 QUESTIONS: list[dict[str, Any]] = json.loads((HERE / "own_questions.json").read_text("utf-8"))
 STRANGERS: list[dict[str, Any]] = json.loads((HERE / "strangers_questions.json").read_text("utf-8"))
-RIGHT = {"tune": 53, "held": 40, "strangers": 75}
+RIGHT = {"tune": 53, "held": 41, "strangers": 75}
 """How many of the 60, 60 and 80 questions that can be answered were, when the model was last improved."""
 TOLERANCE = 2
 """Three in a hundred of them."""

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, VERBS, is_state
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, is_state, is_verb
 from habilis.demo.questions.header import UNITS, TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
 
@@ -281,7 +281,7 @@ class Clauses:
             name = "*" if column is None else self._header.names[column]
         if (
             name == "*"
-            and (" " in value or {value.lower(), *stems(value)} & VERBS)
+            and (" " in value or is_verb(value))
             and not is_state(value, match["lead"])
             and not (match["not"] or match["other"])
             and not re.fullmatch(QUOTED, match["v"])
@@ -290,7 +290,7 @@ class Clauses:
                 _said(
                     name,
                     "says",
-                    " ".join(f"({one})" if {one.lower(), *stems(one)} & VERBS else one for one in value.split()),
+                    " ".join(f"({one})" if is_verb(one) else one for one in value.split()),
                 )
             ]
         return [_said(name, "not_equals" if match["not"] or match["other"] else "equals", value)]

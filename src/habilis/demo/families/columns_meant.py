@@ -17,6 +17,7 @@ from habilis.demo.families.lexicon import (
     SINCE_MARKED,
     VERBS,
     first_column_for,
+    is_verb,
 )
 from habilis.demo.families.measures import Measures
 from habilis.demo.questions.header import PEOPLE
@@ -69,7 +70,9 @@ class ColumnsMeant(Measures):
         text = re.sub(r"(?<![#\w])([\w'-]+) #(\d+)# #(\w+)#", self._of_kind, text)
         for asked, names in ASKED_OF:
             column = self._header.with_word(*names.split())
-            if column is not None and not self._header.are_sums and (of := re.fullmatch(asked, text, re.I)):
+            of = None if column is None or self._header.are_sums else re.fullmatch(asked, text, re.I)
+            rate = of.groupdict().get("rate") if of else None
+            if of and column is not None and (not rate or root(rate) in _roots(self._header.names[column])):
                 text = f"#{column}# of {next(filter(None, of.groups()))}"
         self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
@@ -201,14 +204,9 @@ class ColumnsMeant(Measures):
 
     def _is_verb(self, word: str) -> bool:
         """Whether a word says no more than what the table is about, unless it is a cell."""
-        said = {word.lower(), *stems(word)}
         does = {re.sub("(?:er|or)$", "", stems(name)[-1]) for name in self._header.names if {*stems(name)} & PEOPLE}
-        return (
-            root(word) in does
-            or self._is_own_verb(word)
-            or bool(said & VERBS)
-            or (word.endswith("ing") and root(word) in _VERB_ROOTS)
-        )
+        going = word.endswith("ing") and root(word) in _VERB_ROOTS
+        return is_verb(word) or going or root(word) in does or self._is_own_verb(word)
 
     def _is_own_verb(self, word: str) -> bool:
         """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""

@@ -32,8 +32,8 @@ FUNCTION_WORDS = """
 
 MONEY = (
     "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid"
-    "|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in|gave|give|given|donated|raised?|contributed"
-    "|charged?|billed"
+    "|pays?|sold|sells?|earned|earns?|spends|gives|cash|came in|received|deposited|brought in|gave|give|given|donated"
+    "|raised?|contributed|charged?|billed"
 )
 """Words for what a table counts in money."""
 ALIKE = (
@@ -180,7 +180,10 @@ SINCE_MARKED = (
 """The same, where columns and rows are marked."""
 
 ASKED_OF = (
-    (r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece)?", "price cost fee fare"),
+    (
+        r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece| (?:per|an?) (?P<rate>\w+))?",
+        "price cost fee fare",
+    ),
     (r"how much (?:is|are) (?:an? |one )?(?P<who>[^#]+)", "price cost fee fare"),
     (r"how long (?:does|do|did) (?P<who>.+) (?:take|last|need)", "minute duration"),
     (r"how long (?:is|was) (?P<who>[^#]+)", "minute min runtime duration length"),
@@ -236,6 +239,12 @@ STATES = set(
     handled logged""".split()  # noqa: SIM905
 )
 """Those that say in what state a row is, where they stand behind "is" or "was"."""
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word is one of `VERBS`, in any number."""
+    said = stems(word)
+    return word.lower() in VERBS or (len(said) == 1 and said[0] in VERBS)
 
 
 def is_state(word: str, before: str) -> bool:

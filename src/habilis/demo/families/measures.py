@@ -129,7 +129,8 @@ class Measures:
             said = rf"(?:overall )?(?:{SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)?"
             match = re.fullmatch(rf"{said} (?P<kind>{kind}){_VALUES}(?P<rest>.*)", text, re.I)
             where = self._where(match["kind"], match["rest"]) if match else None
-            if match and where is not None:
+            named = match and match["column"]
+            if match and where is not None and not (named and self._header.kind(int(named)) == "text"):
                 return self._statistic(match), where
         return None
 

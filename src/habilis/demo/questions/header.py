@@ -98,7 +98,7 @@ _NO_NOUN = {
 _NO_NUMBER = {"id", "no", "nr", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode", "account", "iban"}
 """Words of columns whose digits are no numbers."""
 _MONEY_NAMES = {"total", "amount", "revenue", "cost", "debit", "credit", "paid", "income", "fee", "fare", "balance",
-                "price", "salary", "spent", "deposit", "rent", "budget"}  # fmt: skip
+                "price", "salary", "bill", "charge", "spent", "deposit", "rent", "budget"}  # fmt: skip
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
