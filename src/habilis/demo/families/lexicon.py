@@ -194,9 +194,9 @@ ASKED_OF = (
 
 NOT_ALONE = set(
     """rated first last top one way this date time name number full size type kind code list start end total day days
-    year
-    years month months hour hours week weeks minute minutes good open free high best main other over team""".split()  # noqa: SIM905
-) - {"team"}
+    year years month months hour hours week weeks minute minutes good open free high best main other
+    over""".split()  # noqa: SIM905
+)
 """Words in the names of columns that do not mean the column where they stand alone."""
 
 PLACES = ("city", "town", "place", "address", "location", "room", "station", "venue", "site", "warehouse", "shelf")
