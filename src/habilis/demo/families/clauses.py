@@ -59,6 +59,8 @@ class Clauses:
 
     def __init__(self, header: TableHeader) -> None:
         self._header = header
+        self.dated_by = "*"
+        """The column of what a row is, where several have dates and the question tells of no other."""
 
     def read(self, text: str) -> list[str] | None:
         """All conditions of `text`, each as the tool takes it; None where a word of it is not understood."""
@@ -191,8 +193,10 @@ class Clauses:
         return [_said(moment[0], how, moment[1])]
 
     def _weekdays(self, match: re.Match[str]) -> list[str] | None:
-        name = f"weekday of {self._header.names[int(match['c'])] if match['c'] else '*'}"
-        days = ["Saturday", "Sunday"] if match["days"].lower().startswith("weekend") else [match["day"].title()]
+        column = int(match["c"]) if match["c"] and not self._header.is_clock(int(match["c"])) else None
+        name = f"weekday of {self.dated_by if column is None else self._header.names[column]}"
+        weekend = re.match(r"weekend|saturdays? (?:or|and) sunday", match["days"], re.IGNORECASE)
+        days = ["Saturday", "Sunday"] if weekend else [match["day"].title()]
         how = "not_equals" if match["not"] else "equals"
         return None if match["not"] and len(days) > 1 else [" or ".join(_said(name, how, day) for day in days)]
 
@@ -202,6 +206,7 @@ class Clauses:
         said = match["n"].lower()
         hours = 1 if said in ("a", "an") else 0.5 if said.startswith("half") else number(said)
         column = int(match["c"]) if match["c"] else self._header.of_unit("min")
+        column = self._header.duration() if column is None else column
         if match["not"] or column is None or hours is None:
             return None
         minutes = round(60 * hours)
@@ -229,7 +234,8 @@ class Clauses:
 
     def _lacks(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"])
-        how = "no" if self._header.kind(column) == "flag" else "lacks"
+        empty = re.search(r"(?:missing|blank|empty|unknown)$", match[0].strip(), re.IGNORECASE)
+        how = "no" if self._header.kind(column) == "flag" and not empty else "lacks"
         return None if match["not"] else [self._says(column, how, "")]
 
     def _flag(self, match: re.Match[str]) -> list[str] | None:
@@ -297,14 +303,14 @@ class Clauses:
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:
         """The column, or a part of its dates, that `text` is compared with, and how it stands there."""
-        name = self._header.names[int(column)] if column else "*"
+        name = self._header.names[int(column)] if column else self.dated_by
         if re.fullmatch(_YEAR, text):
             years = int(column) if column else self._header.with_word("year")
             if years is not None and self._header.kind(years) == "number":
                 return self._header.names[years], text
         found = _part(text)
-        if found and column and found[0] != "time" and self._header.is_clock(int(column)):
-            name = "*"
+        if found and ((column and found[0] != "time" and self._header.is_clock(int(column))) or found[0] == "time"):
+            name = name if column and found[0] == "time" else "*"
         return (f"{found[0]} of {name}", found[1]) if found and self._dated(column) else None
 
     def _dated(self, column: str | None) -> bool:
@@ -364,7 +370,7 @@ _ATOMS = (
     ),
     (rf"(?P<c>(?!))?(?P<then>)(?P<when>{_WHEN})", Clauses._when),
     (
-        r"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)",
+        r"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>weekends?|saturdays? (?:or|and) sundays?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)",
         Clauses._weekdays,
     ),
     (

@@ -19,7 +19,7 @@ from habilis.demo.families.lexicon import (
     first_column_for,
     is_verb,
 )
-from habilis.demo.families.measures import Measures
+from habilis.demo.families.rewording import Rewording
 from habilis.demo.questions.header import PEOPLE
 from habilis.demo.questions.language import QUOTED, root, stems, words
 
@@ -35,20 +35,18 @@ _LONGEST = 6
 """Words of a question that may say a part of one column's name."""
 
 
-class ColumnsMeant(Measures):
+class ColumnsMeant(Rewording):
     """The columns of one table as a question words them."""
 
     _partly: frozenset[int] = frozenset()
     """Those that the question says in part only."""
-    _text = ""
-    """The question."""
-
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
         text = self._text = phrase
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
-        text = self._named(text)
+        self._own_day(phrase)
+        text = self._before_marking(self._named(text))
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
         moments = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "moment")
@@ -58,6 +56,7 @@ class ColumnsMeant(Measures):
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
+        text = self._behind_marking(text)
         if (number := self._header.numbering()) is not None:
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
         text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
@@ -80,7 +79,8 @@ class ColumnsMeant(Measures):
     def _named(self, text: str) -> str:
         """`text` without the file's own name, and with the one wording of two columns that people mix up."""
         stem = self._file.named.rsplit("/")[-1].rpartition(".")[0]
-        text = re.sub(rf" (?:in|on|of|from) (?:the|this|my|our) {re.escape(stem)}$", "", text, flags=re.I)
+        said = " ".join(words(stem))
+        text = re.sub(rf" (?:in|on|of|from) (?:the|this|my|our) (?:{re.escape(stem)}|{said})$", "", text, flags=re.I)
         *kind, rows = words(stem) or [""]
         if kind and all(map(str.isalpha, kind)) and stems(rows) == [self._header.rows_are]:
             text = re.sub(rf"\b{' '.join(kind)} (?={rows}\b)", "", text, flags=re.I)  # "office orders"
@@ -194,6 +194,8 @@ class ColumnsMeant(Measures):
         word = tokens[at].lower()
         if self._header.of_unit(word) is not None and word != "days":
             return not re.search(r"\d ?$", "".join(tokens[:at]))
+        if self._is_dated(tokens, at) and is_verb(word):
+            return True
         if word in NOT_ALONE | FILLERS | {*FUNCTION_WORDS.split()} or len(word) < 3 or self._is_own_verb(word):
             return False
         exact = any(set(stems(word)) & set(stems(name)) for name in self._header.names)

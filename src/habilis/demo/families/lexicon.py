@@ -54,6 +54,8 @@ ALIKE = (
     ("servings?|serves?|portions?", "servings portions serves"),
     ("revenue|turnover", "revenue total turnover sales"),
     ("finish(?:es|ed)?|finishing time|times?", "finish"),
+    ("came in|come in", "received reported"),
+    ("fixe[sd]|fix|repaired|repairs?(?= the)", "technician contractor mechanic"),
     ("arriv(?:e|ed|al|als)|came in|come in|clocked in|started work", "in arrival arrived"),
     ("left|leave|leaves|went home|clocked out", "out departure left"),
     ("read", "read"),
@@ -117,6 +119,16 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=\w)['’]s\b", ""),
     (r"(?<=s)['’](?= )", ""),
     (r"^how many times\b", "how often"),
+    (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
+    (r"\b(?:for|in|of|on) (?:a|one|any) single \w+$", ""),
+    (r"\b(?:over|across|in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
+    (r"\b(?:whole|entire) ", ""),
+    (r"^(?:what|which) (?:kinds|types|sorts|varieties) of (.+?)(?: (?:are|is) .*| do (?:i|we) have)?$", r"different \1"),
+    (r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: in total| altogether)?$",
+     r"total cost of \1"),
+    (r"^((?:which|what) .+?) (?:is|was|are|were) (?:my |the |our )?(average|total|median) (.+?) (?:the )?"
+     r"(highest|lowest)$", r"\1 has the \4 \2 \3"),
+    (r"(?<![\"\w])((?:spring|summer|autumn|fall|winter) (?:of )?(?:19|20)\d\d)\b", r'"\1"'),
     (r"^(which|what) ([\w ]+?) (?:do|did|are|were|have) (?:the )?most ([a-z]+s) ", r"\1 \2 has the most \3 "),
     (r"\b(?:still )?(?:have|has|need|needs|left) to (?:be )?(?:pay|paid)\b", "owes"),
     (r"\b(?:so far|as yet|up to now|to date|at all|in the first place|of ours|right now|at the moment)\b", ""),
@@ -158,7 +170,17 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
-    (r"(#\d+#) (?:marks?|grades?|scores?)(?![\w#])", r"\1"),
+    (r"(#\d+#) (?:marks?|grades?|scores?|levels?|charges?|charged|readings?)(?![\w#])", r"\1"),
+    (r"\b(?:mark|grade|score|result|charge|level)s? (?:in|for|of|at) (?:the )?(?=#\d+#)", ""),
+    (r"\bwhat (?:(?:mark|grade|score|result) )?(?:did|does) ([^#]+) (?:get|have|score) (?:in|for) (?:the )?(#\d+#)$",
+     r"\2 of \1"),
+    (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
+    (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
+    (r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) (?:(?:is|are|was|were|still|been|left|yet) )*"
+     r"(blank|empty|missing)\b", r"\1 \2"),
+    (r"\b(?:have|has|is|are|was|were)? ?(?:fallen |dropped |gone )?(less|fewer|more) (#\d+#) than (?:the |their |its )?"
+     r"(?=#\d+#)", r"\2 \1 than "),
+    (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
     (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
     (r"(#\d+#)(.*?) in \1", r"\1\2"),
     (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
@@ -180,6 +202,8 @@ SINCE_MARKED = (
 """The same, where columns and rows are marked."""
 
 ASKED_OF = (
+    (r"wrong with (?P<who>.+)", "fault problem issue defect"),
+    (r"how many (?:people|persons|guests) (?:does|do) (?P<who>[^#]+) #\d+#", "servings portions serves"),
     (
         r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece| (?:per|an?) (?P<rate>\w+))?",
         "price cost fee fare",
@@ -211,7 +235,7 @@ WORTH = "worth|outstanding|owed|owing|due|left|remaining|remains|profit|margin|g
 FILLERS = set(
     """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
     there they them their its it we our us my me i you your please altogether total overall combined
-    by into this these those still currently yet already among during can made make anyone anybody someone
+    doing by into this these those still currently yet already among during can made make anyone anybody someone
     somebody any everything anything something everyone everybody together us just simply exactly actually
     overall""".split()  # noqa: SIM905
 )
@@ -228,6 +252,8 @@ VERBS = set(
     brings logged done brought out up off back gave give gives place book books booked play plays played show shows
     showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
     purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
+    observed observe spotted spot noticed notice counted count sighted fixed fix picked pick picks harvested harvest
+    sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled ridden riding serve served
     watch watches watched direct directs directed manage manages managed raise raises raised donate donates
     donated""".split()  # noqa: SIM905
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from habilis.demo.families.clauses import Clauses
 from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import words
+from habilis.demo.questions.language import stems, words
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, DemoCall
@@ -44,6 +44,19 @@ _NO_COUNT = set(
     rate""".split()  # noqa: SIM905
 )
 
+DUE = {"due", "owed", "owing", "outstanding", "expected", "planned", "budget", "invoiced"}
+"""Words of columns of money that nobody has paid for that."""
+FLOWS = r"\b(?:receiv\w+|collect\w*|took in|takes? in|c[ao]mes? in|came in|get|got|pa(?:y|ys|id)|earn\w*|spen[dt]\w*)\b"
+"""Verbs of money that goes from one to another."""
+_HEADS = {
+    "time": "time|long|hour|minute|min|second|duration|spen[dt]|quick|fast|slow|short|took|take",
+    "weight": "weigh|heav|light|kilo|kg|gram",
+    "temp": "temp|warm|cold|hot|cool|degree", "temperature": "temp|warm|cold|hot|cool|degree",
+    **dict.fromkeys(("cost", "price", "fee", "fare"), "cost|price|fee|fare|money|paid|pay|spen[dt]|spend|expens|cheap|"
+                    "charge|worth|value|bill|earn|made|bring|brought|revenue|much|amount|eur|€|£|[$]"),
+}  # fmt: skip
+"""Last words of names of columns, and beginnings of words one of which must be said where the rest of a name is."""
+
 
 class Measures:
     """What a question about one table measures, and of which rows."""
@@ -52,6 +65,7 @@ class Measures:
         self._file, self._header, self._clauses = file, header, Clauses(header)
         self._tools = {operation.key.removeprefix("query_"): operation for operation in operations}
         self._left: list[str] = []
+        self._text = ""
         self._generic = False
 
     def _verbs(self, text: str) -> str:
@@ -153,6 +167,8 @@ class Measures:
             return f"sum of {name}"
         if not counted:
             raise CannotAnswerError(f"column {name} of {self._file.named} holds no numbers")
+        if self._header.says_kind(column):
+            return "count"
         return f"count of {name}" if self._header.is_rows(column) else f"distinct of {name}"
 
     def _count(self) -> str:
@@ -166,10 +182,29 @@ class Measures:
         return self._made("number", measure=measure, conditions=where)
 
     def _made(self, tool: str, **values: Any) -> DemoCall:
+        self._check_meant(str(values.get("measure", "")))
         own = set(words(str(values.get("measure", "")).partition(" of ")[2])) & _RATES
         if own and re.match(r"\w+ of ", values.get("group", "")):
             raise CannotAnswerError("what is said per month or year has no sum for each of them")
         return DemoCall(self._tools[tool], {"path": self._file.named, **values})
+
+    def _check_meant(self, measure: str) -> None:
+        """Raises `CannotAnswerError` for a measure of a column that a part of its name, or a verb, leaves open."""
+        name = measure.partition(" of ")[2]
+        if name not in self._header.names or measure.startswith(("count", "distinct")):
+            return
+        own = words(re.sub(r"[(\[].*", "", name))
+        said = {*stems(self._text)}
+        others = [one for one in self._header.money if self._header.names[one] != name]
+        due = bool(DUE & {*own})
+        if others and self._header.names.index(name) in self._header.money:
+            owes = re.search(r"\bow(?:e|es|ed|ing)\b", self._text, re.I) and not {"owed", "owing", "outstanding"} & {*own}
+            owes = owes and not {"balance"} & {*own}
+            if owes or (due and re.search(FLOWS, self._text, re.I)):
+                raise CannotAnswerError(f"{name} may not be what was paid, or is still to be paid")
+        head = _HEADS.get(own[-1]) if len(own) > 1 else None
+        if head and {*stems(" ".join(own[:-1]))} & said and not re.search(rf"\b(?:{head})", self._text, re.I):
+            raise CannotAnswerError(f"the question does not say that {own[-1]} is meant")
 
     def _group(self, match: re.Match[str]) -> str | None:
         if match["g"]:

@@ -168,7 +168,8 @@ class PartsAsked(ColumnsMeant):
                 return None
             return self._with(self._count(), f"{kind} #{column}# {after}")
         where = self._rows(rest)
-        return None if where is None else ("count" if self._header.label() == column else f"distinct of {name}", where)
+        counted = self._how_many(column, True) if self._header.is_rows(column) else f"distinct of {name}"
+        return None if where is None else ("count" if self._header.label() == column else counted, where)
 
     def _statistic_of(self, measure: str, rest: str) -> tuple[str, list[str]] | None:
         rest = re.sub(r"\b(?:number|value|amount) (?:of )?(?=(?:the )?#\d)", "", rest, flags=re.I)

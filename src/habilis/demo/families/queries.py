@@ -81,6 +81,7 @@ class _Reading(Measures):
 
     def call(self, phrase: str) -> DemoCall | None:
         """Raises `CannotAnswerError` with the words that are not understood, where the rest is."""
+        self._text = phrase
         self._generic = re.search(r"\b(?:rows?|records?|entry|entries|observations?)\b", phrase, re.I) is not None
         text = self._verbs(
             re.sub(r"^(?:sum|add)(?: up)? (?:the )?", "sum of ", self._header.marked(phrase), flags=re.I)

@@ -79,6 +79,8 @@ _KINDS = (
     "loan lending borrowing book",
     "book title",
     "log line message event",
+    "repair job",
+    "observation sighting",
     "reading measurement",
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
@@ -87,21 +89,24 @@ PEOPLE = {
     "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author", "agent", "driver",
     "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer", "assignee", "handler", "doctor",
     "gardener", "trainer", "instructor", "chef", "nurse", "lecturer", "supervisor", "photographer", "speaker", "winner",
-    "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host",
+    "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host", "observer", "technician", "contractor",
 }  # fmt: skip
 """Last words of columns that say who."""
 _NO_NOUN = {
     "data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
     "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
-    "sheet",
+    "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
 }  # fmt: skip
+_NAMING = (["description"], ["problem"])
+"""Columns that name what another numbers."""
 _NO_NUMBER = {"id", "no", "nr", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode", "account", "iban"}
 """Words of columns whose digits are no numbers."""
 _MONEY_NAMES = {"total", "amount", "revenue", "cost", "debit", "credit", "paid", "income", "fee", "fare", "balance",
                 "price", "salary", "bill", "charge", "spent", "deposit", "rent", "budget"}  # fmt: skip
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|"
+    r"\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4}$"
 )
 
 _LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
@@ -127,18 +132,37 @@ class TableHeader:
             return "moment"
         bare = [re.sub(r"[€$£%\s]", "", cell) for cell in cells]
         numeric = all(number(cell) is not None or re.fullmatch(r"[-+]?[\d.]*\d,\d+", cell) for cell in bare)
-        return "number" if numeric and not _NO_NUMBER & set(words(self.names[column])) else "text"
+        numeric = numeric and not _NO_NUMBER & {*words(self.names[column])} and not self._numbers_rows(column)
+        return "number" if numeric else "text"
+
+    def _numbers_rows(self, column: int) -> bool:
+        """Whether the shown cells of the first column are 1, 2, 3."""
+        cells = [row[0] for row in self.samples if row]
+        return column == 0 and len(cells) > 2 and cells == [f"{number + 1}" for number in range(len(cells))]
 
     def is_rows(self, column: int) -> bool:
         """Whether a column says in each row what that row is: `product` in products.csv."""
         return stems(self.names[column]) == [self.rows_are]
 
+    def says_kind(self, column: int) -> bool:
+        """Whether a column says of which kind a row is: single words, that repeat, below what the rows are called."""
+        cells = [row[column] for row in self.samples if column < len(row)]
+        return self.is_rows(column) and len({*cells}) < len(cells) and all(cell.isalpha() for cell in cells)
+
     @cached_property
     def _alike(self) -> set[str]:
         """Words for the rows, as stems."""
-        return {self.rows_are, *(one for kind in _KINDS if self.rows_are in kind.split() for one in kind.split())} - {
-            ""
-        }
+        own = {self.rows_are, *([self.numbered] if self.numbered else [])}
+        own |= {"book"} if {"title", "author"} <= {*self.names} else set()
+        return {one for kind in (*_KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
+
+    @cached_property
+    def numbered(self) -> str:
+        """What the numbers in the first column number: parts of "PartNo"; '' where it numbers nothing."""
+        *noun, last = words(self.names[0])
+        cells = [row[0] for row in self.samples if row]
+        plain = len(noun) == 1 and last in ("id", "no", "nr", "number") and len({*cells}) == len(cells)
+        return stems(noun[0])[0] if plain else ""
 
     @property
     def is_people(self) -> bool:
@@ -180,8 +204,12 @@ class TableHeader:
     def label(self) -> int | None:
         """The one column that names the rows."""
         own = self._own({"name", "title", "label", "full"})
-        if own is not None or self.numbering() is not None:
+        if own is not None:
             return own
+        if self.numbering() is not None:
+            naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *_NAMING)]
+            cells = [row[naming[0]] for row in self.samples if len(naming) == 1 and naming[0] < len(row)]
+            return naming[0] if len(naming) == 1 and len({*cells}) == len(cells) else None
         named = [{*stems(name)} for name in self.names]
         return _only([i for i, name in enumerate(named) if "name" in name and name <= {"name", "full"} | PEOPLE])
 
@@ -192,7 +220,7 @@ class TableHeader:
 
     def numbering(self) -> int | None:
         """The one column that numbers the rows."""
-        return self._own({"id", "no", "nr", "number"})
+        return 0 if self._numbers_rows(0) else self._own({"id", "no", "nr", "number"})
 
     def _own(self, more: set[str]) -> int | None:
         return _only([i for i, name in enumerate(self.names) if set(stems(name)) <= more | self._alike])
@@ -207,13 +235,16 @@ class TableHeader:
 
     def of_unit(self, unit: str) -> int | None:
         """The one column that is counted in a unit."""
-        meant = next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])
-        ending = _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name)[-1:])])
-        return (
-            _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name))])
-            if ending is None
-            else ending
-        )
+        meant = {*next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])}
+        own = {i: words(re.sub(r"/.*| per .*", "", name)) for i, name in enumerate(self.names)}  # of "€/kg" the euro
+        ending = _only([i for i, said in own.items() if meant & {*said[-1:]}])
+        return _only([i for i, said in own.items() if meant & {*said}]) if ending is None else ending
+
+    def duration(self) -> int | None:
+        """The one column of times that something took, as h:mm:ss."""
+        lasting = [i for i, name in enumerate(self.names) if {"duration", "elapsed"} & {*words(name)}]
+        cells = [row[lasting[0]] for row in self.samples if len(lasting) == 1 and lasting[0] < len(row)]
+        return lasting[0] if cells and all(re.fullmatch(r"\d{1,2}:\d\d:\d\d", cell) for cell in cells) else None
 
     @cached_property
     def _said(self) -> dict[tuple[str, ...], list[int]]:
@@ -223,6 +254,9 @@ class TableHeader:
             sure = set(found)
             for column, name in enumerate(self.names):
                 for way in ways(name):
+                    timed = ways is _in_short and self.kind(column) == "number" and "time" in words(name)
+                    if timed and "time" not in way:
+                        continue  # "pickings" are no "Picking time (min)"
                     if way and way not in sure:
                         found.setdefault(way, []).append(column)
         return {way: list(dict.fromkeys(columns)) for way, columns in found.items()}
@@ -270,6 +304,8 @@ class TableHeader:
             if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in _NEVER):
                 continue
             columns = self._said[way]
+            if len(columns) > 1 and end == start + 1 and re.search("ed$|paid|sold", tokens[start], re.I):
+                return 1, None  # what was done
             if len(columns) > 1:
                 names = ", ".join(self.names[column] for column in columns)
                 raise CannotAnswerError(f'"{" ".join(tokens[start:end:2])}" may be {names}; name one.')

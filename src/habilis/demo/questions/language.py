@@ -112,9 +112,14 @@ def stems(text: str) -> list[str]:
     return [_stem(word) for word in words(text)]
 
 
+_PLURALS = {"loaves": "loaf", "shelves": "shelf", "knives": "knife", "children": "child", "species": "species"}
+
+
 def _stem(word: str) -> str:
     if word in ("movies", "cookies", "calories", "brownies", "pies", "ties", "smoothies"):
         return word[:-1]
+    if word in _PLURALS:
+        return _PLURALS[word]
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("ches", "shes", "xes", "sses")):
@@ -125,7 +130,7 @@ def _stem(word: str) -> str:
 _ROOTS = {
     "paid": "pay", "bought": "purchase", "buy": "purchase", "buys": "purchase", "sold": "sell", "took": "take",
     "taken": "take", "made": "make", "spent": "spend", "left": "leave", "began": "begin", "begun": "begin",
-    "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", "written": "write",
+    "expiry": "expire", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", "written": "write",
 }  # fmt: skip
 _DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
 
