@@ -235,7 +235,7 @@ class Clauses:
     def _lacks(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"])
         empty = re.search(r"(?:missing|blank|empty|unknown)$", match[0].strip(), re.IGNORECASE)
-        how = "no" if self._header.kind(column) == "flag" and not empty else "lacks"
+        how = "lacks" if self._header.kind(column) != "flag" else "blank" if empty else "no"
         return None if match["not"] else [self._says(column, how, "")]
 
     def _flag(self, match: re.Match[str]) -> list[str] | None:

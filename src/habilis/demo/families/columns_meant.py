@@ -50,7 +50,9 @@ class ColumnsMeant(Rewording):
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
         moments = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "moment")
-        text = re.sub(rf"(#(?:{moments})#) (?:dates?|times?|days?)\b", r"\1", text, flags=re.I) if moments else text
+        if moments:
+            text = re.sub(rf"(#(?:{moments})#) (?:dates?|times?|days?)\b", r"\1", text, flags=re.I)
+            text = re.sub(rf"(#(?:{moments})#) (?=\d{{1,2}} [A-Z]|\d{{4}}-|[A-Z][a-z]+ \d)", r"\1 on ", text)
         lasting = "|".join(f"{i}" for i, name in enumerate(self._header.names) if _LASTING & {*words(name)})
         text = re.sub(rf"(#(?:{lasting})#) time\b", r"\1", text) if lasting else text
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
@@ -196,6 +198,8 @@ class ColumnsMeant(Rewording):
             return not re.search(r"\d ?$", "".join(tokens[:at]))
         if self._is_dated(tokens, at) and is_verb(word):
             return True
+        if stems(word) == ["time"]:
+            return False
         if word in NOT_ALONE | FILLERS | {*FUNCTION_WORDS.split()} or len(word) < 3 or self._is_own_verb(word):
             return False
         exact = any(set(stems(word)) & set(stems(name)) for name in self._header.names)
@@ -212,15 +216,19 @@ class ColumnsMeant(Rewording):
 
     def _is_own_verb(self, word: str) -> bool:
         """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""
-        return bool(self._header.rows_are) and root(word) == root(self._header.rows_are)
+        day = self._header.only_day()
+        done = [one for one in words(self._header.names[day]) if one.endswith("ed")] if day is not None else []
+        return word != "" and root(word) in {root(one) for one in (self._header.rows_are, *done) if one}
 
     def _named_by(self, said: str) -> set[int]:
         """The columns whose names have all these words, or else other forms of them."""
+        unit = self._header.of_unit(said)
+        if unit is not None and said.lower() != "days":
+            return {unit}
         for form in (stems, _roots):
             if found := {i for i, name in enumerate(self._header.names) if {*form(said)} <= {*form(name)}}:
                 return found
-        unit = self._header.of_unit(said)
-        return set() if unit is None else {unit}
+        return set()
 
     # the column for a word that names none
 
@@ -236,9 +244,12 @@ class ColumnsMeant(Rewording):
             ways = ["paid", "debit", "spent"]
         elif re.search(r"\b(?:came in|received|earned|earn|income|deposited)\b", text, re.I):
             ways = ["income", "credit", "received"]
-        found = [self._header.with_word(*stems(names)) for names in ways]
-        own = next((one for one in found if one is not None and self._header.kind(one) == "number"), None)
         money = self._header.money
+        found = [[one for one in money if names in stems(self._header.names[one])] for names in ways]
+        other = (self._header.with_word(*stems(names)) for names in ways)
+        sure = [one[0] for one in found if len(one) == 1]
+        sure += [one for one in other if one is not None and self._header.kind(one) == "number"]
+        own = next(iter(sure), None)
         return money[0] if own is None and len(money) == 1 else own
 
     def _only_number(self) -> int | None:

@@ -126,7 +126,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what|which) (?:kinds|types|sorts|varieties) of (.+?)(?: (?:are|is) .*| do (?:i|we) have)?$", r"different \1"),
     (r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: in total| altogether)?$",
      r"total cost of \1"),
-    (r"^((?:which|what) .+?) (?:is|was|are|were) (?:my |the |our )?(average|total|median) (.+?) (?:the )?"
+    (r"^(?:(?:with|in|at|on|for|by|of) )?((?:which|what) .+?) (?:is|was|are|were) (?:my |the |our )?(average|total|median) (.+?) (?:the )?"
      r"(highest|lowest)$", r"\1 has the \4 \2 \3"),
     (r"(?<![\"\w])((?:spring|summer|autumn|fall|winter) (?:of )?(?:19|20)\d\d)\b", r'"\1"'),
     (r"^(which|what) ([\w ]+?) (?:do|did|are|were|have) (?:the )?most ([a-z]+s) ", r"\1 \2 has the most \3 "),
@@ -203,7 +203,9 @@ SINCE_MARKED = (
 
 ASKED_OF = (
     (r"wrong with (?P<who>.+)", "fault problem issue defect"),
-    (r"how many (?:people|persons|guests) (?:does|do) (?P<who>[^#]+) #\d+#", "servings portions serves"),
+    (r"how many (?:people|persons|guests) (?:does|do) (?P<who>[^#]+) #\d+#", "serving portion serve"),
+    (r"how long (?:did|do|does) (?:i|we|you|it|he|she|they) (?:need|take)(?: to \w+)?(?: for)? (?P<who>.+)",
+     "minute duration"),
     (
         r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece| (?:per|an?) (?P<rate>\w+))?",
         "price cost fee fare",

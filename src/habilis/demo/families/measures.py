@@ -167,8 +167,6 @@ class Measures:
             return f"sum of {name}"
         if not counted:
             raise CannotAnswerError(f"column {name} of {self._file.named} holds no numbers")
-        if self._header.says_kind(column):
-            return "count"
         return f"count of {name}" if self._header.is_rows(column) else f"distinct of {name}"
 
     def _count(self) -> str:

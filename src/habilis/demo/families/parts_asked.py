@@ -141,6 +141,9 @@ class PartsAsked(ColumnsMeant):
 
     def _long(self, unit: str, rest: str) -> tuple[str, list[str]] | None:
         """How long rows take, from the time at which they start to the one at which they end."""
+        lasting = self._header.duration()
+        if lasting is not None:
+            return self._with(f"sum of {unit} of {self._header.names[lasting]}", rest)
         ends = [self._header.with_word(*names.split()) for names in ("start begin from", "end finish to until")]
         pause = self._header.with_word("break", "pause", "interruption")
         if None in ends or pause is not None or not all(self._header.is_clock(one) for one in ends if one is not None):
@@ -208,7 +211,7 @@ class PartsAsked(ColumnsMeant):
 
     def _rows(self, text: str) -> list[str] | None:
         """The conditions of what is left of a question; None where a word of it is not understood."""
-        text = " ".join(text.replace("#R#", " ").split())
+        text = " ".join(re.sub(r"#R# (?=that|which|who|whose|with)", "| ", text).replace("#R#", " ").split())
         text, found = self._clauses.taken_from(f"{text} ")
         for domain in re.finditer(r"(?<!\S)@?([\w-]+\.[a-z]{2,}) #(\d+)#", text):
             if {"email", "mail"} & set(words(self._header.names[int(domain[2])])):
@@ -216,6 +219,9 @@ class PartsAsked(ColumnsMeant):
                 text = text.replace(domain[0], "|")
         if re.search(r"\b(?:start|begin|end)(?:s|ing)? with\b", text, re.I):
             return None
+        for quoted in re.findall(r'"[^"]*"', text):
+            found.append(f"* equals {quoted}")
+            text = text.replace(quoted, "|")
         text = self._beside(text, found)
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
@@ -272,7 +278,7 @@ class PartsAsked(ColumnsMeant):
                 return match[0]
             left, value = _parted(before.split()[::-1])
             if not value:
-                right, value = _parted(after.split())
+                right, value = _parted(re.sub(r"^ the ", " ", after).split())
                 if self._is(column, value, found):
                     return f"{before} | {' '.join(right)}"
                 return f"{before} {after}" if column == 0 and not value else match[0]  # what the rows are about
@@ -290,7 +296,8 @@ class PartsAsked(ColumnsMeant):
     @property
     def _directed(self) -> bool:
         """Whether columns say from where and to where."""
-        return any({"from", "to", "origin", "destination"} & set(words(name)) for name in self._header.names)
+        said = [i for i in range(len(self._header.names)) if self._header.kind(i) != "flag"]
+        return any({"from", "to", "origin", "destination"} & {*words(self._header.names[i])} for i in said)
 
     def _without_money(self, text: str) -> str:
         """`text` without words for money; "paid" may be a cell as well."""

@@ -176,8 +176,10 @@ class RanksAsked(PartsAsked):
 
     def _top_groups(self, end: _End, target: str | None, head: str) -> DemoCall | None:
         """The groups where a count, a sum or another measure is highest or lowest."""
-        if target is None or not end.was("high", "low"):
+        one = re.search(r"#R#.* (?:that|which|with) (?:had|has|have)?$", end.head)
+        if target is None or one or not end.was("high", "low"):
             return None
+        head = re.sub(r"\b(?:is|are|was|were) used$", "", head) if end.match["often"] else head
         by = _BY.search(end.tail)
         tail = (
             end.tail if by is None else f" {by['agg'] or ''} #{by['c']}#{end.tail[: by.start()]}{end.tail[by.end() :]}"
@@ -255,10 +257,13 @@ class RanksAsked(PartsAsked):
             return None
         if target is None and self._header.kind(column) == "number" and not end.was("adjective"):
             measure = "maximum" if way == "highest" else "minimum"
+            if rank[-1].isalpha() and not end.head:
+                return self._made("cells", column=name, conditions=where, order=f"{rank} by {name}")
             return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
         named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
         target = self._held(target) or (name if named and self._header.kind(column) == "moment" else None)
-        alone = end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
+        one = re.search(r"\b(?:at|with)$|#R#.* (?:that|which|with) (?:had|has|have)?$", end.head) is not None
+        alone = one or end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
         order = f"{rank}{' row' if alone else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
 

@@ -89,11 +89,13 @@ class Rewording(Measures):
 
     def _kinds_of_rows(self, text: str) -> str:
         """ "late shifts" as rows of that kind, "how many shifts" as rows, where rows and their kinds have one name."""
-        for column in filter(self._header.says_kind, range(len(self._header.names))):
-            text = re.sub(rf"\b(how many|number of|most|fewest) #{column}#", r"\1 #R#", text, flags=re.I)
-            busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), "different", "distinct", "which", "kinds", "types"])
-            text = re.sub(rf"(?<![#\w-])(?!(?:{busy})\b)([a-z-]+) #{column}#(?!=)", rf"#R# #{column}#= \1", text, flags=re.I)
-        return text
+        busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), "different", "distinct", "unique", "kinds", "types"])
+        kind = rf"(?: (?!(?:{busy})\b)[a-z-]+)?"
+        for column in filter(self._header.is_rows, range(len(self._header.names))):
+            if self._header.kind(column) == "text":
+                said = rf"\b(how many|number of|most|fewest)({kind}) #{column}#"
+                text = re.sub(said, r"\1\2 #R#", text, flags=re.I)
+        return re.sub(rf"\b(most|fewest)({kind}) #R#", r"\1 #R#\2", text, flags=re.I)
 
     # what is measured
 
@@ -109,7 +111,8 @@ class Rewording(Measures):
         """`text` without the unit in which its column is counted anyway."""
         match = re.search(rf",? in (?P<unit>{_UNIT})(?=,|$),?", text)
         columns = re.findall(r"#(\d+)#", text)
-        own = match and any(self._header.of_unit(match["unit"]) == int(one) for one in columns)
+        unit = self._header.of_unit(match["unit"]) if match else None
+        own = unit is not None and (not columns or f"{unit}" in columns)
         said = match and any(
             {match["unit"]} & {*said.split()} and {*said.split()} & {*words(self._header.names[int(one)])}
             for said in UNITS.values() for one in columns
@@ -131,7 +134,7 @@ class Rewording(Measures):
     def _end_of_one(self, text: str) -> str:
         """ "what did my heaviest loaf weigh" as the highest weight."""
         match = re.fullmatch(
-            rf"what (?:did|does) (?:the |my |our )?(?P<end>{_ENDS}) (?P<rest>#R#.*?) (?:\w+|#\d+#)", text, re.I
+            rf"what (?:did|does) (?:the |my |our )?(?P<end>{_ENDS}) (?P<rest>#\w+#.*?) (?:\w+|#\d+#)", text, re.I
         )
         for names, way in SUPERLATIVES[match["end"].lower()] if match else ():
             column = first_column_for(self._header, names)

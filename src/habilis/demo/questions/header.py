@@ -99,6 +99,8 @@ _NO_NOUN = {
 }  # fmt: skip
 _NAMING = (["description"], ["problem"])
 """Columns that name what another numbers."""
+_IN_ORDER = {"year", "month", "week", "day", "hour", "rank", "place", "position", "quantity", "qty", "count", "lap", "round"}
+"""Columns that may hold 1, 2, 3 without numbering rows."""
 _NO_NUMBER = {"id", "no", "nr", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode", "account", "iban"}
 """Words of columns whose digits are no numbers."""
 _MONEY_NAMES = {"total", "amount", "revenue", "cost", "debit", "credit", "paid", "income", "fee", "fare", "balance",
@@ -138,16 +140,12 @@ class TableHeader:
     def _numbers_rows(self, column: int) -> bool:
         """Whether the shown cells of the first column are 1, 2, 3."""
         cells = [row[0] for row in self.samples if row]
-        return column == 0 and len(cells) > 2 and cells == [f"{number + 1}" for number in range(len(cells))]
+        follow = len(cells) > 1 and cells == [f"{number + 1}" for number in range(len(cells))]
+        return column == 0 and follow and not _IN_ORDER & {*stems(self.names[0])}
 
     def is_rows(self, column: int) -> bool:
         """Whether a column says in each row what that row is: `product` in products.csv."""
-        return stems(self.names[column]) == [self.rows_are]
-
-    def says_kind(self, column: int) -> bool:
-        """Whether a column says of which kind a row is: single words, that repeat, below what the rows are called."""
-        cells = [row[column] for row in self.samples if column < len(row)]
-        return self.is_rows(column) and len({*cells}) < len(cells) and all(cell.isalpha() for cell in cells)
+        return stems(self.names[column]) == [self.rows_are] or (column == 0 and self._numbers_rows(0))
 
     @cached_property
     def _alike(self) -> set[str]:
@@ -161,7 +159,10 @@ class TableHeader:
         """What the numbers in the first column number: parts of "PartNo"; '' where it numbers nothing."""
         *noun, last = words(self.names[0])
         cells = [row[0] for row in self.samples if row]
-        plain = len(noun) == 1 and last in ("id", "no", "nr", "number") and len({*cells}) == len(cells)
+        if self._numbers_rows(0) and not noun:
+            return stems(last)[0]
+        named = last == "code" and noun in [words(name) for name in self.names]
+        plain = len(noun) == 1 and (named or last in ("id", "no", "nr", "number")) and len({*cells}) == len(cells)
         return stems(noun[0])[0] if plain else ""
 
     @property
@@ -220,7 +221,7 @@ class TableHeader:
 
     def numbering(self) -> int | None:
         """The one column that numbers the rows."""
-        return 0 if self._numbers_rows(0) else self._own({"id", "no", "nr", "number"})
+        return 0 if self.numbered or self._numbers_rows(0) else self._own({"id", "no", "nr", "number"})
 
     def _own(self, more: set[str]) -> int | None:
         return _only([i for i, name in enumerate(self.names) if set(stems(name)) <= more | self._alike])
@@ -391,14 +392,17 @@ def _in_short(name: str) -> list[tuple[str, ...]]:
     own = words(name)
     while len(own) > 1 and (own[-1] in _ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
         own = own[:-1]
+    whole = words(name)
+    while len(whole) > 1 and any(whole[-1] in said.split() for said in UNITS.values()):
+        whole = whole[:-1]
     short = tuple(stems(" ".join(own)))
-    return [short, tuple(_SAME.get(word, word) for word in short)]
+    return [tuple(stems(" ".join(whole))), short, tuple(_SAME.get(word, word) for word in short)]
 
 
 def _by_one_word(name: str) -> list[tuple[str, ...]]:
     """By its last word that says what it is."""
-    last = _in_short(name)[0][-1:]
-    return [last] if len(_in_short(name)[0]) > 1 and last and len(last[0]) > 3 else []
+    short = _in_short(name)[1]
+    return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] != "seen" else []
 
 
 def _only(found: list[int]) -> int | None:
