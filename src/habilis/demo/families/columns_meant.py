@@ -162,6 +162,8 @@ class ColumnsMeant(Rewording):
         for start, end, columns in spans:
             verb = start == end and self._is_verb(tokens[start]) and not self._is_dated(tokens, start)
             verb = verb and tokens[start + 2 : start + 3] != [f"#{told.get(start)}#"]
+            if start in told and self._is_verb(tokens[start]) and self._header.kind(told[start]) != "moment":
+                verb = start == end
             if start in told and (not verb or told[start] in shared or _CALCULATED.search(text)):
                 repeated = len(columns) == 1 and told[start] in shared
                 others = sure | {told[one] for one in told if one != start}

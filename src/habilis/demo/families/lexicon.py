@@ -32,7 +32,7 @@ FUNCTION_WORDS = """
 
 MONEY = (
     "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid"
-    "|pays?|sold|sells?|earned|earns?|spends|gives|cash|came in|received|deposited|brought in|gave|give|given|donated"
+    "|pays?|sold|sells?|earned|earns?|spends|gives|cash|came in|received|deposited|brought in|bring in|gave|give|given|donated"
     "|raised?|contributed|charged?|billed"
 )
 """Words for what a table counts in money."""
@@ -193,6 +193,7 @@ SINCE_MARKED = (
     (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
     (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
     (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
+    (r"(#\d+#) per(?=$|,)", r"\1"),
     (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
     (r"^how (?:much|high|big|large|long) (?:is|was|are|were) (?:the )?(#\d+#) of ", r"\1 of "),
     (r"^how (#\d+#) (?=(?:did|do|does|have|has)\b)", r"how much \1 "),

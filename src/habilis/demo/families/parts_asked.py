@@ -75,7 +75,7 @@ class PartsAsked(ColumnsMeant):
         match = re.search(rf"{_EXPLAINED}{_CALCULATION}\)?", text, re.I)
         if match is None:
             return None
-        rest = f"{text[: match.start()]} {text[match.end() :]}"
+        rest = re.sub(rf"#{match['one']}#(?= worth)", " ", f"{text[: match.start()]} {text[match.end() :]}")
         rest = re.sub(r"\b(?:how (?:much|many)|in total|total|sum|overall|of|value)\b", " ", rest, flags=re.I)
         mean = re.search(r"\b(?:average|mean)\b", rest, re.I)
         rest = self._without_money(re.sub(r"\b(?:average|mean)\b", " ", rest, flags=re.I))
@@ -196,7 +196,7 @@ class PartsAsked(ColumnsMeant):
         """The columns that say how many of something each row is."""
         names = self._header.names
         numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and self._adds_up(i)]
-        return [i for i in numbers if _PIECES & {*stems(names[i])}]
+        return [i for i in numbers if _PIECES & {*stems(names[i])} or words(names[i])[0] == "number"]
 
     def _adds_up(self, column: int) -> bool:
         """Whether the numbers of a column may be summed: prices of one piece, rates and balances may not."""
@@ -313,6 +313,10 @@ class PartsAsked(ColumnsMeant):
         part = {"date": "day", "day of the week": "weekday"}.get(match["part"].lower(), match["part"].lower())
         marks = re.findall(r"#(\d+)#", match.string[match.end() :] if beside is None else beside)
         said = [int(one) for one in marks if self._header.kind(int(one)) == "moment"]
+        if part == "time":
+            clocks = [i for i in range(len(self._header.names)) if self._header.kind(i) == "moment"]
+            clocks = [i for i in clocks if any(":" in row[i] for row in self._header.samples if i < len(row))]
+            return f"time of {self._header.names[clocks[0]]}" if len(clocks) == 1 and not said else None
         moment = said[0] if len(said) == 1 else self._header.only_day()
         return f"{part} of {self._header.names[moment]}" if moment is not None else None
 

@@ -255,7 +255,8 @@ class RanksAsked(PartsAsked):
         where = self._rows(self._without_money(text) if end.was("high", "low") else text)
         if where is None:
             return None
-        if target is None and self._header.kind(column) == "number" and not end.was("adjective"):
+        alone = not end.was("adjective") or (by is not None and self._label() is None)
+        if target is None and self._header.kind(column) == "number" and alone:
             measure = "maximum" if way == "highest" else "minimum"
             if rank[-1].isalpha() and not end.head:
                 return self._made("cells", column=name, conditions=where, order=f"{rank} by {name}")

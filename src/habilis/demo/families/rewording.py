@@ -20,7 +20,8 @@ class Rewording(Measures):
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
-        text = self._done_often(self._picked(text))
+        text = self._done_often(self._in_stock(self._picked(text)))
+        text = re.sub(r"\b(\w+ing) time\b", self._lasted, text, flags=re.I)
         flag = self._header.with_word("passed", "pass")
         if flag is not None and self._header.kind(flag) == "flag":
             text = re.sub(r"\bfail(?:ed|s)?\b", f"not #{flag}#", text, flags=re.I)
@@ -118,6 +119,23 @@ class Rewording(Measures):
             for said in UNITS.values() for one in columns
         )  # fmt: skip
         return f"{text[: match.start()]} {text[match.end() :]}" if match and (own or said) else text
+
+    def _lasted(self, match: re.Match[str]) -> str:
+        """ "cooking time" as the minutes that something cooks."""
+        names = [{root(word) for word in words(name)} for name in self._header.names]
+        lasting = [i for i, name in enumerate(names) if root(match[1]) in name and {"minut", "hour", "min"} & name]
+        return f"#{lasting[0]}#" if len(lasting) == 1 else match[0]
+
+    def _in_stock(self, text: str) -> str:
+        """ "stock" as what there is, where another column is the minimum stock."""
+        names = [{*stems(name)} for name in self._header.names]
+        stock = [i for i, name in enumerate(names) if "stock" in name and self._header.kind(i) == "number"]
+        there = [i for i in stock if not {"minimum", "min", "reorder", "maximum", "max"} & names[i]]
+        if len(stock) < 2 or len(there) != 1:
+            return text
+        text = re.sub(r"\b(?:is |are )?out of stock\b", f"#{there[0]}# is 0", text, flags=re.I)
+        said = r"(?<!minimum )(?<!min )(?<!reorder )(?<!maximum )\b(?:(?:number|amount|pieces|units) )?(?:in )?stock\b"
+        return re.sub(said, f"#{there[0]}#", text, flags=re.I)
 
     def _below_minimum(self, text: str) -> str:
         """ "have fallen below their minimum stock", "out of stock": of the column of what there is."""

@@ -11,6 +11,7 @@ import json
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
+from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.parts_asked import EACH
 from habilis.demo.families.queries import Queries
@@ -19,9 +20,9 @@ from habilis.demo.questions.header import header_of
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
-_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above"
-_AT = r"(?:(?:of|in|for|by|on|at|that of|that in) )?(?:the )?"
-_LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below"
+_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
+_LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
+_STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of)\b"
 
 
 class Wordings:
@@ -74,6 +75,7 @@ class _Wording(RanksAsked):
         text = self._prepared(phrase)
         for way in (
             self._more,
+            self._so_much_more,
             self._who_more,
             self._apart,
             self._longer,
@@ -83,6 +85,7 @@ class _Wording(RanksAsked):
             self._got,
             self._sums,
             self._cells,
+            self._of_one_kind,
         ):
             if call := way(text):
                 return call
@@ -145,17 +148,54 @@ class _Wording(RanksAsked):
         return self._between("abs({0} - {1})", said)
 
     def _longer(self, text: str) -> DemoCall | None:
-        """ "by how many km is the average in A longer than in B"."""
+        """ "by how many km is the average in A longer than in B", "how much warmer was it on average in A than in B"."""
+        forms = (
+            rf"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?P<how>(?P<more>{_MORE})|{_LESS}) (?=is|are|was|were)",
+            r"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?=is|are|was|were)",
+        )
+        begins = next(filter(None, (re.match(form, text, re.I) for form in forms)), None)
+        ends = re.fullmatch(
+            rf"(?P<one>.+?)(?: (?P<how>(?P<more>{_MORE})|{_LESS}))? than (?P<other>.+)", text[begins.end() :], re.I
+        ) if begins else None  # fmt: skip
+        how = begins if begins and begins.groupdict().get("how") else ends
+        if begins is None or ends is None or how is None or not how["how"]:
+            return None
+        stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
+        column = self._compared_in(f"{begins['unit'] or ''} {ends[0]}", how["how"].lower())
+        if stated is None or column is None or begins.groupdict().get("how") and ends["how"]:
+            return None
+        measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean")
+        said = [re.sub(rf"{_STATED}|#{column}#", " ", ends[name], flags=re.I) for name in ("one", "other")]
+        where = [self._rows(re.sub(r"\bit\b", " ", one)) for one in said]
+        if (measure == "sum" and not self._adds_up(column)) or any(one is None or len(one) != 1 for one in where):
+            return None
+        calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
+        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}" if how["more"] else "{1} - {0}", calls)})
+
+    def _compared_in(self, text: str, how: str) -> int | None:
+        """The column of numbers that is compared: the one that is named, else the one that the comparison means."""
+        named = {int(one) for one in re.findall(r"#(\d+)#", text) if self._header.kind(int(one)) == "number"}
+        if named:
+            return named.pop() if len(named) == 1 else None
+        means = next((names for word, (names, _) in ADJECTIVES.items() if how.startswith(word[:4])), None)
+        return self._header.with_word(*means.split()) if means else None
+
+    def _so_much_more(self, text: str) -> DemoCall | None:
+        """ "how many more kilos of A than of B": sums."""
         match = re.fullmatch(
-            r"(?:by )?how (?:much|many)(?: \w+| #\d+#)? (?:is|are|was|were) (?P<measure>.*?#\d+#) "
-            rf"{_AT}(?P<one>[^#]+?) (?:(?P<more>{_MORE})|{_LESS}) than {_AT}(?P<other>[^#]+)",
+            r"how (?:much|many) more #(?P<c>\d+)#(?: of| from| in)? (?P<one>[^#]+?) than (?:of |from |in )?(?P<other>[^\s#]+)"
+            r"(?P<rest>.*)",
             text,
             re.I,
         )
-        if match is None or not re.search(r"\b(?:average|mean|total|median)\b", match["measure"], re.I):
+        column = int(match["c"]) if match else None
+        if match is None or column is None or self._header.kind(column) != "number" or not self._adds_up(column):
             return None
-        said = [f"{match['measure']} {match[name]}" for name in ("one", "other")]
-        return self._between("{0} - {1}" if match["more"] else "{1} - {0}", said)
+        where = [self._rows(f"{match[name]} | {match['rest']}") for name in ("one", "other")]
+        if any(not one for one in where):
+            return None
+        sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one)
+        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
 
     def _between(self, expression: str, said: list[str]) -> DemoCall | None:
         found = [self._measured(one) for one in said]
@@ -167,7 +207,7 @@ class _Wording(RanksAsked):
     def _share(self, text: str) -> DemoCall | None:
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
         match = re.fullmatch(
-            r"(?:what )?(?:percentage|percent|share|proportion)(?: of)?(?: all| the| my| our)*"
+            r"(?:what )?(?:percentage|percent|share|proportion)(?: of)?(?: all| the| my| our| total)*"
             r"(?P<base> #\w+#|(?= [^#]+ (?:is|are|was|were|has|have|had|pay|live|work|own) ))"
             r"(?:(?P<within>| .+?) (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did|pay"
             r"|live|work|own))?"
@@ -220,6 +260,16 @@ class _Wording(RanksAsked):
         """One number: "average score of Cleo", "how much was spent in May"."""
         found = self._measured(text)
         return self._number(*found) if found else None
+
+    def _of_one_kind(self, text: str) -> DemoCall | None:
+        """ "desserts": the names of the rows of that kind; "different kinds": the cells of a column."""
+        column = re.fullmatch(r"different #(\d+)#", text)
+        if column and self._header.kind(int(column[1])) == "text":
+            name = self._header.names[int(column[1])]
+            return self._made("cells", column=name, conditions=[f'{name} filled ""'], order="")
+        where = self._rows(text) if re.fullmatch(r"(?:all )?[a-z]+(?: [a-z]+)?s", text) else None
+        named = where and self._label() and not self._header.labels_people
+        return self._made("cells", column=self._label(), conditions=where, order="") if named else None
 
     def _cells(self, text: str) -> DemoCall | None:
         """What a column holds in the rows that meet conditions."""
