@@ -58,7 +58,8 @@ def is_right(answer: str, truth: Any) -> bool:
         return answer.split(", ") == truth
     if isinstance(truth, str):
         return answer == truth
-    return re.fullmatch(r"-?[\d.]+", answer) is not None and abs(float(answer) - truth) <= 1e-5 * max(1, abs(truth))
+    cell = re.sub(r"^[€$£]", "", re.sub(r"(?<=\d),(?=\d{2}$)", ".", answer))  # as it is written in the file
+    return re.fullmatch(r"-?[\d.]+", cell) is not None and abs(float(cell) - truth) <= 1e-5 * max(1, abs(truth))
 
 
 def test_a_sample_of_them_gets_no_wrong_answer() -> None:

@@ -46,6 +46,9 @@ class ColumnsMeant(Rewording):
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
         self._own_day(phrase)
+        done = [name for name in self._header.names if {"finish", "complet"} & {*_roots(name)}]
+        if done and re.search(r"\b(?:read|completed)\b", text, re.I) and len(self._header.names) > len(done):
+            text = re.sub(r"\bread\b(?! (?:in|log))", "read-through", text, flags=re.I)  # begun, or finished
         text = self._before_marking(self._named(text))
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))

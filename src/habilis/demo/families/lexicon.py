@@ -119,6 +119,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"(?<=\w)['’]s\b", ""),
     (r"(?<=s)['’](?= )", ""),
     (r"^how many times\b", "how often"),
+    (r"\bc[ao]mes? up\b", "came-up"),
     (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
     (r"\b(?:for|in|of|on) (?:a|one|any) single \w+$", ""),
     (r"\b(?:over|across|in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
@@ -264,7 +265,7 @@ VERBS = set(
 
 
 STATES = set(
-    """finished done paid used seen collected received registered issued visited eaten cooked hired
+    """finished done paid used collected received registered issued visited eaten cooked hired
     handled logged""".split()  # noqa: SIM905
 )
 """Those that say in what state a row is, where they stand behind "is" or "was"."""

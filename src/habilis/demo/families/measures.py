@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from habilis.demo.families.clauses import Clauses
-from habilis.demo.questions.header import TableHeader
+from habilis.demo.families.lexicon import PLACES
+from habilis.demo.questions.header import PEOPLE, TableHeader
 from habilis.demo.questions.language import stems, words
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
@@ -44,6 +45,12 @@ _NO_COUNT = set(
     rate""".split()  # noqa: SIM905
 )
 
+CLASSES = set(
+    """supplier species category type kind genre country city town site shop store company language brand department
+    team variety crop habitat route class form client customer day month region sport subject trade method
+    course cuisine event source level vendor publisher airline organisation bank""".split()  # noqa: SIM905
+)
+"""Columns that say to which of several a row belongs."""
 DUE = {"due", "owed", "owing", "outstanding", "expected", "planned", "budget", "invoiced"}
 """Words of columns of money that nobody has paid for that."""
 FLOWS = r"\b(?:receiv\w+|collect\w*|took in|takes? in|c[ao]mes? in|came in|get|got|pa(?:y|ys|id)|earn\w*|spen[dt]\w*)\b"
@@ -167,7 +174,15 @@ class Measures:
             return f"sum of {name}"
         if not counted:
             raise CannotAnswerError(f"column {name} of {self._file.named} holds no numbers")
-        return f"count of {name}" if self._header.is_rows(column) else f"distinct of {name}"
+        return f"count of {name}" if self._header.is_rows(column) else self._kinds_of(column)
+
+    def _kinds_of(self, column: int) -> str:
+        """How many of a column there are: people, places and kinds are told apart, other things may be rows."""
+        name = self._header.names[column]
+        classes = {*stems(name)} & (CLASSES | PEOPLE | {*PLACES})
+        classes &= {*stems(self._text)} if len(words(name)) > 1 else classes
+        classes = classes or self._header.label() == column
+        return f"{'distinct' if classes else 'single'} of {name}"
 
     def _count(self) -> str:
         """Rows, and where they are asked for as what they are, such that none of these stands twice."""
@@ -180,7 +195,8 @@ class Measures:
         return self._made("number", measure=measure, conditions=where)
 
     def _made(self, tool: str, **values: Any) -> DemoCall:
-        self._check_meant(str(values.get("measure", "")))
+        for said in (values.get("measure", ""), f"rank of {values.get('order', '').partition(' by ')[2]}"):
+            self._check_meant(said)
         own = set(words(str(values.get("measure", "")).partition(" of ")[2])) & _RATES
         if own and re.match(r"\w+ of ", values.get("group", "")):
             raise CannotAnswerError("what is said per month or year has no sum for each of them")
@@ -189,7 +205,7 @@ class Measures:
     def _check_meant(self, measure: str) -> None:
         """Raises `CannotAnswerError` for a measure of a column that a part of its name, or a verb, leaves open."""
         name = measure.partition(" of ")[2]
-        if name not in self._header.names or measure.startswith(("count", "distinct")):
+        if name not in self._header.names or measure.startswith(("count", "distinct", "single")):
             return
         own = words(re.sub(r"[(\[].*", "", name))
         said = {*stems(self._text)}
@@ -198,7 +214,8 @@ class Measures:
         if others and self._header.names.index(name) in self._header.money:
             owes = re.search(r"\bow(?:e|es|ed|ing)\b", self._text, re.I) and not {"owed", "owing", "outstanding"} & {*own}
             owes = owes and not {"balance"} & {*own}
-            if owes or (due and re.search(FLOWS, self._text, re.I)):
+            bare = own[-1] in ("cost", "costs") and len(own) > 1 and not {*stems(" ".join(own[:-1]))} & said
+            if owes or bare or (due and re.search(FLOWS, self._text, re.I)):
                 raise CannotAnswerError(f"{name} may not be what was paid, or is still to be paid")
         head = _HEADS.get(own[-1]) if len(own) > 1 else None
         if head and {*stems(" ".join(own[:-1]))} & said and not re.search(rf"\b(?:{head})", self._text, re.I):

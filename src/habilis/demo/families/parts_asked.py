@@ -130,6 +130,8 @@ class PartsAsked(ColumnsMeant):
     def _many_others(self, noun: str, kind: str, after: str) -> tuple[str, list[str]] | None:
         if noun in ("hours", "minutes"):
             return self._long(noun, f"{kind} {after}")
+        if noun == "nights" and self._header.rows_are not in ("booking", "stay", "reservation", "trip"):
+            return None
         if noun != "people":
             return None if self._header.only_day() is None else self._with("distinct of day of *", f"{kind} {after}")
         present = re.match(r" (?:(?:have|had|has) )?#(?P<c>\d+)#", after)
@@ -155,6 +157,9 @@ class PartsAsked(ColumnsMeant):
         name, rest = self._header.names[column], f"{kind} {after}"
         if self._header.kind(column) in ("flag", "moment"):
             again, pieces = self._rows(f"{kind} #{column}# {after}"), self._pieces() if self._rows(kind) else []
+            done = re.search(r"\bdid (?:I|we|[A-Z])", self._text)
+            if done and kind.strip() and not pieces and self._rows(kind) and self._may_count():
+                return None  # rows, or what is counted in them
             if not again or not any(name in one.partition('"')[0] for one in again) or len(pieces) > 1:
                 return None
             return f"sum of {self._header.names[pieces[0]]}" if pieces else "count", again
@@ -171,7 +176,7 @@ class PartsAsked(ColumnsMeant):
                 return None
             return self._with(self._count(), f"{kind} #{column}# {after}")
         where = self._rows(rest)
-        counted = self._how_many(column, True) if self._header.is_rows(column) else f"distinct of {name}"
+        counted = self._how_many(column, True) if self._header.is_rows(column) else self._kinds_of(column)
         return None if where is None else ("count" if self._header.label() == column else counted, where)
 
     def _statistic_of(self, measure: str, rest: str) -> tuple[str, list[str]] | None:
@@ -316,7 +321,8 @@ class PartsAsked(ColumnsMeant):
         if part == "time":
             clocks = [i for i in range(len(self._header.names)) if self._header.kind(i) == "moment"]
             clocks = [i for i in clocks if any(":" in row[i] for row in self._header.samples if i < len(row))]
-            return f"time of {self._header.names[clocks[0]]}" if len(clocks) == 1 and not said else None
+            clocks = [i for i in clocks if i in said] if said else clocks
+            return f"time of {self._header.names[clocks[0]]}" if len(clocks) == 1 else None
         moment = said[0] if len(said) == 1 else self._header.only_day()
         return f"{part} of {self._header.names[moment]}" if moment is not None else None
 

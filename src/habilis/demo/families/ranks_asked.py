@@ -299,7 +299,9 @@ class RanksAsked(PartsAsked):
     def _meant(self, end: _End) -> tuple[int | None, str]:
         """The column that an adjective is about, and which end of it."""
         adjective = end.match["adjective"].lower()
+        lasting = adjective in ("longest", "shortest") and re.search(r"\b(?:took|takes?|taken)\b", self._text)
         for names, way in SUPERLATIVES[adjective]:
+            names = "minutes duration" if lasting else names
             column = self._header.with_word(*stems(names))
             if column is not None:
                 return column, way

@@ -72,6 +72,8 @@ class Rewording(Measures):
                 continue
             verb = rf"{re.escape(root(said[1]))}\w*"
             if said[0] in ("times", "time") and self._header.kind(column) == "number":
+                text = re.sub(rf"^how (?:often|many times) (?:(?:have|has|did|do) )?(?:(?:I|we|you) )?{verb} (.+)$",
+                              rf"#{column}# of \1", text, flags=re.I)  # fmt: skip
                 text = re.sub(rf"\b(?:have |has )?{verb} (?:the )?(most|least)(?: often| frequently)?\b",
                               rf"has the \1 #{column}#", text, flags=re.I)  # fmt: skip
             if said[0] in ("last", "first") and self._header.kind(column) == "moment":

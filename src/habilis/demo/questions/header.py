@@ -140,7 +140,8 @@ class TableHeader:
     def _numbers_rows(self, column: int) -> bool:
         """Whether the shown cells of the first column are 1, 2, 3."""
         cells = [row[0] for row in self.samples if row]
-        follow = len(cells) > 1 and cells == [f"{number + 1}" for number in range(len(cells))]
+        whole = [int(cell) for cell in cells if re.fullmatch(r"\d{1,9}", cell)]
+        follow = len(cells) == len(whole) > 1 and whole == [*range(whole[0], whole[0] + len(whole))]
         return column == 0 and follow and not _IN_ORDER & {*stems(self.names[0])}
 
     def is_rows(self, column: int) -> bool:
@@ -172,8 +173,11 @@ class TableHeader:
     @cached_property
     def money(self) -> list[int]:
         """The columns that hold sums of money, not prices of one piece."""
-        found = [i for i, name in enumerate(self.names) if _MONEY_NAMES & {*stems(name)} and self.kind(i) == "number"]
+        found = [i for i, name in enumerate(self.names) if (_MONEY_NAMES & {*stems(name)} or self._is_priced(i)) and self.kind(i) == "number"]
         return [i for i in found if not {"unit", "each", "per"} & {*words(self.names[i])}]
+
+    def _is_priced(self, column: int) -> bool:
+        return all(re.search("[€$£]", row[column]) for row in self.samples if column < len(row) and row[column])
 
     @property
     def are_sums(self) -> bool:
@@ -224,7 +228,8 @@ class TableHeader:
         return 0 if self.numbered or self._numbers_rows(0) else self._own({"id", "no", "nr", "number"})
 
     def _own(self, more: set[str]) -> int | None:
-        return _only([i for i, name in enumerate(self.names) if set(stems(name)) <= more | self._alike])
+        first = 1 if self.numbered and "name" in more else 0
+        return _only([i for i, name in enumerate(self.names) if i >= first and {*stems(name)} <= more | self._alike])
 
     def takes_unit(self, column: int, unit: str) -> bool:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
