@@ -11,10 +11,10 @@ import pytest
 
 from habilis.demo.questions.prompts import SeenFile
 
-from .test_own_files import FILES, STRANGERS_FILES, seen
+from .test_own_files import FILES, STRANGERS_FILES, THREE_FILES, TWO_FILES, seen
 from .test_queries import TABLES, answered_in
 
-S, OWN, T = STRANGERS_FILES, FILES, TABLES
+S, OWN, T, TWO, THREE = STRANGERS_FILES, FILES, TABLES, TWO_FILES, THREE_FILES
 
 GIVEN_UP: tuple[tuple[str, str, Path], ...] = (
     ("How many tasks have not been paid?", "todo.csv", T),  # one cell is blank
@@ -54,6 +54,21 @@ GIVEN_UP: tuple[tuple[str, str, Path], ...] = (
     ("Which movies did TakeAway direct?", "movies_watched.tsv", T),
     ("Who handled ticket T-504?", "tickets.csv", T),  # customer or agent
     ("How many tickets are still open?", "tickets.csv", T),
+    ("How many devices did Dave repair?", "repairs.csv", TWO),  # kinds of them or rows
+    ("How many projects are there?", "pupils.csv", TWO),
+    ("How many organisms were found?", "pond_samples.tsv", TWO),
+    ("How many breads did I bake?", "baking_log.csv", TWO),
+    ("Which repair cost the most?", "repairs.csv", TWO),  # the parts, or labour as well
+    ("What did the repairs cost in total?", "repairs.csv", TWO),
+    ("How much did Anna Kessler pay?", "repairs.csv", TWO),
+    ("How many parts did Dave use?", "repairs.csv", TWO),
+    ("How much rent does Tom Beck owe?", "rent_payments.csv", THREE),
+    ("total pickings", "harvest.csv", THREE),  # the column is how long they took
+    ("How many nights did Jonas Weber work?", "shift_plan.csv", THREE),  # days are no night shifts
+    ("How many books did I read?", "reading_log.json", THREE),  # some are not finished
+    ("Which book took me longest?", "reading_log.json", THREE),  # its pages are no time
+    ("How many seeds came up?", "sowings.csv", THREE),
+    ("How many tomatoes did I sow?", "sowings.csv", THREE),  # rows or seeds
 )
 
 RIGHT: tuple[tuple[str, str, Path, str], ...] = (
@@ -93,6 +108,16 @@ RIGHT: tuple[tuple[str, str, Path, str], ...] = (
     ("monthly totals for groceries", "expenses.csv", OWN, "2023-11: 341.58, 2024-01: 116.95, 2024-02: 184.72"),
     ("How many km did members ride on 3 June 2024?", "trips.csv", OWN, "16.2"),
     ("Which warehouse holds the drill?", "inventory.tsv", OWN, "Turin"),
+    ("How many shifts are there?", "shift_plan.csv", THREE, "33"),
+    ("How many different shifts are there?", "shift_plan.csv", THREE, "4"),
+    ("How many pickings of tomatoes?", "harvest.csv", THREE, "7"),
+    ("How much rent did Tom Beck pay?", "rent_payments.csv", THREE, "8095"),
+    ("How many receipts are there?", "rent_payments.csv", THREE, "30"),
+    ("Which part is the cheapest?", "parts_stock.csv", TWO, "Glass fuse 2 A"),
+    ("What is the part number of the vacuum hose?", "parts_stock.csv", TWO, "P005"),
+    ("How many routes did I ride with the club?", "rides.csv", TWO, "5"),
+    ("How many times have I cooked Ramen?", "recipes.json", TWO, "2"),
+    ("How many items are below minimum stock?", "ward_supplies.csv", THREE, "6"),
 )  # fmt: skip
 
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 
 from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, is_state, is_verb
-from habilis.demo.questions.header import UNITS, TableHeader
+from habilis.demo.questions.header import TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
+from habilis.demo.questions.nouns import UNITS
 
 _C = r"#(?P<c>\d+)#"
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
@@ -51,6 +52,7 @@ ADJECTIVES = {
 """Words for more or less of something, with how columns of it are called."""
 _COMES = {"from": "from origin source departure start", "to": "to destination arrival target end"}
 _NEGATED = re.compile(r" (?:not_equals|no) \"")
+_DAYS = r"weekends?|saturdays? (?:or|and) sundays?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
 _LEADS_ON = rf"(?:{FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
 
 
@@ -205,8 +207,8 @@ class Clauses:
         how = "less" if re.match("under|less|below|fewer", match["how"], re.IGNORECASE) else "greater"
         said = match["n"].lower()
         hours = 1 if said in ("a", "an") else 0.5 if said.startswith("half") else number(said)
-        column = int(match["c"]) if match["c"] else self._header.of_unit("min")
-        column = self._header.duration() if column is None else column
+        columns = (int(match["c"]) if match["c"] else None, self._header.of_unit("min"), self._header.duration())
+        column = next((one for one in columns if one is not None), None)
         if match["not"] or column is None or hours is None:
             return None
         minutes = round(60 * hours)
@@ -292,13 +294,7 @@ class Clauses:
             and not (match["not"] or match["other"])
             and not re.fullmatch(QUOTED, match["v"])
         ):
-            return [
-                _said(
-                    name,
-                    "says",
-                    " ".join(f"({one})" if is_verb(one) else one for one in value.split()),
-                )
-            ]
+            return [_said(name, "says", " ".join(f"({one})" if is_verb(one) else one for one in value.split()))]
         return [_said(name, "not_equals" if match["not"] or match["other"] else "equals", value)]
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:
@@ -369,10 +365,7 @@ _ATOMS = (
         Clauses._when,
     ),
     (rf"(?P<c>(?!))?(?P<then>)(?P<when>{_WHEN})", Clauses._when),
-    (
-        r"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>weekends?|saturdays? (?:or|and) sundays?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)",
-        Clauses._weekdays,
-    ),
+    (rf"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>{_DAYS})", Clauses._weekdays),
     (
         rf"(?:{_C} )?(?:in |within )?(?P<how>under|less than|below|over|more than|above|longer than) "
         rf"(?P<n>half an|an?|one|two|three|four|five|{NUMBER}) hours?",

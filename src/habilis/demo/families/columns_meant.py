@@ -20,8 +20,8 @@ from habilis.demo.families.lexicon import (
     is_verb,
 )
 from habilis.demo.families.rewording import Rewording
-from habilis.demo.questions.header import PEOPLE
 from habilis.demo.questions.language import QUOTED, root, stems, words
+from habilis.demo.questions.nouns import PEOPLE
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _TO_DO = (
@@ -40,6 +40,7 @@ class ColumnsMeant(Rewording):
 
     _partly: frozenset[int] = frozenset()
     """Those that the question says in part only."""
+
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
         text = self._text = phrase

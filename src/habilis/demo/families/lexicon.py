@@ -32,8 +32,8 @@ FUNCTION_WORDS = """
 
 MONEY = (
     "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid"
-    "|pays?|sold|sells?|earned|earns?|spends|gives|cash|came in|received|deposited|brought in|bring in|gave|give|given|donated"
-    "|raised?|contributed|charged?|billed"
+    "|pays?|sold|sells?|earned|earns?|spends|gives|cash|came in|received|deposited|brought in|bring in|gave|give|given"
+    "|donated|raised?|contributed|charged?|billed"
 )
 """Words for what a table counts in money."""
 ALIKE = (
@@ -124,11 +124,20 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(?:for|in|of|on) (?:a|one|any) single \w+$", ""),
     (r"\b(?:over|across|in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
     (r"\b(?:whole|entire) ", ""),
-    (r"^(?:what|which) (?:kinds|types|sorts|varieties) of (.+?)(?: (?:are|is) .*| do (?:i|we) have)?$", r"different \1"),
-    (r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: in total| altogether)?$",
-     r"total cost of \1"),
-    (r"^(?:(?:with|in|at|on|for|by|of) )?((?:which|what) .+?) (?:is|was|are|were) (?:my |the |our )?(average|total|median) (.+?) (?:the )?"
-     r"(highest|lowest)$", r"\1 has the \4 \2 \3"),
+    (
+        r"^(?:what|which) (?:kinds|types|sorts|varieties) of (.+?)(?: (?:are|is) .*| do (?:i|we) have)?$",
+        r"different \1",
+    ),
+    (
+        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: in total| altogether)?$",
+        r"total cost of \1",
+    ),
+    (
+        r"^(?:(?:with|in|at|on|for|by|of) )?((?:which|what) .+?) (?:is|was) (?:my |the |our )?(average|total|median) "
+        r"(.+?) (?:the )?"
+        r"(highest|lowest)$",
+        r"\1 has the \4 \2 \3",
+    ),
     (r"(?<![\"\w])((?:spring|summer|autumn|fall|winter) (?:of )?(?:19|20)\d\d)\b", r'"\1"'),
     (r"^(which|what) ([\w ]+?) (?:do|did|are|were|have) (?:the )?most ([a-z]+s) ", r"\1 \2 has the most \3 "),
     (r"\b(?:still )?(?:have|has|need|needs|left) to (?:be )?(?:pay|paid)\b", "owes"),
@@ -173,14 +182,24 @@ _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])
 SINCE_MARKED = (
     (r"(#\d+#) (?:marks?|grades?|scores?|levels?|charges?|charged|readings?)(?![\w#])", r"\1"),
     (r"\b(?:mark|grade|score|result|charge|level)s? (?:in|for|of|at) (?:the )?(?=#\d+#)", ""),
-    (r"\bwhat (?:(?:mark|grade|score|result) )?(?:did|does) ([^#]+) (?:get|have|score) (?:in|for) (?:the )?(#\d+#)$",
-     r"\2 of \1"),
+    (
+        r"\bwhat (?:(?:mark|grade|score|result) )?(?:did|does) ([^#]+) (?:get|have|score) (?:in|for) (?:the )?(#\d+#)$",
+        r"\2 of \1",
+    ),
     (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
     (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
-    (r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) (?:(?:is|are|was|were|still|been|left|yet) )*"
-     r"(blank|empty|missing)\b", r"\1 \2"),
-    (r"\b(?:have|has|is|are|was|were)? ?(?:fallen |dropped |gone )?(less|fewer|more) (#\d+#) than (?:the |their |its )?"
-     r"(?=#\d+#)", r"\2 \1 than "),
+    (
+        r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) "
+        r"(?:(?:is|are|was|were|still|been|left|yet) )*"
+        r"(blank|empty|missing)\b",
+        r"\1 \2",
+    ),
+    (
+        r"\b(?:have|has|is|are|was|were)? ?(?:fallen |dropped |gone )?(less|fewer|more) (#\d+#) than "
+        r"(?:the |their |its )?"
+        r"(?=#\d+#)",
+        r"\2 \1 than ",
+    ),
     (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
     (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
     (r"(#\d+#)(.*?) in \1", r"\1\2"),
@@ -206,8 +225,10 @@ SINCE_MARKED = (
 ASKED_OF = (
     (r"wrong with (?P<who>.+)", "fault problem issue defect"),
     (r"how many (?:people|persons|guests) (?:does|do) (?P<who>[^#]+) #\d+#", "serving portion serve"),
-    (r"how long (?:did|do|does) (?:i|we|you|it|he|she|they) (?:need|take)(?: to \w+)?(?: for)? (?P<who>.+)",
-     "minute duration"),
+    (
+        r"how long (?:did|do|does) (?:i|we|you|it|he|she|they) (?:need|take)(?: to \w+)?(?: for)? (?P<who>.+)",
+        "minute duration",
+    ),
     (
         r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece| (?:per|an?) (?P<rate>\w+))?",
         "price cost fee fare",

@@ -8,8 +8,9 @@ from typing import Any
 
 from habilis.demo.families.clauses import Clauses
 from habilis.demo.families.lexicon import PLACES
-from habilis.demo.questions.header import PEOPLE, TableHeader
+from habilis.demo.questions.header import TableHeader
 from habilis.demo.questions.language import stems, words
+from habilis.demo.questions.nouns import PEOPLE
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, DemoCall
@@ -181,8 +182,7 @@ class Measures:
         name = self._header.names[column]
         classes = {*stems(name)} & (CLASSES | PEOPLE | {*PLACES})
         classes &= {*stems(self._text)} if len(words(name)) > 1 else classes
-        classes = classes or self._header.label() == column
-        return f"{'distinct' if classes else 'single'} of {name}"
+        return f"{'distinct' if classes or self._header.label() == column else 'single'} of {name}"
 
     def _count(self) -> str:
         """Rows, and where they are asked for as what they are, such that none of these stands twice."""
@@ -212,7 +212,9 @@ class Measures:
         others = [one for one in self._header.money if self._header.names[one] != name]
         due = bool(DUE & {*own})
         if others and self._header.names.index(name) in self._header.money:
-            owes = re.search(r"\bow(?:e|es|ed|ing)\b", self._text, re.I) and not {"owed", "owing", "outstanding"} & {*own}
+            owes = re.search(r"\bow(?:e|es|ed|ing)\b", self._text, re.I) and not {"owed", "owing", "outstanding"} & {
+                *own
+            }
             owes = owes and not {"balance"} & {*own}
             bare = own[-1] in ("cost", "costs") and len(own) > 1 and not {*stems(" ".join(own[:-1]))} & said
             if owes or bare or (due and re.search(FLOWS, self._text, re.I)):

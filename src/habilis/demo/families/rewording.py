@@ -6,10 +6,10 @@ import re
 
 from habilis.demo.families.lexicon import FILLERS, FUNCTION_WORDS, SUPERLATIVES, VERBS, first_column_for
 from habilis.demo.families.measures import DUE, FLOWS, Measures
-from habilis.demo.questions.header import UNITS
 from habilis.demo.questions.language import root, stems, words
+from habilis.demo.questions.nouns import UNITS
 
-_NEUTRAL = set("do did does made make take took taken have has had were was are is".split())
+_NEUTRAL = {"do", "did", "does", "made", "make", "take", "took", "taken"}
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
@@ -61,7 +61,9 @@ class Rewording(Measures):
         if len(done) != 1:
             return text
         return re.sub(
-            r"\b\w+ings?\b(?! time)", lambda found: "#R#" if root(stems(found[0])[0]) == root(done[0]) else found[0], text
+            r"\b\w+ings?\b(?! time)",
+            lambda found: "#R#" if root(stems(found[0])[0]) == root(done[0]) else found[0],
+            text,
         )
 
     def _done_often(self, text: str) -> str:
@@ -140,16 +142,15 @@ class Rewording(Measures):
         return re.sub(said, f"#{there[0]}#", text, flags=re.I)
 
     def _below_minimum(self, text: str) -> str:
-        """ "have fallen below their minimum stock", "out of stock": of the column of what there is."""
+        """ "have fallen below their minimum stock": of the column of what there is."""
         least = self._header.with_word("minimum", "min")
         names = [{*stems(name)} for name in self._header.names]
-        there = [i for i, name in enumerate(names) if i != least and "stock" in name and self._header.kind(i) == "number"]
-        if len(there) != 1:
+        stock = [i for i, name in enumerate(names) if "stock" in name and self._header.kind(i) == "number"]
+        if least not in stock or len(stock) != 2:
             return text
-        if least is not None and "stock" in names[least]:
-            fallen = rf"\b(?:(?:is|are|have|has|fallen|dropped|gone|been) )+(below|under) (?:(?:their|its|the) )?#{least}#"
-            text = re.sub(fallen, rf"#{there[0]}# \1 #{least}#", text, flags=re.I)
-        return re.sub(r"\b(?:is |are )?out of (?:stock\b|#\d+#)", f"#{there[0]}# is 0", text, flags=re.I)
+        there = sum(stock) - least
+        fallen = rf"\b(?:(?:is|are|have|has|fallen|dropped|gone|been) )+(below|under) (?:(?:their|its|the) )?#{least}#"
+        return re.sub(fallen, rf"#{there}# \1 #{least}#", text, flags=re.I)
 
     def _end_of_one(self, text: str) -> str:
         """ "what did my heaviest loaf weigh" as the highest weight."""

@@ -148,7 +148,7 @@ class _Wording(RanksAsked):
         return self._between("abs({0} - {1})", said)
 
     def _longer(self, text: str) -> DemoCall | None:
-        """ "by how many km is the average in A longer than in B", "how much warmer was it on average in A than in B"."""
+        """ "by how many km is the average in A longer than in B", "how much warmer was it on average in A than B"."""
         forms = (
             rf"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?P<how>(?P<more>{_MORE})|{_LESS}) (?=is|are|was|were)",
             r"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?=is|are|was|were)",
@@ -162,7 +162,7 @@ class _Wording(RanksAsked):
             return None
         stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
         column = self._compared_in(f"{begins['unit'] or ''} {ends[0]}", how["how"].lower())
-        if stated is None or column is None or begins.groupdict().get("how") and ends["how"]:
+        if stated is None or column is None or (begins.groupdict().get("how") and ends["how"]):
             return None
         measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean")
         said = [re.sub(rf"{_STATED}|#{column}#", " ", ends[name], flags=re.I) for name in ("one", "other")]
@@ -183,7 +183,8 @@ class _Wording(RanksAsked):
     def _so_much_more(self, text: str) -> DemoCall | None:
         """ "how many more kilos of A than of B": sums."""
         match = re.fullmatch(
-            r"how (?:much|many) more #(?P<c>\d+)#(?: of| from| in)? (?P<one>[^#]+?) than (?:of |from |in )?(?P<other>[^\s#]+)"
+            r"how (?:much|many) more #(?P<c>\d+)#(?: of| from| in)? (?P<one>[^#]+?) than (?:of |from |in )?"
+            r"(?P<other>[^\s#]+)"
             r"(?P<rest>.*)",
             text,
             re.I,

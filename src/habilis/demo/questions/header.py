@@ -14,97 +14,25 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from habilis.demo.questions.language import QUOTED, number, stems, words
+from habilis.demo.questions.nouns import (
+    ADDS_NOTHING,
+    GENERIC,
+    IN_ORDER,
+    KINDS,
+    MONEY_NAMES,
+    NAMING,
+    NEVER,
+    NO_NOUN,
+    NO_NUMBER,
+    PEOPLE,
+    SAME,
+    UNITS,
+)
 from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, divider_of
 
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
-UNITS = {
-    "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds",
-    "kg": "kg kilogram kilograms kilos",
-    "g": "g gram grams", "km": "km kilometre kilometres kilometer kilometers", "m": "m metre metres meter meters",
-    "cm": "cm centimetre centimetres centimeter centimeters", "mm": "mm millimetre millimetres millimeters",
-    "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
-    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²",
-    "l": "l litre litres liter liters",
-    "kmh": "kmh km/h", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
-}  # fmt: skip
-"""Units as questions write them, by the word that stands for them here."""
-_ADDS_NOTHING = {"at", "on", "date", "time", "name"}
-_SAME = {
-    "temp": "temperature",
-    "qty": "quantity",
-    "dept": "department",
-    "amt": "amount",
-    "dist": "distance",
-    "rain": "rainfall",
-    "minute": "duration",
-    "max": "maximum",
-    "min": "minimum",
-}
-_NEVER = set(
-    """a all an and any are as at average by count distinct each every for has have highest how in is least list lowest
-    many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
-    what when where which who with""".split()  # noqa: SIM905
-)
-_GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
-_KINDS = (
-    "order sale transaction purchase payment invoice expense",
-    "trip ride journey rental",
-    "employee staff people person worker colleague",
-    "member people person",
-    "volunteer helper people person",
-    "guest visitor people person",
-    "player people person",
-    "customer client people person",
-    "patient people person",
-    "student pupil people person",
-    "race runner participant finisher",
-    "recipe dish meal",
-    "contact people person friend",
-    "inventory stock item product article",
-    "equipment item thing tool",
-    "asset item thing",
-    "match game fixture",
-    "booking reservation",
-    "fleet car vehicle",
-    "movie film",
-    "ticket issue request case",
-    "todo task job chore",
-    "donation gift contribution",
-    "session class lesson course",
-    "animal pet",
-    "visit appointment",
-    "ledger transaction payment entry",
-    "loan lending borrowing book",
-    "book title",
-    "log line message event",
-    "repair job",
-    "observation sighting",
-    "reading measurement",
-)
-"""Words for the same rows: a question may say any of those among which is the last word of the file's name."""
-PEOPLE = {
-    "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
-    "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author", "agent", "driver",
-    "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer", "assignee", "handler", "doctor",
-    "gardener", "trainer", "instructor", "chef", "nurse", "lecturer", "supervisor", "photographer", "speaker", "winner",
-    "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host", "observer", "technician", "contractor",
-}  # fmt: skip
-"""Last words of columns that say who."""
-_NO_NOUN = {
-    "data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
-    "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
-    "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
-}  # fmt: skip
-_NAMING = (["description"], ["problem"])
-"""Columns that name what another numbers."""
-_IN_ORDER = {"year", "month", "week", "day", "hour", "rank", "place", "position", "quantity", "qty", "count", "lap", "round"}
-"""Columns that may hold 1, 2, 3 without numbering rows."""
-_NO_NUMBER = {"id", "no", "nr", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode", "account", "iban"}
-"""Words of columns whose digits are no numbers."""
-_MONEY_NAMES = {"total", "amount", "revenue", "cost", "debit", "credit", "paid", "income", "fee", "fare", "balance",
-                "price", "salary", "bill", "charge", "spent", "deposit", "rent", "budget"}  # fmt: skip
 _DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|"
@@ -134,7 +62,7 @@ class TableHeader:
             return "moment"
         bare = [re.sub(r"[€$£%\s]", "", cell) for cell in cells]
         numeric = all(number(cell) is not None or re.fullmatch(r"[-+]?[\d.]*\d,\d+", cell) for cell in bare)
-        numeric = numeric and not _NO_NUMBER & {*words(self.names[column])} and not self._numbers_rows(column)
+        numeric = numeric and not NO_NUMBER & {*words(self.names[column])} and not self._numbers_rows(column)
         return "number" if numeric else "text"
 
     def _numbers_rows(self, column: int) -> bool:
@@ -142,7 +70,7 @@ class TableHeader:
         cells = [row[0] for row in self.samples if row]
         whole = [int(cell) for cell in cells if re.fullmatch(r"\d{1,9}", cell)]
         follow = len(cells) == len(whole) > 1 and whole == [*range(whole[0], whole[0] + len(whole))]
-        return column == 0 and follow and not _IN_ORDER & {*stems(self.names[0])}
+        return column == 0 and follow and not IN_ORDER & {*stems(self.names[0])}
 
     def is_rows(self, column: int) -> bool:
         """Whether a column says in each row what that row is: `product` in products.csv."""
@@ -153,7 +81,7 @@ class TableHeader:
         """Words for the rows, as stems."""
         own = {self.rows_are, *([self.numbered] if self.numbered else [])}
         own |= {"book"} if {"title", "author"} <= {*self.names} else set()
-        return {one for kind in (*_KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
+        return {one for kind in (*KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
 
     @cached_property
     def numbered(self) -> str:
@@ -168,12 +96,16 @@ class TableHeader:
 
     @property
     def is_people(self) -> bool:
-        return any("person" in kind.split() and self.rows_are in kind.split() for kind in _KINDS)
+        return any("person" in kind.split() and self.rows_are in kind.split() for kind in KINDS)
 
     @cached_property
     def money(self) -> list[int]:
         """The columns that hold sums of money, not prices of one piece."""
-        found = [i for i, name in enumerate(self.names) if (_MONEY_NAMES & {*stems(name)} or self._is_priced(i)) and self.kind(i) == "number"]
+        found = [
+            i
+            for i, name in enumerate(self.names)
+            if (MONEY_NAMES & {*stems(name)} or self._is_priced(i)) and self.kind(i) == "number"
+        ]
         return [i for i in found if not {"unit", "each", "per"} & {*words(self.names[i])}]
 
     def _is_priced(self, column: int) -> bool:
@@ -182,7 +114,7 @@ class TableHeader:
     @property
     def are_sums(self) -> bool:
         """Whether a row is a sum of money."""
-        return self.rows_are in {*_KINDS[0].split(), "donation", "bill", "cost", "fine", "loan", "refund", "ledger"}
+        return self.rows_are in {*KINDS[0].split(), "donation", "bill", "cost", "fine", "loan", "refund", "ledger"}
 
     @property
     def labels_people(self) -> bool:
@@ -212,7 +144,7 @@ class TableHeader:
         if own is not None:
             return own
         if self.numbering() is not None:
-            naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *_NAMING)]
+            naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *NAMING)]
             cells = [row[naming[0]] for row in self.samples if len(naming) == 1 and naming[0] < len(row)]
             return naming[0] if len(naming) == 1 and len({*cells}) == len(cells) else None
         named = [{*stems(name)} for name in self.names]
@@ -307,7 +239,7 @@ class TableHeader:
         for end in range(min(start + 9, len(tokens) - 1), start, -2):
             between = "".join(tokens[start + 1 : end : 2])
             way = tuple(stems(" ".join(tokens[start:end:2])))
-            if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in _NEVER):
+            if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in NEVER):
                 continue
             columns = self._said[way]
             if len(columns) > 1 and end == start + 1 and re.search("ed$|paid|sold", tokens[start], re.I):
@@ -325,10 +257,10 @@ class TableHeader:
 
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
-        if position % 2 == 0 or word.lower() in _NEVER:
+        if position % 2 == 0 or word.lower() in NEVER:
             return False
         stem = next(iter(stems(word)), "")
-        return stem in self._alike or re.fullmatch(_GENERIC, word, re.I) is not None
+        return stem in self._alike or re.fullmatch(GENERIC, word, re.I) is not None
 
 
 def header_of(file: SeenFile) -> TableHeader | None:
@@ -354,7 +286,7 @@ def _whole(line: str, divider: str) -> str:
 
 
 def _rows_are(name: str) -> str:
-    kept = [word for word in words(name) if word.isalpha() and word not in _NO_NOUN and not word.endswith("ed")]
+    kept = [word for word in words(name) if word.isalpha() and word not in NO_NOUN and not word.endswith("ed")]
     return next(iter(stems(kept[-1])), "") if kept else ""
 
 
@@ -395,13 +327,13 @@ def _in_full(name: str) -> list[tuple[str, ...]]:
 def _in_short(name: str) -> list[tuple[str, ...]]:
     """Without a unit or a word that adds nothing at its end, and with a word for a usual abbreviation."""
     own = words(name)
-    while len(own) > 1 and (own[-1] in _ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
+    while len(own) > 1 and (own[-1] in ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
         own = own[:-1]
     whole = words(name)
     while len(whole) > 1 and any(whole[-1] in said.split() for said in UNITS.values()):
         whole = whole[:-1]
     short = tuple(stems(" ".join(own)))
-    return [tuple(stems(" ".join(whole))), short, tuple(_SAME.get(word, word) for word in short)]
+    return [tuple(stems(" ".join(whole))), short, tuple(SAME.get(word, word) for word in short)]
 
 
 def _by_one_word(name: str) -> list[tuple[str, ...]]:

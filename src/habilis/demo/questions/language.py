@@ -130,7 +130,8 @@ def _stem(word: str) -> str:
 _ROOTS = {
     "paid": "pay", "bought": "purchase", "buy": "purchase", "buys": "purchase", "sold": "sell", "took": "take",
     "taken": "take", "made": "make", "spent": "spend", "left": "leave", "began": "begin", "begun": "begin",
-    "expiry": "expire", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", "written": "write",
+    "expiry": "expire", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", 
+    "written": "write",
 }  # fmt: skip
 _DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
 
