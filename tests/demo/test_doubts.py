@@ -54,6 +54,8 @@ GIVEN_UP: tuple[tuple[str, str, Path], ...] = (
     ("Which movies did TakeAway direct?", "movies_watched.tsv", T),
     ("Who handled ticket T-504?", "tickets.csv", T),  # customer or agent
     ("How many tickets are still open?", "tickets.csv", T),
+    ("How many items are in stock?", "inventory.tsv", OWN),  # kinds of them or pieces
+    ("How much was received in January 2024?", "expenses.csv", OWN),  # it was spent
     ("How many devices did Dave repair?", "repairs.csv", TWO),  # kinds of them or rows
     ("How many projects are there?", "pupils.csv", TWO),
     ("How many organisms were found?", "pond_samples.tsv", TWO),

@@ -36,6 +36,7 @@ _VERBS = (
     ("aged", "age"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
+_SPENT = {"expense", "cost", "purchase", "spending", "bill"}
 _STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
 """Rows of which each may be many pieces."""
 _RATES = {"monthly", "yearly", "annual", "annually", "weekly", "daily", "hourly", "per"}
@@ -219,6 +220,8 @@ class Measures:
             bare = own[-1] in ("cost", "costs") and len(own) > 1 and not {*stems(" ".join(own[:-1]))} & said
             if owes or bare or (due and re.search(FLOWS, self._text, re.I)):
                 raise CannotAnswerError(f"{name} may not be what was paid, or is still to be paid")
+        if self._header.rows_are in _SPENT and re.search(r"\b(?:receiv\w+|earn\w*|came in)\b", self._text, re.I):
+            raise CannotAnswerError("what is spent is not received")
         head = _HEADS.get(own[-1]) if len(own) > 1 else None
         if head and {*stems(" ".join(own[:-1]))} & said and not re.search(rf"\b(?:{head})", self._text, re.I):
             raise CannotAnswerError(f"the question does not say that {own[-1]} is meant")

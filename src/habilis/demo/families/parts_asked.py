@@ -175,6 +175,12 @@ class PartsAsked(ColumnsMeant):
             if re.search(r"\b(?:do|does) \w+ (?:have|own)\b", after):
                 return None
             return self._with(self._count(), f"{kind} #{column}# {after}")
+        if (
+            self._header.label() == column
+            and self._pieces()
+            and re.search(r"\b(?:in stock|on hand|left)\b", self._text)
+        ):
+            return None  # kinds of them or pieces
         where = self._rows(rest)
         counted = self._how_many(column, True) if self._header.is_rows(column) else self._kinds_of(column)
         return None if where is None else ("count" if self._header.label() == column else counted, where)
