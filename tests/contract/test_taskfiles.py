@@ -160,3 +160,12 @@ def test_what_a_file_is_tells_its_name_and_its_first_lines(name: str, text: str,
     (tmp_path / name).write_text(text, encoding="utf-8")
     files, _ = taskfiles.gather("q", [name], tmp_path)
     assert taskfiles.view(files)[0]["kind"] == kind
+
+
+def test_all_names_of_a_table_are_shown_and_its_rows_are_cut(tmp_path: Path) -> None:
+    names = ",".join(f"A Column With A Long Name {number}" for number in range(12))
+    (tmp_path / "wide.csv").write_text(f"{names}\n{'x' * 200}\n", encoding="utf-8")
+    (shown,) = taskfiles.view(taskfiles.gather("", [tmp_path / "wide.csv"], tmp_path)[0])
+    begins = str(shown["begins"]).splitlines()
+    assert begins[0].strip() == names
+    assert begins[1].strip() == "x" * 120 + "…"

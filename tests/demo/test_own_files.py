@@ -1,7 +1,8 @@
-"""Questions about sixteen small files, worded before anybody looked at how the model reads them.
+"""Questions about small files, worded before anybody looked at how the model reads them.
 
 `own_questions.json` has their answers, worked out from the rows by scripts of their own. One half tuned the model, the
-other was held back, but for its counts of right, wrong and given up. An answer is null where the file cannot give it.
+other was held back, but for its counts of right, wrong and given up. `strangers_questions.json` were worded by someone
+who did not know the program, and were used to improve it. An answer is null where the file cannot give it.
 """
 
 from __future__ import annotations
@@ -19,23 +20,27 @@ from habilis.demo.questions.prompts import SeenFile
 
 from .test_queries import answered_in
 
-FILES = Path(__file__).parent / "own_files"
-QUESTIONS: list[dict[str, Any]] = json.loads((Path(__file__).parent / "own_questions.json").read_text("utf-8"))
-RIGHT = {"tune": 51, "held": 35}
-"""How many of the 60 questions that can be answered were, when the model was last improved."""
+HERE = Path(__file__).parent
+FILES, STRANGERS_FILES = HERE / "own_files", HERE / "strangers_files"
+TWO_FILES, THREE_FILES = HERE / "strangers_two_files", HERE / "strangers_three_files"
+QUESTIONS: list[dict[str, Any]] = json.loads((HERE / "own_questions.json").read_text("utf-8"))
+STRANGERS: list[dict[str, Any]] = json.loads((HERE / "strangers_questions.json").read_text("utf-8"))
+RIGHT = {"tune": 53, "held": 41, "strangers": 75, "strangers_two": 77, "strangers_three": 73}
+"""How many of the 60, 60, and 80 each, questions that can be answered were, when the model was last improved."""
 TOLERANCE = 2
 """Three in a hundred of them."""
 
 
 @cache
-def seen(name: str) -> SeenFile:
-    shown = view(gather("", [FILES / name], FILES)[0])[0]
+def seen(name: str, folder: Path | None = None) -> SeenFile:
+    folder = folder or FILES
+    shown = view(gather("", [folder / name], folder)[0])[0]
     begins = "\n".join(line[4:] for line in str(shown["begins"]).splitlines())
     return SeenFile(name, begins, bool(shown.get("nameless")))
 
 
-def outcome(asked: dict[str, Any]) -> str:
-    answer = answered_in(FILES, asked["question"], seen(asked["file"]))
+def outcome(asked: dict[str, Any], folder: Path | None = None) -> str:
+    answer = answered_in(folder or FILES, asked["question"], seen(asked["file"], folder))
     if answer is None:
         return "given up"
     return "right" if asked["answer"] is not None and is_right(answer, asked["answer"]) else "wrong"
@@ -54,12 +59,13 @@ def is_right(answer: str, truth: Any) -> bool:
         return answer.split(", ") == truth
     if isinstance(truth, str):
         return answer == truth
-    return re.fullmatch(r"-?[\d.]+", answer) is not None and abs(float(answer) - truth) <= 1e-5 * max(1, abs(truth))
+    cell = re.sub(r"^[€$£]", "", re.sub(r"(?<=\d),(?=\d{2}$)", ".", answer))  # as it is written in the file
+    return re.fullmatch(r"-?[\d.]+", cell) is not None and abs(float(cell) - truth) <= 1e-5 * max(1, abs(truth))
 
 
 def test_a_sample_of_them_gets_no_wrong_answer() -> None:
-    sample = QUESTIONS[::14]
-    outcomes = [outcome(one) for one in sample]
+    sample = [*QUESTIONS[::14], *STRANGERS[::14]]
+    outcomes = [outcome(one, None if one in QUESTIONS else STRANGERS_FILES) for one in sample]
     assert "wrong" not in outcomes
     assert outcomes.count("right") >= len(sample) // 3
 
@@ -73,6 +79,17 @@ def test_most_are_answered_and_none_wrongly(half: str) -> None:
     wrong = [one["question"] for one, came in zip(asked, outcomes, strict=True) if came == "wrong"]
     assert (len(asked), wrong) == (70, [])
     assert outcomes.count("right") >= RIGHT[half] - TOLERANCE
+
+
+@pytest.mark.slow
+@pytest.mark.promise
+@pytest.mark.parametrize("name", ["strangers", "strangers_two", "strangers_three"])
+def test_most_questions_of_strangers_are_answered_and_none_wrongly(name: str) -> None:
+    asked = json.loads((HERE / f"{name}_questions.json").read_text("utf-8"))
+    outcomes = [outcome(one, HERE / f"{name}_files") for one in asked]
+    wrong = [one["question"] for one, came in zip(asked, outcomes, strict=True) if came == "wrong"]
+    assert (len(asked), wrong) == (90, [])
+    assert outcomes.count("right") >= RIGHT[name] - TOLERANCE
 
 
 def test_a_table_without_a_header_is_said_with_what_to_do() -> None:

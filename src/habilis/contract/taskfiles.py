@@ -21,6 +21,8 @@ _TABLE = re.compile(r"\.(?:csv|tsv)$", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*")
 _YEAR = re.compile(r"(?:1[89]|20)[0-9]{2}")
 BEGINS_LINES, BEGINS_WIDTH = 3, 120
+NAMES_WIDTH = 480
+"""Characters of a table's first line that prompts show: without all its names a table cannot be asked about."""
 
 
 def gather(
@@ -117,7 +119,7 @@ def _begins(path: Path) -> str:
         if not path.is_file():
             return ""
         with path.open("rb") as stream:
-            head = stream.read(4 * BEGINS_LINES * BEGINS_WIDTH)
+            head = stream.read(4 * (BEGINS_LINES * BEGINS_WIDTH + NAMES_WIDTH))
     except OSError:
         return ""
     if b"\0" in head:
@@ -126,8 +128,9 @@ def _begins(path: Path) -> str:
     if path.suffix.lower() == ".json":  # indented, its first lines are little but brackets
         text, width = " ".join(text.split()), BEGINS_LINES * BEGINS_WIDTH
         return f"    {text[:width]}{'…' if len(text) > width else ''}" if text else ""
-    lines = text.splitlines()[:BEGINS_LINES]
-    return "\n".join(f"    {line[:BEGINS_WIDTH]}{'…' if len(line) > BEGINS_WIDTH else ''}" for line in lines)
+    widths = [NAMES_WIDTH if _TABLE.search(path.name) else BEGINS_WIDTH, *[BEGINS_WIDTH] * (BEGINS_LINES - 1)]
+    shown = zip(text.splitlines(), widths, strict=False)
+    return "\n".join(f"    {line[:width]}{'…' if len(line) > width else ''}" for line, width in shown)
 
 
 def _names_below(folder: Path) -> str:

@@ -41,4 +41,4 @@ OF_FORM: tuple[Family, ...] = (
 )
 """Those that read a phrase by its form."""
 
-ALL: tuple[Family, ...] = (*OF_FORM, Wordings(_QUERIES))
+ALL: tuple[Family, ...] = (*OF_FORM[:-1], Wordings(_QUERIES))

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from habilis.core.parsing import expression_tree
 from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.language import DATE, NUMBER
-from habilis.demo.questions.world import DemoCall, FilledOperation, World
+from habilis.demo.questions.language import DATE, NUMBER, words
+from habilis.demo.questions.prompts import SeenFile
+from habilis.demo.questions.world import DemoCall, FilledOperation, World, columns
 
 (EXPRESSION,) = operations_of(read_family("arithmetic"))
 
@@ -76,7 +77,7 @@ class Arithmetic:
 
     def read(self, phrase: str, world: World) -> DemoCall | None:
         text = phrase.strip()
-        if re.search(DATE, text, re.IGNORECASE):
+        if re.search(DATE, text, re.IGNORECASE) or any(_is_named(text, file) for file in world.files):
             return None
         for pattern, rewritten in _REWRITTEN:
             if re.fullmatch(pattern, text, re.IGNORECASE):
@@ -93,6 +94,12 @@ class Arithmetic:
             FilledOperation(expression, tuple(writing.calls)) if writing.calls else expression
         )
         return DemoCall(EXPRESSION, {"expression": value})
+
+
+def _is_named(text: str, file: SeenFile) -> bool:
+    """Whether a column of a table that `text` names has an operator in its name: "plus ones"."""
+    named = [" ".join(words(name)) for name in columns(file)]
+    return any(re.search(r"\b(?:plus|minus|times)\b", name) and name in " ".join(words(text)) for name in named)
 
 
 def _write(text: str, world: World) -> _Writing | None:

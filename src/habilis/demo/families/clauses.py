@@ -10,11 +10,11 @@ import json
 import re
 from collections.abc import Iterator
 
-from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, VERBS
-from habilis.demo.questions.header import UNITS, TableHeader
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, is_state, is_verb
+from habilis.demo.questions.header import TableHeader
 from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
+from habilis.demo.questions.nouns import UNITS
 
-MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 _C = r"#(?P<c>\d+)#"
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 _N = (
@@ -52,6 +52,7 @@ ADJECTIVES = {
 """Words for more or less of something, with how columns of it are called."""
 _COMES = {"from": "from origin source departure start", "to": "to destination arrival target end"}
 _NEGATED = re.compile(r" (?:not_equals|no) \"")
+_DAYS = r"weekends?|saturdays? (?:or|and) sundays?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
 _LEADS_ON = rf"(?:{FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
 
 
@@ -60,6 +61,8 @@ class Clauses:
 
     def __init__(self, header: TableHeader) -> None:
         self._header = header
+        self.dated_by = "*"
+        """The column of what a row is, where several have dates and the question tells of no other."""
 
     def read(self, text: str) -> list[str] | None:
         """All conditions of `text`, each as the tool takes it; None where a word of it is not understood."""
@@ -135,6 +138,7 @@ class Clauses:
         column = int(said["c"]) if said.get("c") else self._header.of_unit(unit) if unit else None
         if column is None and any(unit.lower() in UNITS[money].split() for money in ("eur", "usd", "gbp")):
             column = self._header.with_word("price", "amount", "cost", "fee", "fare", "salary", "revenue")
+            column = None if len(self._header.money) > 1 else column
         value = number(match["n"])
         if (
             column is None
@@ -143,7 +147,7 @@ class Clauses:
             and re.search(r"\b(?:over|under|above|below) \S+$", match[0])
         ):
             column = self._header.with_word("age")  # "employees under 35"
-        elif column is None and not unit:
+        elif column is None and not unit and self._header.are_sums:
             column = self._header.with_word("amount", "total")  # "payments over 1,000"
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
@@ -191,8 +195,10 @@ class Clauses:
         return [_said(moment[0], how, moment[1])]
 
     def _weekdays(self, match: re.Match[str]) -> list[str] | None:
-        name = f"weekday of {self._header.names[int(match['c'])] if match['c'] else '*'}"
-        days = ["Saturday", "Sunday"] if match["days"].lower().startswith("weekend") else [match["day"].title()]
+        column = int(match["c"]) if match["c"] and not self._header.is_clock(int(match["c"])) else None
+        name = f"weekday of {self.dated_by if column is None else self._header.names[column]}"
+        weekend = re.match(r"weekend|saturdays? (?:or|and) sunday", match["days"], re.IGNORECASE)
+        days = ["Saturday", "Sunday"] if weekend else [match["day"].title()]
         how = "not_equals" if match["not"] else "equals"
         return None if match["not"] and len(days) > 1 else [" or ".join(_said(name, how, day) for day in days)]
 
@@ -201,7 +207,8 @@ class Clauses:
         how = "less" if re.match("under|less|below|fewer", match["how"], re.IGNORECASE) else "greater"
         said = match["n"].lower()
         hours = 1 if said in ("a", "an") else 0.5 if said.startswith("half") else number(said)
-        column = int(match["c"]) if match["c"] else self._header.of_unit("min")
+        columns = (int(match["c"]) if match["c"] else None, self._header.of_unit("min"), self._header.duration())
+        column = next((one for one in columns if one is not None), None)
         if match["not"] or column is None or hours is None:
             return None
         minutes = round(60 * hours)
@@ -228,7 +235,10 @@ class Clauses:
         return [self._says(one, f"{how}_column", self._header.names[other])]
 
     def _lacks(self, match: re.Match[str]) -> list[str] | None:
-        return None if match["not"] else [self._says(int(match["c"]), "lacks", "")]
+        column = int(match["c"])
+        empty = re.search(r"(?:missing|blank|empty|unknown)$", match[0].strip(), re.IGNORECASE)
+        how = "lacks" if self._header.kind(column) != "flag" else "blank" if empty else "no"
+        return None if match["not"] else [self._says(column, how, "")]
 
     def _flag(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"])
@@ -241,7 +251,14 @@ class Clauses:
         said = match.groupdict()
         negated = bool(said["not"]) is not bool(said.get("negated"))
         value = _bare(match["v"])
-        if value and number(value) is None and self._header.kind(int(match["c"])) in ("number", "moment"):
+        kind, before = self._header.kind(int(match["c"])), match.start("v") < match.start("c")
+        if before and (
+            int(match["c"]) == self._header.label() or {*stems(self._header.names[int(match["c"])])} <= THINGS
+        ):
+            return None  # "Leo's tasks", "kitchen items": of another column
+        if value and number(value) is None and kind in ("number", "moment"):
+            return None
+        if value and kind == "flag" and value.lower() not in ("yes", "no", "true", "false", "y", "n"):
             return None
         return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
 
@@ -272,31 +289,28 @@ class Clauses:
             name = "*" if column is None else self._header.names[column]
         if (
             name == "*"
-            and (" " in value or {value.lower(), *stems(value)} & VERBS)
+            and (" " in value or is_verb(value))
+            and not is_state(value, match["lead"])
             and not (match["not"] or match["other"])
             and not re.fullmatch(QUOTED, match["v"])
         ):
-            return [
-                _said(
-                    name,
-                    "says",
-                    " ".join(f"({one})" if {one.lower(), *stems(one)} & VERBS else one for one in value.split()),
-                )
-            ]
+            return [_said(name, "says", " ".join(f"({one})" if is_verb(one) else one for one in value.split()))]
         return [_said(name, "not_equals" if match["not"] or match["other"] else "equals", value)]
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:
         """The column, or a part of its dates, that `text` is compared with, and how it stands there."""
-        name = self._header.names[int(column)] if column else "*"
+        name = self._header.names[int(column)] if column else self.dated_by
         if re.fullmatch(_YEAR, text):
             years = int(column) if column else self._header.with_word("year")
             if years is not None and self._header.kind(years) == "number":
                 return self._header.names[years], text
         found = _part(text)
+        if found and ((column and found[0] != "time" and self._header.is_clock(int(column))) or found[0] == "time"):
+            name = name if column and found[0] == "time" else "*"
         return (f"{found[0]} of {name}", found[1]) if found and self._dated(column) else None
 
     def _dated(self, column: str | None) -> bool:
-        return column is None or self._header.kind(int(column)) in ("moment", "text", "")
+        return column is None or self._header.kind(int(column)) in ("moment", "")
 
     def _says(self, column: int, how: str, value: str) -> str:
         return _said(self._header.names[column], how, value)
@@ -307,7 +321,7 @@ def _said(name: str, how: str, value: str) -> str:
 
 
 def _bare(text: str) -> str | None:
-    text = text[1:-1] if re.fullmatch(QUOTED, text) else text.strip(" .'")
+    text = text[1:-1] if re.fullmatch(QUOTED, text) else text.strip(" .'").removesuffix("'s")
     return None if text.lower().startswith("non-") else text or None
 
 
@@ -332,9 +346,9 @@ def _part(text: str) -> tuple[str, str] | None:
 
 _ATOMS = (
     (rf"{_C} (?:{_IS} )?(?:{_COMPARED}) {_N}", Clauses._compared),
-    (rf"(?:{_COMPARED}) {_N}(?: (?:of )?{_C})?", Clauses._compared),
+    (rf"(?:{_COMPARED}) {_N}(?: (?:of |in |for )?{_C})?", Clauses._compared),
     (rf"{_C} (?:{_IS} )?{_N} or (?:(?P<more>more|higher|above|over)|less|fewer|lower)", Clauses._or_more),
-    (rf"{_N} or (?:(?P<more>more|higher)|less|fewer|lower) {_C}", Clauses._or_more),
+    (rf"(?:of |for )?{_N} or (?:(?P<more>more|higher|above|over)|less|fewer|lower)(?: {_C})?", Clauses._or_more),
     (
         r"(?P<adjective>(?:more )?(?:ADJ)(?:er|r|ier)?) than ".replace("ADJ", "|".join([*ADJECTIVES, "heavi"])) + _N,
         Clauses._adjective,
@@ -351,10 +365,7 @@ _ATOMS = (
         Clauses._when,
     ),
     (rf"(?P<c>(?!))?(?P<then>)(?P<when>{_WHEN})", Clauses._when),
-    (
-        r"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)",
-        Clauses._weekdays,
-    ),
+    (rf"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>{_DAYS})", Clauses._weekdays),
     (
         rf"(?:{_C} )?(?:in |within )?(?P<how>under|less than|below|over|more than|above|longer than) "
         rf"(?P<n>half an|an?|one|two|three|four|five|{NUMBER}) hours?",

@@ -1,61 +1,101 @@
-"""Which columns the words of a question mean: by name, by other words for them, by what they hold."""
+"""Which columns the words of a question mean: by name, by part of it, by other words for them, by what they hold."""
 
 from __future__ import annotations
 
 import re
 
 from habilis.demo.families.asked import counted
-from habilis.demo.families.lexicon import ALIKE, COMES, PEOPLE, REWRITTEN, column_for, first_column_for
-from habilis.demo.families.measures import Measures
-from habilis.demo.questions.language import stems
+from habilis.demo.families.lexicon import (
+    ALIKE,
+    ASKED_OF,
+    COMES,
+    FILLERS,
+    FUNCTION_WORDS,
+    NOT_ALONE,
+    PLACES,
+    REWRITTEN,
+    SINCE_MARKED,
+    VERBS,
+    first_column_for,
+    is_verb,
+)
+from habilis.demo.families.rewording import Rewording
+from habilis.demo.questions.language import QUOTED, root, stems, words
+from habilis.demo.questions.nouns import PEOPLE
+
+_MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
+_TO_DO = (
+    r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?"
+    r"|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )to (?:be )?#(\d+)#"
+)
+_VERB_ROOTS = {*map(root, VERBS)}
+_LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
+_CALCULATED = re.compile(r" (?:minus|plus|times|divided by|less) ", re.I)
+_LONGEST = 6
+"""Words of a question that may say a part of one column's name."""
 
 
-class ColumnsMeant(Measures):
+class ColumnsMeant(Rewording):
     """The columns of one table as a question words them."""
+
+    _partly: frozenset[int] = frozenset()
+    """Those that the question says in part only."""
 
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
-        text = phrase
+        text = self._text = phrase
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
-        stem = re.escape(self._file.named.rsplit("/")[-1].rpartition(".")[0])
-        text = re.sub(rf" (?:in|on|of|from) (?:the|this|my|our) {stem}$", "", text, flags=re.I)
-        for end, names in (("lowest", "min minimum"), ("highest", "max maximum")):
-            if column_for(self._header, names) is not None:
-                word = names.split()[1]
-                text = re.sub(
-                    rf"(?<!no )(?<!average )(?<!mean )\b(?:{end}|{word}) (?:{word} )?temperature\b",
-                    f"{end} {word} temperature",
-                    text,
-                    flags=re.I,
-                )
+        self._own_day(phrase)
+        done = [name for name in self._header.names if {"finish", "complet"} & {*_roots(name)}]
+        if done and re.search(r"\b(?:read|completed)\b", text, re.I) and len(self._header.names) > len(done):
+            text = re.sub(r"\bread\b(?! (?:in|log))", "read-through", text, flags=re.I)  # begun, or finished
+        text = self._before_marking(self._named(text))
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
-        text = re.sub(
-            r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1", text, flags=re.I
-        )
-        text = re.sub(
-            r"(#\d+#) (?:is |was |were |are )?(negative|positive)\b",
-            lambda match: f"{match[1]} {'below' if match[2] == 'negative' else 'above'} 0",
-            text,
-        )
-        text = re.sub(r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", "", text, flags=re.I)
+        text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
+        moments = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "moment")
+        if moments:
+            text = re.sub(rf"(#(?:{moments})#) (?:dates?|times?|days?)\b", r"\1", text, flags=re.I)
+            text = re.sub(rf"(#(?:{moments})#) (?=\d{{1,2}} [A-Z]|\d{{4}}-|[A-Z][a-z]+ \d)", r"\1 on ", text)
+        lasting = "|".join(f"{i}" for i, name in enumerate(self._header.names) if _LASTING & {*words(name)})
+        text = re.sub(rf"(#(?:{lasting})#) time\b", r"\1", text) if lasting else text
+        text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
+        for pattern, said in SINCE_MARKED:
+            text = re.sub(pattern, said, text, flags=re.I)
+        text = self._behind_marking(text)
+        if (number := self._header.numbering()) is not None:
+            text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
+        text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
+        text = re.sub(_TO_DO, self._negated, text, flags=re.I)
+        text = re.sub(r"\bnot (?:yet |been |have |has |had |all )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
         total = self._header.names.index("total") if "total" in self._header.names else None
         if total is not None:
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
             text = re.sub(rf"#R# (?=#{total}#)", "", text)
-        text = re.sub(r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2", text, flags=re.I)
-        text = re.sub(r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2", text, flags=re.I)
-        for asked, names in (
-            ("where (?:does|do|did)(?P<who> .+) (?:live|stay)", "city town place address location"),
-            ("how long (?:does|do|did)(?P<who> .+) (?:take|last|need)", "minutes duration"),
-        ):
-            column = column_for(self._header, names)
-            if column is not None:
-                text = re.sub(rf"^{asked}$", rf"#{column}# of\g<who>", text, flags=re.I)
-        text = re.sub(r"^(?:on|in|at|for|to|from) (?=how many )", "", text, flags=re.I)
-        text = re.sub(r"\bnot (?:yet |been |have |has )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
-        text = counted(re.sub(r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total ", text, flags=re.I))
-        return re.sub(r"\s+", " ", text).strip(" ,.")
+        text = re.sub(r"(?<![#\w])([\w'-]+) #(\d+)# #(\w+)#", self._of_kind, text)
+        for asked, names in ASKED_OF:
+            column = self._header.with_word(*names.split())
+            of = None if column is None or self._header.are_sums else re.fullmatch(asked, text, re.I)
+            rate = of.groupdict().get("rate") if of else None
+            if of and column is not None and (not rate or root(rate) in _roots(self._header.names[column])):
+                text = f"#{column}# of {next(filter(None, of.groups()))}"
+        self._text = f"{phrase} {text}"
+        return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
+
+    def _named(self, text: str) -> str:
+        """`text` without the file's own name, and with the one wording of two columns that people mix up."""
+        stem = self._file.named.rsplit("/")[-1].rpartition(".")[0]
+        said = " ".join(words(stem))
+        text = re.sub(rf" (?:in|on|of|from) (?:the|this|my|our) (?:{re.escape(stem)}|{said})$", "", text, flags=re.I)
+        *kind, rows = words(stem) or [""]
+        if kind and all(map(str.isalpha, kind)) and stems(rows) == [self._header.rows_are]:
+            text = re.sub(rf"\b{' '.join(kind)} (?={rows}\b)", "", text, flags=re.I)  # "office orders"
+        for end, short in (("lowest", "min"), ("highest", "max")):
+            word = f"{short}imum"
+            if self._header.with_word(short, word) is not None:
+                said = rf"(?<!no )(?<!average )(?<!mean )\b(?:{end}|{word}) (?:{word} )?temperature\b"
+                text = re.sub(said, f"{end} {word} temperature", text, flags=re.I)
+        return text
 
     def _from_where(self, text: str) -> str:
         """ "started at Museum" with the column that says from where."""
@@ -65,8 +105,23 @@ class ColumnsMeant(Measures):
                 text = re.sub(rf"\b(?:{said}) (?:the )?(?=[A-Z])", f"#{column}#= ", text)
         return text
 
+    def _of_kind(self, match: re.Match[str]) -> str:
+        """ "high priority tickets": the rows, with a cell of a column."""
+        value, column, rows = match[1], int(match[2]), match[3]
+        text = self._header.kind(column) == "text" and not self._names_rows(match[2])
+        plain = value.lower() not in FILLERS | {*FUNCTION_WORDS.split()} and not self._is_verb(value)
+        return f"#{rows}# #{column}#= {value}" if text and plain and self._names_rows(rows) else match[0]
+
+    def _names_rows(self, mark: str) -> bool:
+        return mark == "R" or int(mark) in (self._header.label(), self._header.key()) or self._header.is_rows(int(mark))
+
     def _negated(self, match: re.Match[str]) -> str:
-        return f"without #{match[1]}#" if self._header.kind(int(match[1])) in ("moment", "") else match[0]
+        kind = self._header.kind(int(match[1]))
+        if kind == "number" and match[0].lower().startswith("never"):
+            return f"without #{match[1]}#"
+        return (
+            f"not #{match[1]}#" if kind == "flag" else f"without #{match[1]}#" if kind in ("moment", "") else match[0]
+        )
 
     def _alike(self, text: str) -> str:
         """Words that mean one column without being in its name, marked."""
@@ -74,12 +129,114 @@ class ColumnsMeant(Measures):
             column = first_column_for(self._header, names)
             if column is not None:
                 text = re.sub(rf"(?<![#\w])(?:{said})(?![\w#])", f"#{column}#", text, flags=re.I)
-        who = self._who()
-        return (
-            text
-            if who is None
-            else re.sub(r"(?<![#\w])(?:persons?|people|everybody|everyone)(?![\w#])", f"#{who}#", text, flags=re.I)
-        )
+        people = self._header.is_people and self._header.label() is not None
+        who = self._header.label() if people else self._who()
+        said = rf"(?<![#\w])(?:persons?{'|people|everybody|everyone' if people else ''})(?![\w#])"
+        return text if who is None else re.sub(said, f"#{who}#", text, flags=re.I)
+
+    def _own_rate(self, match: re.Match[str]) -> str:
+        """ "travel allowance per month" where the column is the monthly allowance."""
+        own = root(match[2]) in _roots(self._header.names[int(match[1])])
+        return f"#{match[1]}#" if own else match[0]
+
+    # a part of a column's name
+
+    def _in_part(self, text: str) -> str:
+        """`text` with the columns marked whose name it says in part. What several may be called is the one of them that
+        another word of the question tells; that word, or what all of them are named by besides, says nothing more."""
+        tokens = re.split(rf"({QUOTED}|#\w+#=?|[^\W_]+(?:['’-][^\W_]+)*)", text)
+        sure = {int(one) for one in re.findall(r"#(\d+)#", text)}
+        spans, start = [], 1
+        while start < len(tokens):
+            end, columns = self._said_from(tokens, start)
+            if columns:
+                spans.append((start, end, columns))
+            start = max(end, start) + 2
+        alone = sure | {next(iter(columns)) for _, _, columns in spans if len(columns) == 1}
+        told: dict[int, int] = {}
+        for start, end, columns in spans:
+            meant = columns if len(columns) == 1 else columns & alone
+            if len(meant) == 1:
+                column = next(iter(meant))
+                told[start] = column if len(columns) > 1 else told.get(start, column)
+            if columns <= alone and len(columns) > 1 and len(meant) > 1:
+                tokens[start : end + 1] = [""] * (end + 1 - start)
+        self._partly = frozenset(told.values()) - sure
+        shared = {told[start] for start, _, columns in spans if len(columns) > 1 and start in told}
+        for start, end, columns in spans:
+            verb = start == end and self._is_verb(tokens[start]) and not self._is_dated(tokens, start)
+            verb = verb and tokens[start + 2 : start + 3] != [f"#{told.get(start)}#"]
+            if start in told and self._is_verb(tokens[start]) and self._header.kind(told[start]) != "moment":
+                verb = start == end
+            if start in told and (not verb or told[start] in shared or _CALCULATED.search(text)):
+                repeated = len(columns) == 1 and told[start] in shared
+                others = sure | {told[one] for one in told if one != start}
+                repeated |= told[start] in others and self._header.of_unit(tokens[start]) is not None
+                tokens[start : end + 1] = ["" if repeated else f"#{told[start]}#", *[""] * (end - start)]
+        text = "".join(tokens)
+        for column in shared & sure:  # said in full as well: "holiday days … taken"
+            marks = [*re.finditer(rf"#{column}#", text)]
+            text = text if len(marks) < 2 else f"{text[: marks[-1].start()]}{text[marks[-1].end() :]}"
+        return text
+
+    def _said_from(self, tokens: list[str], start: int) -> tuple[int, set[int]]:
+        """The end of the longest run of words from `start` that are all in the name of a column, and such columns."""
+        best: tuple[int, set[int]] = (start, set())
+        for end in range(start, min(start + 2 * _LONGEST, len(tokens)), 2):
+            between = "".join(tokens[start + 1 : end + 1 : 2] if end > start else [])
+            word = tokens[end]
+            if between.strip(" ") or not re.match(r"[^\W\d_]", word):
+                break
+            said = tokens[start : end + 1 : 2]
+            if not any(self._may_stand_alone(tokens, at) for at in range(start, end + 1, 2)):
+                continue
+            found = self._named_by(" ".join(said))
+            if not found:
+                break
+            best = (end, found)
+        return best
+
+    def _may_stand_alone(self, tokens: list[str], at: int) -> bool:
+        """Whether one word may say a column: none that has another use, a verb only before a date or a time or where
+        it tells which of several columns, or what is calculated."""
+        word = tokens[at].lower()
+        if self._header.of_unit(word) is not None and word != "days":
+            return not re.search(r"\d ?$", "".join(tokens[:at]))
+        if self._is_dated(tokens, at) and is_verb(word):
+            return True
+        if stems(word) == ["time"]:
+            return False
+        if word in NOT_ALONE | FILLERS | {*FUNCTION_WORDS.split()} or len(word) < 3 or self._is_own_verb(word):
+            return False
+        exact = any(set(stems(word)) & set(stems(name)) for name in self._header.names)
+        return exact or not self._is_verb(word) or self._is_dated(tokens, at)
+
+    def _is_dated(self, tokens: list[str], at: int) -> bool:
+        return _MOMENT_NEXT.match("".join(tokens[at + 1 :])) is not None
+
+    def _is_verb(self, word: str) -> bool:
+        """Whether a word says no more than what the table is about, unless it is a cell."""
+        does = {re.sub("(?:er|or)$", "", stems(name)[-1]) for name in self._header.names if {*stems(name)} & PEOPLE}
+        going = word.endswith("ing") and root(word) in _VERB_ROOTS
+        return is_verb(word) or going or root(word) in does or self._is_own_verb(word)
+
+    def _is_own_verb(self, word: str) -> bool:
+        """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""
+        day = self._header.only_day()
+        done = [one for one in words(self._header.names[day]) if one.endswith("ed")] if day is not None else []
+        return word != "" and root(word) in {root(one) for one in (self._header.rows_are, *done) if one}
+
+    def _named_by(self, said: str) -> set[int]:
+        """The columns whose names have all these words, or else other forms of them."""
+        unit = self._header.of_unit(said)
+        if unit is not None and said.lower() != "days":
+            return {unit}
+        for form in (stems, _roots):
+            if found := {i for i, name in enumerate(self._header.names) if {*form(said)} <= {*form(name)}}:
+                return found
+        return set()
+
+    # the column for a word that names none
 
     def _column_in(self, text: str) -> int | None:
         """The first column of `text` that holds numbers; None where it names none."""
@@ -87,19 +244,19 @@ class ColumnsMeant(Measures):
         return next((one for one in found if self._header.kind(one) in ("number", "")), None)
 
     def _money(self, text: str = "") -> int | None:
+        """The column that counts money, given or taken as `text` says; None where there are several such."""
         ways = ["total", "amount", "revenue"]
-        if re.search(r"\b(?:spent|spend|spending|paid|pay|payments?|costs?|expenses)\b", text, re.I):
-            ways += ["cost", "debit", "paid"]
+        if re.search(r"\b(?:spent|spend|spending|paid|pay|pays|payments?|costs?|expenses)\b", text, re.I):
+            ways = ["paid", "debit", "spent"]
         elif re.search(r"\b(?:came in|received|earned|earn|income|deposited)\b", text, re.I):
-            ways = ["income", "credit", *ways[:1]]
-        return next(
-            (
-                one
-                for names in ways
-                if (one := column_for(self._header, names)) is not None and self._header.kind(one) == "number"
-            ),
-            None,
-        )
+            ways = ["income", "credit", "received"]
+        money = self._header.money
+        found = [[one for one in money if names in stems(self._header.names[one])] for names in ways]
+        other = (self._header.with_word(*stems(names)) for names in ways)
+        sure = [one[0] for one in found if len(one) == 1]
+        sure += [one for one in other if one is not None and self._header.kind(one) == "number"]
+        own = next(iter(sure), None)
+        return money[0] if own is None and len(money) == 1 else own
 
     def _only_number(self) -> int | None:
         found = [one for one in range(len(self._header.names)) if self._header.kind(one) == "number"]
@@ -109,12 +266,29 @@ class ColumnsMeant(Measures):
         moment = self._header.only_day()
         return None if moment is None else self._header.names[moment]
 
+    def _where_name(self) -> str | None:
+        """The column that says where something is."""
+        place = self._header.with_word(*PLACES)
+        return None if place is None else self._header.names[place]
+
     def _who(self) -> int | None:
-        label = self._header.label()
-        if label is not None and (self._header.is_people or set(stems(self._header.names[label])) & PEOPLE):
-            return label
-        return self._header.with_word(*PEOPLE)
+        if self._header.labels_people:
+            return self._header.label()
+        names = self._header.names
+        found = [i for i, name in enumerate(names) if {*stems(name)} & PEOPLE or words(name)[-1:] == ["by"]]
+        found = [one for one in found if self._header.kind(one) in ("text", "") and self._is_done(one)]
+        return found[0] if len(found) == 1 else None
+
+    def _is_done(self, column: int) -> bool:
+        """Whether a column of those by whom something was done may be meant: that must be said."""
+        *done, last = words(self._header.names[column])
+        said = {root(word) for word in words(self._text)}
+        return last != "by" or not done or root(done[0]) in said or "#R#" in self._text
 
     def _whose(self, asks: str) -> str | None:
         column = self._who() if asks.lower() == "who" else self._header.label()
         return None if column is None else self._header.names[column]
+
+
+def _roots(text: str) -> list[str]:
+    return [root(word) for word in words(text)]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 from habilis.demo.questions.header import TableHeader
 from habilis.demo.questions.language import stems
+
+MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 
 FILL = (
     "that|which|who|whose|where|when|with|having|have|has|had|are|is|were|was|be|did|do|does|there|they|the|a|an|for|"
@@ -27,17 +32,15 @@ FUNCTION_WORDS = """
 
 MONEY = (
     "money|revenue|turnover|income|sales value|spending|expenses|costs?|amounts?|spent|spend|paid"
-    "|pay|sold|sell|earned|earn|cash|came in|received|deposited|brought in"
+    "|pays?|sold|sells?|earned|earns?|spends|gives|cash|came in|received|deposited|brought in|bring in|gave|give|given"
+    "|donated|raised?|contributed|charged?|billed"
 )
 """Words for what a table counts in money."""
-PEOPLE = {
-    "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
-    "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author",
-}  # fmt: skip
-"""Last words of columns that say who."""
-
 ALIKE = (
     ("marks?|grades?|points|results?|scored|scores?", "score mark grade points result"),
+    ("we (?:have )?scored?", "for"),
+    ("we (?:have )?(?:conceded?|let in)", "against"),
+    ("crowds?|spectators|turnout|visitors", "attendance spectators visitors"),
     ("pieces|copies|stock|units", "quantity qty stock units"),
     ("e-?mails?|e-?mail address(?:es)?|mail address(?:es)?", "email mail"),
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
@@ -51,12 +54,15 @@ ALIKE = (
     ("servings?|serves?|portions?", "servings portions serves"),
     ("revenue|turnover", "revenue total turnover sales"),
     ("finish(?:es|ed)?|finishing time|times?", "finish"),
+    ("came in|come in", "received reported"),
+    ("fixe[sd]|fix|repaired|repairs?(?= the)", "technician contractor mechanic"),
     ("arriv(?:e|ed|al|als)|came in|come in|clocked in|started work", "in arrival arrived"),
     ("left|leave|leaves|went home|clocked out", "out departure left"),
     ("read", "read"),
     ("reps?|salespersons?|salespeople|sellers?", "rep seller salesperson"),
     ("towns?|cities", "city town"),
     ("messages?", "message"),
+    ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
@@ -95,16 +101,62 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "highest rated": (("rating", "highest"),),
     "worst rated": (("rating", "lowest"),),
     "farthest": (("distance", "highest"),),
+    "furthest": (("distance", "highest"),),
 }  # fmt: skip
 """Words for one end of a column: its names, the surest first, and the end."""
 
-REWRITTEN = (
-    (r"^(\w+)['’]s (.+)$", r"\2 of \1"),
-    (r"\b(?:is|are|was|were|has|have|had|do|does|did)n['’]t\b", "not"),
-    (r"\bwhat['’]s\b", "what is"),
+
+def _with_year(match: re.Match[str]) -> str:
+    """ "between 10 February and 20 April 2024" with the year, or month and year, for both."""
+    way, first, joined, day, month, year = match.groups()
+    first = first if " " in first else f"{first} {month}"
+    return f"{way} {first} {year} {joined} {day} {month} {year}"
+
+
+REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
+    (r"\b(?:is|are|was|were|has|have|had|do|does|did|could|would)n['’]t\b", "not"),
+    (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
+    (r"(?<=\w)['’]s\b", ""),
+    (r"(?<=s)['’](?= )", ""),
+    (r"^how many times\b", "how often"),
+    (r"\bc[ao]mes? up\b", "came-up"),
+    (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
+    (r"\b(?:for|in|of|on) (?:a|one|any) single \w+$", ""),
+    (r"\b(?:over|across|in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
+    (r"\b(?:whole|entire) ", ""),
+    (
+        r"^(?:what|which) (?:kinds|types|sorts|varieties) of (.+?)(?: (?:are|is) .*| do (?:i|we) have)?$",
+        r"different \1",
+    ),
+    (
+        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: in total| altogether)?$",
+        r"total cost of \1",
+    ),
+    (
+        r"^(?:(?:with|in|at|on|for|by|of) )?((?:which|what) .+?) (?:is|was) (?:my |the |our )?(average|total|median) "
+        r"(.+?) (?:the )?"
+        r"(highest|lowest)$",
+        r"\1 has the \4 \2 \3",
+    ),
+    (r"(?<![\"\w])((?:spring|summer|autumn|fall|winter) (?:of )?(?:19|20)\d\d)\b", r'"\1"'),
+    (r"^(which|what) ([\w ]+?) (?:do|did|are|were|have) (?:the )?most ([a-z]+s) ", r"\1 \2 has the most \3 "),
+    (r"\b(?:still )?(?:have|has|need|needs|left) to (?:be )?(?:pay|paid)\b", "owes"),
+    (r"\b(?:so far|as yet|up to now|to date|at all|in the first place|of ours|right now|at the moment)\b", ""),
+    (r"\b(?:in all|all together|all in all|in the end|taken together)(?=$|[,?])", "altogether"),
+    (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the morning\b", r"\1 am"),
+    (r"(\d{1,2}(?::\d\d)?) (?:o['’]clock )?in the (?:afternoon|evening)\b", r"\1 pm"),
+    (r"\b([1-9]|1[0-2]):(\d\d) am\b", r"\1:\2"),
+    (rf"\b(between|from) (\d{{1,2}}(?: (?:{MONTHS}))?) (and|to|until) (\d{{1,2}}) ({MONTHS}),? (\d{{4}})", _with_year),
+    (rf"\b(between|from) ({MONTHS}) (and|to|until) ({MONTHS}),? (\d{{4}})", r"\1 \2 \5 \3 \4 \5"),
     (r"^(?:what (?:do|does|did) )?(?:the )?(.+?)(?: all)? (?:adds? up|comes?|sums? up|amounts?) to$", r"total \1"),
     (r"^((?:which|what|how many) \w+) [^,]+, (?:i\.?e\.?|that is|meaning),? (?=(?:have|has|are|is|with) )", r"\1 "),
+    (r",? i mean,? .*$", ""),
+    (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
+    (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
+    (r"^(total|average|sum)s (?=for|of|per|in)", r"\1 "),
     (r"\bof all\b", "of"),
+    (r"\b(?:looks? after|takes? care of|(?:is|are) (?:responsible for|in charge of))", "handles"),
+    (r"^(?:against|with|by|about) (?=(?:which|what|whom)\b)", ""),
     (r"\bstrongest\b", "highest"),
     (r"\bweakest\b", "lowest"),
     (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
@@ -116,19 +168,101 @@ REWRITTEN = (
     (r"\bpublished (?=after|before|in|since)", "year "),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
     (r"\bhave not yet been\b", "have not been"),
-    (r"\bnot been (\w+)(?: yet)?\b", r"without \1"),
-    (r"\b(?:still )?(?:open|outstanding)$", r"\g<0>"),
     (r"\bexceed(?:s|ed)?\b", "over"),
     (r"\b(?:there is|there are|is there|are there|there was|there were|were there|was there)\b", ""),
+    (r"^(?:on|in|at|for|to|from|by) (?=how (?:many|much) )", ""),
     (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
+    (r"\b(?:of|all) (?:our|my|your|us|them|the) (?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
+    (r"^(?:the )?(?:names?|titles?) of (?:everything|everyone|everybody|all)\b", "which #R#"),
+    (r"\b(?:everything|anything|something)(?= (?:\w+ )?(?:from|in|at|by|for|with|that)\b)", ""),
 )
 """Wordings of one thing, and the one that is read."""
+
+_BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
+SINCE_MARKED = (
+    (r"(#\d+#) (?:marks?|grades?|scores?|levels?|charges?|charged|readings?)(?![\w#])", r"\1"),
+    (r"\b(?:mark|grade|score|result|charge|level)s? (?:in|for|of|at) (?:the )?(?=#\d+#)", ""),
+    (
+        r"\bwhat (?:(?:mark|grade|score|result) )?(?:did|does) ([^#]+) (?:get|have|score) (?:in|for) (?:the )?(#\d+#)$",
+        r"\2 of \1",
+    ),
+    (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
+    (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
+    (
+        r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) "
+        r"(?:(?:is|are|was|were|still|been|left|yet) )*"
+        r"(blank|empty|missing)\b",
+        r"\1 \2",
+    ),
+    (
+        r"\b(?:have|has|is|are|was|were)? ?(?:fallen |dropped |gone )?(less|fewer|more) (#\d+#) than "
+        r"(?:the |their |its )?"
+        r"(?=#\d+#)",
+        r"\2 \1 than ",
+    ),
+    (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
+    (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
+    (r"(#\d+#)(.*?) in \1", r"\1\2"),
+    (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
+    (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
+    (r"(#\d+#) (?:is |was |were |are )?positive\b", r"\1 above 0"),
+    (r"(#\d+#)[ -](?:trained|qualified|certified)\b", r"\1"),
+    (r"(#\d+#) (?:nothing|zero)\b", r"without \1"),
+    (r"\bnot #(\d+)# anything\b", r"without #\1#"),
+    (r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", ""),
+    (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
+    (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
+    (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
+    (r"(#\d+#) per(?=$|,)", r"\1"),
+    (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
+    (r"^how (?:much|high|big|large|long) (?:is|was|are|were) (?:the )?(#\d+#) of ", r"\1 of "),
+    (r"^how (#\d+#) (?=(?:did|do|does|have|has)\b)", r"how much \1 "),
+    (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
+    (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),
+)
+"""The same, where columns and rows are marked."""
+
+ASKED_OF = (
+    (r"wrong with (?P<who>.+)", "fault problem issue defect"),
+    (r"how many (?:people|persons|guests) (?:does|do) (?P<who>[^#]+) #\d+#", "serving portion serve"),
+    (
+        r"how long (?:did|do|does) (?:i|we|you|it|he|she|they) (?:need|take)(?: to \w+)?(?: for)? (?P<who>.+)",
+        "minute duration",
+    ),
+    (
+        r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece| (?:per|an?) (?P<rate>\w+))?",
+        "price cost fee fare",
+    ),
+    (r"how much (?:is|are) (?:an? |one )?(?P<who>[^#]+)", "price cost fee fare"),
+    (r"how long (?:does|do|did) (?P<who>.+) (?:take|last|need)", "minute duration"),
+    (r"how long (?:is|was) (?P<who>[^#]+)", "minute min runtime duration length"),
+    (r"how tall (?:is|are) (?P<who>.+)", "height"),
+    (r"how (?:heavy (?:is|are) (?P<who>.+)|much (?:does|do) (?P<what>.+) weigh)", "weight"),
+)
+"""Wordings for what a column holds of something, and words in its name."""
+
+NOT_ALONE = set(
+    """rated first last top one way this date time name number full size type kind code list start end total day days
+    year years month months hour hours week weeks minute minutes good open free high best main other
+    over""".split()  # noqa: SIM905
+)
+"""Words in the names of columns that do not mean the column where they stand alone."""
+
+PLACES = ("city", "town", "place", "address", "location", "room", "station", "venue", "site", "warehouse", "shelf")
+"""Words of columns that say where."""
+
+THINGS = {"item", "thing", "product", "article", "title", "piece"}
+"""Columns that say what a row is, whatever the table is about."""
+
+WORTH = "worth|outstanding|owed|owing|due|left|remaining|remains|profit|margin|gain|loss"
+"""Words for what a calculation gives that stands beside them, unless one is a cell."""
 
 FILLERS = set(
     """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
     there they them their its it we our us my me i you your please altogether total overall combined
-    by into this these those still currently yet already among during can made make anyone anybody someone
-    somebody""".split()  # noqa: SIM905
+    doing by into this these those still currently yet already among during can made make anyone anybody someone
+    somebody any everything anything something everyone everybody together us just simply exactly actually
+    overall""".split()  # noqa: SIM905
 )
 """Words that say nothing more where their question is understood."""
 
@@ -140,14 +274,38 @@ VERBS = set(
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
     need needs needed put produced issued done found seen see saw cook cooked stored store bring
-    brings logged done brought out up off back gave give gives""".split()  # noqa: SIM905
+    brings logged done brought out up off back gave give gives place book books booked play plays played show shows
+    showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
+    purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
+    observed observe spotted spot noticed notice counted count sighted fixed fix picked pick picks harvested harvest
+    sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled ridden riding serve served
+    watch watches watched direct directs directed manage manages managed raise raises raised donate donates
+    donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 
 
-def column_for(header: TableHeader, names: str) -> int | None:
-    """The one column with one of these words in its name."""
-    return header.with_word(*stems(names))
+STATES = set(
+    """finished done paid used collected received registered issued visited eaten cooked hired
+    handled logged""".split()  # noqa: SIM905
+)
+"""Those that say in what state a row is, where they stand behind "is" or "was"."""
+
+
+def is_verb(word: str) -> bool:
+    """Whether a word is one of `VERBS`, in any number."""
+    said = stems(word)
+    return word.lower() in VERBS or (len(said) == 1 and said[0] in VERBS)
+
+
+def is_state(word: str, before: str) -> bool:
+    """Whether a verb behind these words says in what state a row is, as in "are sold", "were finished"."""
+    said = before.lower().split()
+    now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
+    done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match(
+        "stored|kept|held|listed|located|based", word
+    )
+    return bool(said and ((now and done) or ({*said[-2:]} & {"was", "were", "got", "get"} and word.lower() in STATES)))
 
 
 def first_column_for(header: TableHeader, names: str) -> int | None:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from habilis.demo.families.clauses import Clauses
+from habilis.demo.families.lexicon import PLACES
 from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import words
+from habilis.demo.questions.language import stems, words
+from habilis.demo.questions.nouns import PEOPLE
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, DemoCall
@@ -34,11 +36,35 @@ _VERBS = (
     ("aged", "age"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
+_SPENT = {"expense", "cost", "purchase", "spending", "bill"}
+_STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
+"""Rows of which each may be many pieces."""
+_RATES = {"monthly", "yearly", "annual", "annually", "weekly", "daily", "hourly", "per"}
+"""Words of columns that hold an amount for some time."""
 _YEARLY = "published|released|built|founded|printed|produced|written|came out"
 _NO_COUNT = set(
     """year month week day age price cost fee fare salary score grade rating rank temp temperature
     rate""".split()  # noqa: SIM905
 )
+
+CLASSES = set(
+    """supplier species category type kind genre country city town site shop store company language brand department
+    team variety crop habitat route class form client customer day month region sport subject trade method
+    course cuisine event source level vendor publisher airline organisation bank""".split()  # noqa: SIM905
+)
+"""Columns that say to which of several a row belongs."""
+DUE = {"due", "owed", "owing", "outstanding", "expected", "planned", "budget", "invoiced"}
+"""Words of columns of money that nobody has paid for that."""
+FLOWS = r"\b(?:receiv\w+|collect\w*|took in|takes? in|c[ao]mes? in|came in|get|got|pa(?:y|ys|id)|earn\w*|spen[dt]\w*)\b"
+"""Verbs of money that goes from one to another."""
+_HEADS = {
+    "time": "time|long|hour|minute|min|second|duration|spen[dt]|quick|fast|slow|short|took|take",
+    "weight": "weigh|heav|light|kilo|kg|gram",
+    "temp": "temp|warm|cold|hot|cool|degree", "temperature": "temp|warm|cold|hot|cool|degree",
+    **dict.fromkeys(("cost", "price", "fee", "fare"), "cost|price|fee|fare|money|paid|pay|spen[dt]|spend|expens|cheap|"
+                    "charge|worth|value|bill|earn|made|bring|brought|revenue|much|amount|eur|€|£|[$]"),
+}  # fmt: skip
+"""Last words of names of columns, and beginnings of words one of which must be said where the rest of a name is."""
 
 
 class Measures:
@@ -48,18 +74,20 @@ class Measures:
         self._file, self._header, self._clauses = file, header, Clauses(header)
         self._tools = {operation.key.removeprefix("query_"): operation for operation in operations}
         self._left: list[str] = []
+        self._text = ""
         self._generic = False
 
     def _verbs(self, text: str) -> str:
         for verbs, names in _VERBS:
             column = self._header.with_word(*names.split())
-            if column is not None:
+            piece = column is not None and {"unit", "each", "per"} & set(words(self._header.names[column]))
+            if column is not None and not (piece and self._header.are_sums):
                 text = re.sub(rf"\b(?:{verbs})\b", f"#{column}#", text)
         money = self._header.with_word("amount", "cost")
         if money is not None:
             text = re.sub(
-                r"^how much (?:money )?(?:(?:was|were) (?:spent|paid)"
-                r"|(?:did|does|has|have) ([^#]+) (?:pay|paid|spend|spent))\b",
+                r"^how much (?:money )?(?:(?:was|were) spent"
+                r"|(?:did|does|has|have) ([^#]+) (?:spend|spent))\b",
                 lambda match: f"total #{money}#" + (f" by {match[1]}" if match[1] else ""),
                 text,
                 flags=re.I,
@@ -117,15 +145,23 @@ class Measures:
         match = re.fullmatch(rf"how (?:many|much) (?:of )?(?:the )?(?P<kind>[^#]*?){COLUMN}(?P<rest>.*)", text, re.I)
         if match and (where := self._where(match["kind"], match["rest"])) is not None:
             found = self._how_many(int(match["column"]), text[:8].lower() == "how many")
+            found = found.replace("sum of", "value of") if self._asks_price(text, int(match["column"])) else found
             own = any(one.startswith(f"{self._header.names[int(match['column'])]} ") for one in where)
             return None if own and found.startswith("sum") else (found, where)
         for kind in (r"[^#]*?", r"#\d+# "):  # "average price", "average approved amount"
             said = rf"(?:overall )?(?:{SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)?"
             match = re.fullmatch(rf"{said} (?P<kind>{kind}){_VALUES}(?P<rest>.*)", text, re.I)
             where = self._where(match["kind"], match["rest"]) if match else None
-            if match and where is not None:
+            named = match and match["column"]
+            if match and where is not None and not (named and self._header.kind(int(named)) == "text"):
                 return self._statistic(match), where
         return None
+
+    def _asks_price(self, text: str, column: int) -> bool:
+        """Whether one price is asked for, not the sum of all: "how much does the trip cost"."""
+        price = {"cost", "price", "fee", "fare"} & set(words(self._header.names[column]))
+        one = re.match(r"how much (?:does|do|is|are)\b", text, re.I)
+        return bool(price and one) and not re.search(r"\b(?:total|altogether|together|overall|all)\b", text, re.I)
 
     def _statistic(self, match: re.Match[str]) -> str:
         measure = next(name for name in MEASURES if match[name])
@@ -140,10 +176,19 @@ class Measures:
             return f"sum of {name}"
         if not counted:
             raise CannotAnswerError(f"column {name} of {self._file.named} holds no numbers")
-        return f"count of {name}" if self._header.is_rows(column) else f"distinct of {name}"
+        return f"count of {name}" if self._header.is_rows(column) else self._kinds_of(column)
+
+    def _kinds_of(self, column: int) -> str:
+        """How many of a column there are: people, places and kinds are told apart, other things may be rows."""
+        name = self._header.names[column]
+        classes = {*stems(name)} & (CLASSES | PEOPLE | {*PLACES})
+        classes &= {*stems(self._text)} if len(words(name)) > 1 else classes
+        return f"{'distinct' if classes or self._header.label() == column else 'single'} of {name}"
 
     def _count(self) -> str:
         """Rows, and where they are asked for as what they are, such that none of these stands twice."""
+        if self._header.rows_are in _STOCKED and self._header.with_word("quantity", "qty", "stock") is not None:
+            raise CannotAnswerError("it is not said whether rows or pieces are to be counted")
         key = None if self._generic or self._header.rows_are == "log" else self._header.key()
         return "count" if key is None else f"count of {self._header.names[key]}"
 
@@ -151,7 +196,35 @@ class Measures:
         return self._made("number", measure=measure, conditions=where)
 
     def _made(self, tool: str, **values: Any) -> DemoCall:
+        for said in (values.get("measure", ""), f"rank of {values.get('order', '').partition(' by ')[2]}"):
+            self._check_meant(said)
+        own = set(words(str(values.get("measure", "")).partition(" of ")[2])) & _RATES
+        if own and re.match(r"\w+ of ", values.get("group", "")):
+            raise CannotAnswerError("what is said per month or year has no sum for each of them")
         return DemoCall(self._tools[tool], {"path": self._file.named, **values})
+
+    def _check_meant(self, measure: str) -> None:
+        """Raises `CannotAnswerError` for a measure of a column that a part of its name, or a verb, leaves open."""
+        name = measure.partition(" of ")[2]
+        if name not in self._header.names or measure.startswith(("count", "distinct", "single")):
+            return
+        own = words(re.sub(r"[(\[].*", "", name))
+        said = {*stems(self._text)}
+        others = [one for one in self._header.money if self._header.names[one] != name]
+        due = bool(DUE & {*own})
+        if others and self._header.names.index(name) in self._header.money:
+            owes = re.search(r"\bow(?:e|es|ed|ing)\b", self._text, re.I) and not {"owed", "owing", "outstanding"} & {
+                *own
+            }
+            owes = owes and not {"balance"} & {*own}
+            bare = own[-1] in ("cost", "costs") and len(own) > 1 and not {*stems(" ".join(own[:-1]))} & said
+            if owes or bare or (due and re.search(FLOWS, self._text, re.I)):
+                raise CannotAnswerError(f"{name} may not be what was paid, or is still to be paid")
+        if self._header.rows_are in _SPENT and re.search(r"\b(?:receiv\w+|earn\w*|came in)\b", self._text, re.I):
+            raise CannotAnswerError("what is spent is not received")
+        head = _HEADS.get(own[-1]) if len(own) > 1 else None
+        if head and {*stems(" ".join(own[:-1]))} & said and not re.search(rf"\b(?:{head})", self._text, re.I):
+            raise CannotAnswerError(f"the question does not say that {own[-1]} is meant")
 
     def _group(self, match: re.Match[str]) -> str | None:
         if match["g"]:

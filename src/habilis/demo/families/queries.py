@@ -35,8 +35,8 @@ _ENDS_OF = "|".join(sorted(["best", *_COMPARED, *_HIGH.split("|"), *_LOW.split("
 _EXTREME, _IN_TIME = rf"(?P<extreme>{_ENDS_OF})", rf"(?P<extreme>{_ENDS_OF}|first|last)"
 _PART = r"(?P<part>month|year|weekday|day of the week|day|hour|quarter)"
 _GROUP = (
-    r"(?:per|by|for each|for every|in each|in every|at each|of each|from each|grouped by|broken down by|across) "
-    rf"(?:the )?(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
+    r"(?<![\w#])(?:per|by|for each|for every|in each|in every|at each|of each|from each|grouped by"
+    rf"|broken down by|across) (?:the )?(?:#(?P<g>\d+)#|{_PART})(?= |,|$)"
 )
 _WHICH = rf"(?:(?:on|in|at|from|for) )?(?:which|what) (?:{_NUMBERED} )?(?:#(?P<g>\d+)#|{_PART}|#R#)|who|whose name"
 _HAS = re.compile(
@@ -81,6 +81,7 @@ class _Reading(Measures):
 
     def call(self, phrase: str) -> DemoCall | None:
         """Raises `CannotAnswerError` with the words that are not understood, where the rest is."""
+        self._text = phrase
         self._generic = re.search(r"\b(?:rows?|records?|entry|entries|observations?)\b", phrase, re.I) is not None
         text = self._verbs(
             re.sub(r"^(?:sum|add)(?: up)? (?:the )?", "sum of ", self._header.marked(phrase), flags=re.I)
@@ -94,6 +95,8 @@ class _Reading(Measures):
         )
         text = re.sub(r"^(?:who|what|which) (?:is|are|was|were) the ", "", text, flags=re.I)
         text = _STARTS.sub(r"\1", _ENDS.sub("", counted(text)))
+        if re.match(r"who(?:se name)?\b", text, re.I) and not self._header.labels_people:
+            return None
         for way in (self._share, self._spread, self._of_groups, self._numbered, self._ranked, self._listed):
             if call := way(text):
                 return call
@@ -280,12 +283,15 @@ class _Reading(Measures):
         count = number(said.get("n") or said.get("m") or "1")
         which = f"{place}{['st', 'nd', 'rd', 'th', 'th'][place - 1]}" if place > 1 else f"{count}"
         rank = f"{ordered[1]} {which}"
-        single = " row" if extreme in _COMPARED else ""
+        alone = column == self._label() or self._header.kind(names.index(column)) == "moment"
+        single = " row" if extreme in _COMPARED and alone else ""
         return self._made("cells", column=column, conditions=where, order=f"{rank}{single} by {names[ordered[0]]}")
 
     def _order(self, extreme: str, by: int | None, *, dated: bool = False) -> tuple[int, str] | None:
         """The column that a rank goes by, and which end of it comes first."""
         header = self._header
+        if extreme == "newest" and by is None and header.with_word("year") is not None:
+            return None
         late = re.fullmatch("latest|newest|most recent|most recently|last", extreme)
         if dated or late or extreme in ("earliest", "first"):
             by = by if by is not None else header.only_moment()

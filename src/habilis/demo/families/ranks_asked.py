@@ -3,223 +3,307 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, replace
 
-from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, VERBS, column_for
+from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, THINGS, VERBS
 from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
-from habilis.demo.questions.language import number, words
+from habilis.demo.questions.language import number, root, stems
 from habilis.demo.questions.world import DemoCall
 
-ASKS = r"(?:(?:in|on|at|for|to) )?(?P<asks>which|what|who|whose|when|on what)"
-_MOST = (
-    r"(?:the )?(?P<end>most|highest|largest|biggest|greatest|least|fewest|lowest|smallest|maximum"
-    r"|minimum|top|bottom)(?: often| frequently| common)?"
+ASKS = (
+    r"(?:(?:in|on|at|for|to|from|against|with|of|by) )?(?:who|(?P<which>which|what)|(?P<whose>whose)|(?P<when>when)"
+    r"|(?P<where>where))\b ?"
 )
-_LOW = re.compile("least|fewest|lowest|smallest|minimum|bottom", re.I)
-_OCCURS = {
-    "appear",
-    "appears",
-    "appeared",
-    "occur",
-    "occurs",
-    "occurred",
-    "happen",
-    "happens",
-    "happened",
-    "used",
-    "listed",
-}
+_NO_KIND = r"(?!(?:did|do|does|is|are|was|were|has|have|had|can|will|percentage|takes?|took)\b)"
+_SHOWN = re.compile(
+    rf"(?P<of>(?:(?:the|of|our|my|all|names?|list|different|distinct|unique|single|is|are|was|were|{NUMBERED}) )*)"
+    rf"(?P<kind>(?:{_NO_KIND}[\w'-]+ ){{0,3}}?)"
+    rf"(?:#(?P<c>\w+)#|(?:{PART.replace('hour', 'hour|time')}s?|(?P<who>people|persons?|members?)"
+    r"|(?P<thing>things?|ones?))(?![\w#]))",
+    re.I,
+)
+_HIGH = "most|highest|largest|biggest|greatest|maximum|max|top"
+_LOW = "least|fewest|lowest|smallest|minimum|min|bottom"
+_LATE, _EARLY = "latest|last|newest|most recent(?:ly)?", "earliest|first"
+_PLACES = {"second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4, "fifth": 5, "5th": 5}
+_ADJECTIVES = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
+_RANK = re.compile(
+    rf"(?:\b{NUMBERED} )?(?:\b(?:the|our|my|their) )*(?:\b(?P<place>{'|'.join(_PLACES)})[ -])?(?<![#\w])(?<!at )(?:"
+    rf"(?P<adjective>{_ADJECTIVES})|(?P<late>{_LATE})|(?P<early>{_EARLY})|(?P<high>{_HIGH}|best)|(?P<low>{_LOW}|worst)"
+    rf")(?![\w#])(?P<often> often| frequent(?:ly)?| common(?:ly)?| popular)?(?: {NUMBERED.replace('<n>', '<m>')}\b)?"
+    r"(?P<single> single)?",
+    re.I,
+)
+_OF = re.compile(
+    rf"(?P<way> ?(?:(?P<count>(?:how many|number of|numbers of))|(?:{SAID}))?)(?P<done>(?: [a-z]+ed)?) ?"
+    rf"(?:of )?(?:the )?(?:value of |amount of )?(?:#(?P<c>\w+)#|(?P<money>{MONEY})\b"
+    r"|(?:(?<=average)|(?<=mean)|(?<=total))(?= |$))",
+    re.I,
+)
+_BY = re.compile(
+    rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
+)
+SCORES = {"score", "rating", "point", "mark", "grade", "result"}
+_OCCURS = {"use", "uses", "used", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens",
+           "happened", "listed", "shows", "show"}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _End:
+    """Which end of something is asked for: its rank in the tool's words, how that end was called."""
+
+    rank: str
+    match: re.Match[str]
+    head: str
+    tail: str
+
+    def was(self, *names: str) -> bool:
+        return any(self.match[name] for name in names)
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may be the end of a count or a sum."""
+        return re.fullmatch("most|least|fewest|top", self.match["high"] or self.match["low"] or "", re.I) is not None
 
 
 class RanksAsked(PartsAsked):
     """Groups and rows of one table at one end of a measure or a column."""
 
-    def _top(self, text: str) -> DemoCall | None:
-        """The groups where a measure is highest or lowest."""
-        asks = re.match(
-            rf"{ASKS}(?: {NUMBERED})? ?(?:(?P<kind>(?!did|do|is|was)[a-z]+ )?#(?P<g>\d+)#|{PART})?", text, re.I
-        )
-        busy = re.fullmatch(
-            rf"(?P<word>busiest|quietest) (?:#(?P<g>\d+)#|{PART})(?:,? by (?:how many|number of) #R#)?(?P<rest>.*)",
-            text,
-            re.I,
-        )
-        if busy and (group := self._grouped(busy)) and (where := self._rows(busy["rest"])) is not None:
-            return self._groups(
-                "count", group, where, f"{'highest' if busy['word'].lower() == 'busiest' else 'lowest'} 1"
-            )
-        named = re.fullmatch(
-            rf"(?:(?P<end>top|bottom) )?{NUMBERED}? ?#(?P<g>\d+)# with {_MOST.replace('end', 'most')} (?P<rest>.+)",
-            text,
-            re.I,
-        )
-        if named:
-            group, end, rest = self._grouped(named), named["most"], named["rest"]
-        else:
-            most = re.search(rf"\b{_MOST}\b", text, re.I)
-            if asks is None or most is None or most.start() < asks.end():
-                best = re.fullmatch(
-                    r"(?:who|which #(?P<g>\d+)#)(?: has| had| have| got)(?: the)? (?P<end>best|worst|highest"
-                    r"|lowest) (?:average|mean)(?P<rest>.*)",
-                    text,
-                    re.I,
-                )
-                return self._best(best) if best else None
-            group = self._grouped(asks) if asks["g"] or asks["part"] else self._whose(asks["asks"])
-            end, rest = (
-                most[0].removeprefix("the "),
-                f"{asks['kind'] or ''} {text[asks.end() : most.start()]} @ {text[most.end() :]}",
-            )
-            if re.match(r" *(?:average|mean|median)\b", text[most.end() :], re.I) is None:
-                asked = asks
-                return self._most(group, end, rest, asked["n"])
-            rest = rest.replace("@", "", 1)
-        return self._most(group, end, rest, named["n"] if named else asks["n"] if asks else None) if group else None
-
-    def _has_moment(self, text: str) -> bool:
-        return any(self._header.kind(int(one)) == "moment" for one in re.findall(r"#(\d+)#", text))
-
-    def _best(self, match: re.Match[str]) -> DemoCall | None:
-        group = self._header.names[int(match["g"])] if match["g"] else self._whose("who")
-        column = self._column_in(match["rest"])
-        column = self._only_number() if column is None else column
-        where = self._rows(re.sub(r"#\d+#", "", match["rest"]))
-        if group is None or column is None or where is None:
+    def _ranked(self, text: str) -> DemoCall | None:
+        end = self._end(text)
+        if end is None:
             return None
-        way = "lowest" if match["end"].lower() in ("worst", "lowest") else "highest"
-        return self._groups(f"mean of {self._header.names[column]}", group, where, f"{way} 1")
+        target, head = self._target(end.head, end.tail)
+        role = re.match(r"(.*) as (?:the |a |our )?#(\d+)#(.*)", end.tail)
+        if role and re.match("who", end.head, re.I) and self._header.kind(int(role[2])) == "text":
+            target, end = self._header.names[int(role[2])], replace(end, tail=f"{role[1]} {role[3]}")
+        if target is None and not re.match(ASKS, end.head, re.I):
+            target, head, end = self._target_behind(end)
+        for way in (self._top_groups, self._row_at_end):
+            if call := way(end, target, head):
+                return call
+        return None
 
-    def _most(self, group: str | None, end: str, rest: str, count: str | None) -> DemoCall | None:
-        """Groups by what follows "most": rows, a sum, nothing (rows), a measure."""
-        mid, _, tail = rest.partition("@") if "@" in rest else ("", "", rest)
-        tail = tail.strip()
-        way = "lowest" if _LOW.match(end) else "highest"
-        if group is None:
+    def _end(self, text: str) -> _End | None:
+        found = [*_RANK.finditer(re.sub(r",? (?:highest|largest|biggest|lowest|smallest|\w+est) first$", "", text))]
+        if len(found) != 1:
             return None
-        target = re.match(r"(?:(?:how many|number of) )?(?:#(?P<c>\w+)#|(?P<money>" + MONEY + r")\b)", tail, re.I)
-        said = re.match(rf"(?:{SAID}) (?:of )?(?:the )?#(?P<c>\d+)#", tail, re.I)
+        match = found[0]
+        low = bool(match["low"] or match["early"])
+        place, count = _PLACES.get((match["place"] or "").lower()), number(match["n"] or match["m"] or "1")
+        said = f"{place}{['nd', 'rd', 'th', 'th'][place - 2]}" if place else f"{count}"
+        head, tail = match.string[: match.start()].strip(), match.string[match.end() :]
+        many = re.search(rf"\b{NUMBERED} (?=#)", head, re.I)  # "which two products sold the most"
+        if many and not place:
+            said, head = f"{number(many['n'])}", head.replace(f"{many['n']} ", "", 1)
+        return _End(f"{'lowest' if low else 'highest'} {said}", match, head, tail)
+
+    def _target(self, text: str, beside: str = "") -> tuple[str | None, str]:
+        """What a question asks for, by its first words, and the rest of them."""
+        asks = re.match(ASKS, text, re.I)
+        rest = text[asks.end() :] if asks else text
+        if asks and asks["when"]:
+            return self._when(rest, beside)
+        if asks and asks["where"]:
+            return self._where_name(), rest
+        shown = _SHOWN.match(rest)
+        if asks and asks["whose"] and re.match(r"#\d+# (?:is|are|was|were)\b", rest):
+            return self._whose("who"), rest  # "whose balance is over 20"
+        if asks and not asks["which"] and not asks["whose"]:
+            return self._doing(rest)
+        if shown is None:
+            return (self._label() if asks else None), rest
+        if asks is None and (shown["kind"] or shown["part"]) and not shown["of"]:
+            return None, text
+        after = rest[shown.end() :]
+        if shown["part"]:
+            return self._grouped(shown, f"{after} {beside}"), f"{shown['kind']}{after}"
+        if shown["who"]:
+            return self._whose("who"), f"{shown['kind']}{after}"
+        if shown["thing"]:
+            things = [name for name in self._header.names if {*stems(name)} <= THINGS]
+            return (things[0] if len(things) == 1 else self._label()), f"{shown['kind']}{after}"
+        if shown["c"] == "R":
+            return self._row_name(), f"{shown['kind']}{after}"
+        done = self._header.kind(int(shown["c"])) == "moment" and re.search(r"\b(?:is|are|was|were) ", shown["of"])
+        if asks and done:
+            return self._label(), rest  # "what was bought in May"
+        if self._header.kind(int(shown["c"])) == "flag":
+            return (self._label() if asks or "#R#" in after else None), rest  # "which vegetarian recipes"
+        return self._header.names[int(shown["c"])], f"{shown['kind']}{after}"
+
+    def _doing(self, rest: str) -> tuple[str | None, str]:
+        """Who is asked for, and the rest: those who do what is said, as a teacher teaches."""
+        for verb in re.findall(r"^[a-z]+", rest):
+            found = [one for one in self._header.names if re.sub("(?:er|or)$", "", stems(one)[-1]) == root(verb)]
+            if len(found) == 1:
+                return found[0], rest.removeprefix(verb)
+        return self._whose("who"), rest
+
+    def _when(self, rest: str, beside: str) -> tuple[str | None, str]:
+        """The date or time that is asked for: of what is said to happen, or the only one."""
+        said = [int(one) for one in re.findall(r"#(\d+)#", rest) if self._header.kind(int(one)) == "moment"]
+        if len(said) == 1 and not beside:
+            return self._header.names[said[0]], rest.replace(f"#{said[0]}#", " ")
+        return self._moment_name(), rest
+
+    def _row_name(self) -> str | None:
+        key = self._header.key() if self._label() is None else self._header.label()
+        return None if key is None else self._header.names[key]
+
+    def _held(self, target: str | None) -> str | None:
+        """The column that holds what is asked for: a day or a time has one of its own."""
+        part, _, column = (target or "").partition(" of ")
+        return column if part in ("day", "time") and column in self._header.names else target
+
+    def _target_behind(self, end: _End) -> tuple[str | None, str, _End]:
+        """What is asked for behind the end: "the 3 cheapest items", "top 5 cities by …"."""
+        shown = re.match(rf" (?P<kind>(?:[\w'-]+ ){{0,2}}?)(?:#(?P<c>\w+)#|{PART}s?(?![\w#]))", end.tail)
+        column = int(shown["c"]) if shown and (shown["c"] or "").isdigit() else None
+        kind = "text" if column is None else self._header.kind(column)
+        if shown is None or kind in ("number", "flag") or (kind == "moment" and not end.was("adjective")):
+            return (self._label() if end.was("adjective") else None), end.head, end
+        name = (
+            self._grouped(shown, "")
+            if shown["part"]
+            else self._label()
+            if column is None
+            else self._header.names[column]
+        )
+        return name, end.head, replace(end, tail=f" {shown['kind']}{end.tail[shown.end() :]}")
+
+    # groups
+
+    def _top_groups(self, end: _End, target: str | None, head: str) -> DemoCall | None:
+        """The groups where a count, a sum or another measure is highest or lowest."""
+        one = re.search(r"#R#.* (?:that|which|with) (?:had|has|have)?$", end.head)
+        if target is None or one or not end.was("high", "low"):
+            return None
+        head = re.sub(r"\b(?:is|are|was|were) used$", "", head) if end.match["often"] else head
+        by = _BY.search(end.tail)
+        tail = (
+            end.tail if by is None else f" {by['agg'] or ''} #{by['c']}#{end.tail[: by.start()]}{end.tail[by.end() :]}"
+        )
+        of = _OF.match(tail)
+        measure = self._measure_at_end(end, target, head, of)
+        if long := re.match(r" (?:time|(?P<unit>hours|minutes))\b", tail) if end.counts else None:
+            found = self._long(long["unit"] or "hours", f"{head} {tail[long.end() :]}")
+            return self._groups(found[0], target, found[1], end.rank) if found else None
+        if measure is None:
+            return None
+        rest = self._without_money(f"{head} {of['done'] + ' | ' + tail[of.end() :] if of else tail}")
+        for name in (measure.partition(" of ")[2], target):
+            if name in self._header.names:
+                rest = rest.replace(f"#{self._header.names.index(name)}#", " ")
+        where = self._rows(rest)
+        return None if where is None else self._groups(measure, target, where, end.rank)
+
+    def _measure_at_end(self, end: _End, target: str, head: str, of: re.Match[str] | None) -> str | None:
+        said = next((name for name in ("mean", "sum", "median") if of[name]), "") if of else ""
+        column = int(of["c"]) if of and (of["c"] or "").isdigit() else None
+        if of and of["money"]:
+            column = self._money(f"{head} {of['money']}")
+        elif of and not of["c"]:
+            column = self._money() if said == "sum" else self._only_number()
+        numeric = column is not None and self._header.kind(column) == "number"
         if said:
-            which = next(name for name in ("mean", "sum", "median") if said[name])
-            measure = f"{which} of {self._header.names[int(said['c'])]}"
-            tail = tail[said.end() :]
-        elif target is None or target["c"] == "R" or target["c"] == f"{self._header.label()}":
-            measure, tail = self._count() if target else "count", tail[target.end() :] if target else tail
-            if not re.match(r"(?:most|least|fewest|top)\b", end, re.I):
-                return None
-            often = re.search(r"\b(?:often|frequently|common)$", end, re.I)
-            done = [one for one in re.findall(r"\w+", mid.lower()) if one in VERBS]
-            if target is None and re.search(rf"\b(?:{MONEY})\b", mid, re.I):
-                column = self._money(mid)
-                if column is None:
-                    return None
-                measure = f"sum of {self._header.names[column]}"
-            elif target is None and not (often or (done and set(done) <= _OCCURS) or self._has_moment(mid)):
-                return None
-        else:
-            column = int(target["c"]) if target["c"] else self._money()
-            if (
-                column is None
-                or self._header.kind(column) != "number"
-                or not re.fullmatch("most|least|fewest", end, re.I)
-            ):
-                return None
-            if (
-                re.search(r"\b(?:per|unit|rate|average|avg)\b", self._header.names[column].replace("_", " "), re.I)
-                and len(words(self._header.names[column])) > 1
-            ):
-                return None
-            measure, tail = f"sum of {self._header.names[column]}", tail[target.end() :]
-        where = self._rows(f"{self._without_money(mid)} {self._without_money(tail)}")
-        return None if where is None else self._groups(measure, group, where, f"{way} {number(count) if count else 1}")
+            summable = column is not None and numeric and (said != "sum" or self._adds_up(column))
+            return f"{said} of {self._header.names[column]}" if summable and column is not None else None
+        if of and (of["c"] == "R" or (column is not None and column == self._header.key())):
+            return self._count() if of["count"] or end.counts else None
+        if of and (of["count"] or not end.counts or not numeric or column is None):
+            return None
+        if column is not None:
+            alone = target == self._label() or not self._adds_up(column)
+            return None if alone else f"sum of {self._header.names[column]}"
+        return self._count_at_end(end, head)
 
-    def _ends(self, text: str) -> DemoCall | None:
-        """The rows at one end of a column: "who is the youngest", "on which day was the wind highest"."""
-        said = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
-        match = re.search(
-            rf"(?:\b{NUMBERED} )?(?<![#\w])(?P<word>{said})(?![\w#])(?: {NUMBERED.replace('<n>', '<m>')})?", text, re.I
-        )
-        if match:
-            meant = SUPERLATIVES[match["word"].lower()]
-            column, way = next(
-                ((found, way) for names, way in meant if (found := column_for(self._header, names)) is not None),
-                (None, ""),
-            )
-            text = f"{text[: match.start()]} {text[match.end() :]}"
-            text = re.sub(rf",? {match['word']} first$", "", text, flags=re.I)
-        else:
-            match = re.search(rf"(?:\b{NUMBERED} )?\b{_MOST} #(?P<c>\d+)#", text, re.I)
-            after = re.search(
-                r"#(?P<c>\d+)# (?:was|is|were)? ?(?:the )?(?P<end>highest|lowest|largest|smallest|most"
-                r"|least)\b(?P<n>(?!))?",
-                text,
-                re.I,
-            )
-            match = match or after or self._by_size(text)
-            if match is None or not re.match(rf"{ASKS}\b", text, re.I):
-                return None
-            column = int(match["c"]) if match.groupdict().get("c") else self._money()
-            way = "lowest" if _LOW.match(match["end"]) else "highest"
-            text = f"{text[: match.start()]} {text[match.end() :]}"
-        by = re.search(r",? (?:in|by|measured in) (?:the )?#(\d+)#", text)
-        if by and self._header.kind(int(by[1])) == "number":
-            column, text = int(by[1]), text.replace(by[0], " ", 1)
-            way = way or ("lowest" if match["word"].lower() == "shortest" else "highest")
+    def _count_at_end(self, end: _End, head: str) -> str | None:
+        """Rows, or money, where nothing is said but who did most of it."""
+        if not end.counts:
+            return None
+        if re.search(rf"\b(?:{MONEY})\b", head, re.I):
+            money = self._money(head)
+            return None if money is None else f"sum of {self._header.names[money]}"
+        if self._pieces() and not end.match["often"]:
+            return None  # rows, or what they count
+        done = [one for one in re.findall(r"\w+", head.lower()) if one in VERBS]
+        moment = any(self._header.kind(int(one)) == "moment" for one in re.findall(r"#(\d+)#", head))
+        often = end.match["often"] or (done and set(done) <= _OCCURS) or moment
+        own = [one for one in re.findall(r"[a-z]+ed\b", head) if self._is_verb(one) and one not in VERBS]
+        return "count" if often or own else None
+
+    # rows
+
+    def _row_at_end(self, end: _End, target: str | None, head: str) -> DemoCall | None:
+        """What a column holds in the row where another is highest or lowest; or that end itself."""
+        text = f"{head} @{end.tail}"
+        by = _BY.search(text)
+        column, way, tail = self._ordered_by(end, by, end.tail)
         if column is None or self._header.kind(column) not in ("number", "moment"):
             return None
-        count = match["n"] or match.groupdict().get("m")
-        return self._at_end(
-            text, column, by is not None, f"{way} {number(count) if count else 1} row by {self._header.names[column]}"
-        )
-
-    def _by_size(self, text: str) -> re.Match[str] | None:
-        """ "the biggest single sale", "which expense was the largest", where rows have an amount."""
-        big = r"(?P<end>biggest|largest|highest|smallest|lowest)"
-        return re.search(rf"{NUMBERED}? ?\b{big}(?: single)?(?= #R#)", text, re.I) or re.search(
-            rf"(?:the )?{big}(?P<n>(?!))?$", text, re.I
-        )
-
-    def _extreme_moment(self, text: str) -> DemoCall | None:
-        """ "the latest anybody left on Monday": the date or time itself."""
-        match = re.fullmatch(
-            r"(?:what (?:is|was) )?(?:the )?(?P<end>latest|last|earliest|first)(?: time| date| day"
-            r"| moment)?(?: that| when)?"
-            r"(?P<mid> .*?)?#(?P<c>\d+)#(?P<rest>.*)", text, re.I,
-        )  # fmt: skip
-        when = re.fullmatch(r"when (?:did|was|were) (?P<mid>.+?) (?P<end>first|last)\b(?P<rest>.*)", text, re.I)
-        if when and (moment := self._moment_name()) and (where := self._rows(f"{when['mid']} {when['rest']}")):
-            order = f"{'lowest' if when['end'].lower() == 'first' else 'highest'} 1 row by {moment}"
-            return self._made("cells", column=moment, conditions=where, order=order)
-        if match is None or self._header.kind(int(match["c"])) != "moment":
+        judged = {end.match["high"], end.match["low"]} & {"best", "worst"}
+        judged = judged if self._header.rows_are not in SCORES else set()
+        if judged and not SCORES & {*stems(self._header.names[column])}:
             return None
-        where = self._rows(f"{match['mid'] or ''} {match['rest']}")
-        column = self._header.names[int(match["c"])]
-        way = "highest" if match["end"].lower() in ("latest", "last") else "lowest"
-        return (
-            None
-            if where is None
-            else self._made("cells", column=column, conditions=where, order=f"{way} 1 row by {column}")
-        )
+        name = self._header.names[column]
+        rank = f"{way} {end.rank.split()[1]}"
+        text = text.replace(by[0], " ") if by and int(by["c"]) == column else f"{head} {tail}"
+        text = re.sub(rf"#{column}#", " ", text.replace("@", " "))
+        if target in self._header.names:
+            text = re.sub(rf"#{self._header.names.index(target)}#", " ", text)
+        where = self._rows(self._without_money(text) if end.was("high", "low") else text)
+        if where is None:
+            return None
+        alone = not end.was("adjective") or (by is not None and self._label() is None)
+        if target is None and self._header.kind(column) == "number" and alone:
+            measure = "maximum" if way == "highest" else "minimum"
+            if rank[-1].isalpha() and not end.head:
+                return self._made("cells", column=name, conditions=where, order=f"{rank} by {name}")
+            return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
+        named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
+        target = self._held(target) or (name if named and self._header.kind(column) == "moment" else None)
+        one = re.search(r"\b(?:at|with)$|#R#.* (?:that|which|with) (?:had|has|have)?$", end.head) is not None
+        alone = one or end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
+        order = f"{rank}{' row' if alone else ''} by {name}"
+        return self._made("cells", column=target, conditions=where, order=order) if target else None
 
-    def _at_end(self, text: str, by: int, named: bool, order: str) -> DemoCall | None:
-        text = re.sub(rf"#{by}#", "", text)
-        asks = re.match(rf"{ASKS}\b ?", text, re.I)
-        rest = text[asks.end() :] if asks else text
-        shown = re.match(
-            r"(?: |the\b|our\b|my\b|of\b|is\b|was\b|are\b)*(?:#(\d+)#|(?:day|date|one|person|people)s?(?![\w#]))",
-            rest,
-            re.I,
-        )
-        shown = shown or re.search("#(R)#", rest)
-        column = self._label() if shown is None or shown[0].split()[-1] in ("#R#", "one") else None
-        if column is None and shown and shown[0] == "#R#" and named:
-            column = self._header.names[by]
-        if shown and shown[1] and shown[1] != "R":
-            column = self._header.names[int(shown[1])]
-        elif (shown and re.search(r"\b(?:day|date)s?$", shown[0], re.I)) or (asks and asks["asks"].lower() == "when"):
-            column = self._moment_name()
-        if asks and asks["asks"].lower() == "who" and not (shown and shown[1] and shown[1] != "R"):
-            column = self._whose("who")
-        rest = rest if shown is None else f"{rest[: shown.start()]} {rest[shown.end() :]}"
-        where = self._rows(rest)
-        return (
-            self._made("cells", column=column, conditions=where, order=order) if column and where is not None else None
-        )
+    def _ordered_by(self, end: _End, by: re.Match[str] | None, tail: str) -> tuple[int | None, str, str]:
+        """The column that a rank goes by, its end, and what is left behind it."""
+        way = end.rank.split()[0]
+        if by and self._header.kind(int(by["c"])) == "number" and not by["agg"]:
+            shortest = (end.match["adjective"] or "").lower() in ("shortest", "cheapest", "youngest", "least expensive")
+            return int(by["c"]), "lowest" if shortest else way, tail
+        if end.was("adjective"):
+            named = re.match(r" (?:#R# )?#(\d+)#", tail)
+            if named and self._header.kind(int(named[1])) == "number":
+                low = end.match["adjective"].lower() in ("shortest", "youngest", "cheapest", "lightest", "quickest")
+                return int(named[1]), "lowest" if low else "highest", tail[named.end() :]
+            return (*self._meant(end), tail)
+        named = re.match(r"(?: (?:value|number|time|date|day|of|the|recorded))*(?: [a-z]+ed)?? #(\d+)#", tail)
+        if end.was("late", "early"):
+            if named and self._header.kind(int(named[1])) == "moment":
+                return int(named[1]), way, tail[named.end() :]
+            moments = {int(one) for one in re.findall(r"#(\d+)#", f"{end.head} {tail}")}
+            told = [one for one in moments if self._header.kind(one) == "moment"]
+            tail = re.sub(r"^ (?:time|date|day|moment)\b(?: that| when)?", " ", tail)
+            return (told[0] if len(told) == 1 else self._header.only_day()), way, tail
+        if named:
+            return int(named[1]), way, tail[named.end() :]
+        before = re.search(r"#(\d+)#(?: was| is| were| are)?(?: the)?$", end.head)
+        if before and self._header.kind(int(before[1])) == "number":
+            return int(before[1]), way, tail
+        single = re.match(r" (?:#R#|payments?|sales?)|$", tail, re.I)
+        return (self._money() if single and not end.counts else None), way, tail
+
+    def _meant(self, end: _End) -> tuple[int | None, str]:
+        """The column that an adjective is about, and which end of it."""
+        adjective = end.match["adjective"].lower()
+        lasting = adjective in ("longest", "shortest") and re.search(r"\b(?:took|takes?|taken)\b", self._text)
+        for names, way in SUPERLATIVES[adjective]:
+            names = "minutes duration" if lasting else names
+            column = self._header.with_word(*stems(names))
+            if column is not None:
+                return column, way
+        in_time = {"oldest": "lowest", "newest": "highest"}.get(adjective)
+        return (self._header.only_day(), in_time) if in_time else (None, "")

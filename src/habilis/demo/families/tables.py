@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
 from habilis.demo.families.conditions import ROWS, THINGS, known_column
+from habilis.demo.questions.header import header_of
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
@@ -15,6 +16,7 @@ _STATISTIC = (
     "|lowest|smallest|least|cheapest|maximum|max|highest|largest|biggest|greatest|most expensive|standard deviation"
     "|sample standard deviation|std|stdev|add up|sum up"
 )
+_OF_NUMBERS = {"column_minimum", "column_maximum", "column_average", "column_sum", "column_median"}
 _OF_TABLES = re.compile(
     rf"(?:{_STATISTIC})\b|.*\b(?:columns?|header|distinct|unique|different|{ROWS}|{THINGS})\b", re.I
 )
@@ -42,6 +44,10 @@ class Tables(AskedPatterns):
     def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
         said, file = match.groupdict(), world.files[0]
         found: Values = {role: known_column(said[role], file) for role in ("column", "group") if role in said}
+        header, column = header_of(file), found.get("column")
+        known = header and column in header.names and operation.key in _OF_NUMBERS
+        if header and known and header.kind(header.names.index(str(column))) == "text":
+            return None  # "the most expensive task"
         if "highest" in said:
             found["extreme"] = "highest" if said["highest"] else "lowest"
         return None if None in found.values() else found

@@ -11,30 +11,41 @@ import json
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
+from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
-from habilis.demo.families.parts_asked import PART
+from habilis.demo.families.parts_asked import EACH
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.ranks_asked import ASKS, RanksAsked
 from habilis.demo.questions.header import header_of
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
-_EACH = (
-    rf"(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|for each"
-    rf" kind of) (?:#(?P<g>\d+)#|{PART})"
-)
-_COUNTED = r"how (?:many|much)(?: times| often)?|how often"
+_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
+_LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
+_STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of)\b"
 
 
 class Wordings:
     """Family of questions about one table whose parts stand in any order; its tools are those of `Queries`."""
 
-    operations: tuple[DemoOperation, ...] = ()
-
     def __init__(self, queries: Queries) -> None:
         self._queries = queries
+        self.operations: tuple[DemoOperation, ...] = queries.operations
 
     def read(self, phrase: str, world: World) -> DemoCall | None:
+        """The reading that leaves fewer words for the tool to find, by form or in any order."""
+        problem: CannotAnswerError | None = None
+        found: list[DemoCall] = []
+        for way in (self._queries.read, self._taken_apart):
+            try:
+                found += [call] if (call := way(phrase, world)) else []
+            except CannotAnswerError as error:
+                problem = problem or error
+        if not found and problem:
+            raise problem
+        return min(found, key=_guessed, default=None)
+
+    def _taken_apart(self, phrase: str, world: World) -> DemoCall | None:
         try:
             taken = world.take_file(phrase, self._queries.endings)
         except CannotAnswerError:
@@ -47,23 +58,34 @@ class Wordings:
         return _Wording(self._queries.operations, taken[1], header).call(without_file(phrase))
 
 
+def _guessed(call: DemoCall) -> int:
+    """How many words of a question only the tool can tell to be cells, and of which column."""
+    inner: list[DemoCall] = [
+        one for value in call.values.values() if isinstance(value, FilledOperation) for one in value.calls
+    ]
+    conditions = call.values.get("conditions", ())
+    said: list[str] = [one.partition('"')[2] for one in conditions if "* " in one.partition('"')[0]]
+    return sum(map(_guessed, inner)) + sum(1 + len(one.split()) - one.count("(") for one in said)
+
+
 class _Wording(RanksAsked):
     """One question about one table, taken apart."""
 
     def call(self, phrase: str) -> DemoCall | None:
         text = self._prepared(phrase)
         for way in (
-            self._compared,
+            self._more,
+            self._so_much_more,
+            self._who_more,
             self._apart,
+            self._longer,
             self._share,
             self._of_each,
-            self._counts,
-            self._top,
-            self._extreme_moment,
-            self._ends,
+            self._ranked,
             self._got,
             self._sums,
             self._cells,
+            self._of_one_kind,
         ):
             if call := way(text):
                 return call
@@ -71,38 +93,42 @@ class _Wording(RanksAsked):
 
     # kinds of questions
 
-    def _compared(self, text: str) -> DemoCall | None:
-        """ "who paid more, A or B", "how much more did A sell than B"."""
-        more = re.fullmatch(
+    def _more(self, text: str) -> DemoCall | None:
+        """ "how much more did A sell than B"."""
+        match = re.fullmatch(
             r"how (?:much|many) more (?P<what>#\d+# )?did (?P<one>\w+) (?P<verb>\w+)(?P<mid>.*?) than "
             r"(?P<other>\w+)(?P<rest>.*)",
             text,
             re.I,
         )
-        if more:
-            column = int(re.findall(r"\d+", more["what"])[0]) if more["what"] else self._money()
-            where = [self._rows(f"{more[name]} {more['mid']} {more['rest']}") for name in ("one", "other")]
-            if column is None or None in where:
-                return None
-            sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one is not None)
-            return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
-        which = re.fullmatch(
+        if match is None:
+            return None
+        column = int(re.findall(r"\d+", match["what"])[0]) if match["what"] else self._money()
+        where = [self._rows(f"{match[name]} {match['mid']} {match['rest']}") for name in ("one", "other")]
+        if column is None or None in where:
+            return None
+        sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one is not None)
+        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
+
+    def _who_more(self, text: str) -> DemoCall | None:
+        """ "who paid more, A or B"."""
+        match = re.fullmatch(
             r"(?:who|which #(?P<g>\d+)#) (?P<verb>\w+) (?P<more>more|less|fewer)(?P<rest>.*?),? (?P<one>\w+)"
             r" or (?P<other>\w+)",
             text,
             re.I,
         )
-        if which is None:
+        if match is None:
             return None
-        column = int(which["g"]) if which["g"] else self._who()
-        money = re.fullmatch(r"(?:paid|spent|pay|sold|earned|made)", which["verb"], re.I)
-        value = self._column_in(which["rest"]) if "#" in which["rest"] else self._money() if money else None
-        rest = self._rows(re.sub(r"#\d+#", "", which["rest"]))
+        column = int(match["g"]) if match["g"] else self._who()
+        money = re.fullmatch(r"(?:paid|spent|pay|sold|earned|made)", match["verb"], re.I)
+        value = self._column_in(match["rest"]) if "#" in match["rest"] else self._money() if money else None
+        rest = self._rows(re.sub(r"#\d+#", "", match["rest"]))
         if column is None or value is None or rest is None:
             return None
         name = self._header.names[column]
-        either = " or ".join(f"{name} equals {json.dumps(which[one])}" for one in ("one", "other"))
-        way = "highest" if which["more"].lower() == "more" else "lowest"
+        either = " or ".join(f"{name} equals {json.dumps(match[one])}" for one in ("one", "other"))
+        way = "highest" if match["more"].lower() == "more" else "lowest"
         return self._groups(f"sum of {self._header.names[value]}", name, [either, *rest], f"{way} 1")
 
     def _apart(self, text: str) -> DemoCall | None:
@@ -119,58 +145,111 @@ class _Wording(RanksAsked):
             f"{match['what'] or ''} {match['measure']} {match[name]} {match['mid'] or match['rest']}"
             for name in ("one", "other")
         ]
+        return self._between("abs({0} - {1})", said)
+
+    def _longer(self, text: str) -> DemoCall | None:
+        """ "by how many km is the average in A longer than in B", "how much warmer was it on average in A than B"."""
+        forms = (
+            rf"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?P<how>(?P<more>{_MORE})|{_LESS}) (?=is|are|was|were)",
+            r"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?=is|are|was|were)",
+        )
+        begins = next(filter(None, (re.match(form, text, re.I) for form in forms)), None)
+        ends = re.fullmatch(
+            rf"(?P<one>.+?)(?: (?P<how>(?P<more>{_MORE})|{_LESS}))? than (?P<other>.+)", text[begins.end() :], re.I
+        ) if begins else None  # fmt: skip
+        how = begins if begins and begins.groupdict().get("how") else ends
+        if begins is None or ends is None or how is None or not how["how"]:
+            return None
+        stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
+        column = self._compared_in(f"{begins['unit'] or ''} {ends[0]}", how["how"].lower())
+        if stated is None or column is None or (begins.groupdict().get("how") and ends["how"]):
+            return None
+        measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean")
+        said = [re.sub(rf"{_STATED}|#{column}#", " ", ends[name], flags=re.I) for name in ("one", "other")]
+        where = [self._rows(re.sub(r"\bit\b", " ", one)) for one in said]
+        if (measure == "sum" and not self._adds_up(column)) or any(one is None or len(one) != 1 for one in where):
+            return None
+        calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
+        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}" if how["more"] else "{1} - {0}", calls)})
+
+    def _compared_in(self, text: str, how: str) -> int | None:
+        """The column of numbers that is compared: the one that is named, else the one that the comparison means."""
+        named = {int(one) for one in re.findall(r"#(\d+)#", text) if self._header.kind(int(one)) == "number"}
+        if named:
+            return named.pop() if len(named) == 1 else None
+        means = next((names for word, (names, _) in ADJECTIVES.items() if how.startswith(word[:4])), None)
+        return self._header.with_word(*means.split()) if means else None
+
+    def _so_much_more(self, text: str) -> DemoCall | None:
+        """ "how many more kilos of A than of B": sums."""
+        match = re.fullmatch(
+            r"how (?:much|many) more #(?P<c>\d+)#(?: of| from| in)? (?P<one>[^#]+?) than (?:of |from |in )?"
+            r"(?P<other>[^\s#]+)"
+            r"(?P<rest>.*)",
+            text,
+            re.I,
+        )
+        column = int(match["c"]) if match else None
+        if match is None or column is None or self._header.kind(column) != "number" or not self._adds_up(column):
+            return None
+        where = [self._rows(f"{match[name]} | {match['rest']}") for name in ("one", "other")]
+        if any(not one for one in where):
+            return None
+        sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one)
+        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
+
+    def _between(self, expression: str, said: list[str]) -> DemoCall | None:
         found = [self._measured(one) for one in said]
         if None in found or any(len(one[1]) != 1 for one in found if one):
             return None
         calls = tuple(self._number(*one) for one in found if one)
-        return DemoCall(EXPRESSION, {"expression": FilledOperation("abs({0} - {1})", calls)})
+        return DemoCall(EXPRESSION, {"expression": FilledOperation(expression, calls)})
 
     def _share(self, text: str) -> DemoCall | None:
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
         match = re.fullmatch(
-            r"(?:what )?(?:percentage|percent|share|proportion)(?: of)?(?: all| the| my| our)*(?P<base> #\w+#)"
-            r"(?: (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did))?(?P<rest>"
-            r" .+?)(?:,? (?:in|as a) percent(?:age)?)?",
+            r"(?:what )?(?:percentage|percent|share|proportion)(?: of)?(?: all| the| my| our| total)*"
+            r"(?P<base> #\w+#|(?= [^#]+ (?:is|are|was|were|has|have|had|pay|live|work|own) ))"
+            r"(?:(?P<within>| .+?) (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did|pay"
+            r"|live|work|own))?"
+            r"(?P<rest> .+?)(?:,? (?:in|as a) percent(?:age)?)?",
             text, re.I,
         )  # fmt: skip
         if match is None:
             return None
         base = match["base"].strip()
-        column = int(base[1:-1]) if base != "#R#" else None
-        numeric = column is not None and self._header.kind(column) == "number"
-        if column is not None and not numeric:
+        column = int(base[1:-1]) if base not in ("#R#", "") else None
+        own = column is None or column == self._header.label()
+        if not own and column is not None and self._header.kind(column) != "number":
             return None
-        measure = "count" if column is None else f"sum of {self._header.names[column]}"
-        where = self._rows(match["rest"])
-        if not where:
+        measure = "count" if own or column is None else f"sum of {self._header.names[column]}"
+        where, within = self._rows(match["rest"]), self._rows(match["within"] or "")
+        named = [one for one in within or () if not re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one)]
+        if not where or within is None or not (base or named):
             return None
-        calls = (self._number(measure, where), self._number(measure, []))
+        calls = (self._number(measure, [*within, *where]), self._number(measure, within))
         return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} * 100 / {1}", calls)})
 
     def _of_each(self, text: str) -> DemoCall | None:
         """A measure for each group."""
-        found = [*re.finditer(rf"{_EACH}(?= |,|$)", text, re.I)]
+        found = [*re.finditer(EACH, text, re.I)]
         if len(found) != 1:
             return None
-        group = self._grouped(found[0])
-        if found[0]["g"] and self._header.kind(int(found[0]["g"])) == "flag":
+        group = self._grouped(found[0], text)
+        if found[0]["g"] and self._header.kind(int(found[0]["g"])) in ("flag", "number"):
             return None  # "made by members"
         rest = re.sub(
             r"(?:,? (?:highest|largest|biggest|lowest|smallest) first|,? sorted)$", "", text[found[0].end() :]
         )
-        if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights)[^#]*", text[: found[0].start()], re.I):
+        head = text[: found[0].start()].strip(" ,")
+        if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights|hours|minutes)[^#]*", head, re.I):
             return None  # what is counted is no word of the table
-        measured = self._measured(f"{text[: found[0].start()]} {rest}")
+        said = f"how many {head} {rest}" if re.fullmatch(r"#\w+#", head) else f"{head} {rest}"
+        measured = self._measured(said)
         return self._groups(measured[0], group, measured[1]) if group and measured else None
 
-    def _counts(self, text: str) -> DemoCall | None:
-        if not re.match(rf"(?:{_COUNTED})\b", text, re.I):
-            return None
-        found = self._measured(text)
-        return self._number(*found) if found else None
-
     def _got(self, text: str) -> DemoCall | None:
-        """ "what did A get in B", "B of A": what a column holds in one row."""
+        """ "what did A get in B": what a column holds in one row."""
         match = re.fullmatch(r"what (?:did|does) (?P<rest>.+?) (?:get|score|have|achieve)(?P<more> .+)", text, re.I)
         column = self._only_number()
         if match and column is not None:
@@ -183,32 +262,30 @@ class _Wording(RanksAsked):
         found = self._measured(text)
         return self._number(*found) if found else None
 
+    def _of_one_kind(self, text: str) -> DemoCall | None:
+        """ "desserts": the names of the rows of that kind; "different kinds": the cells of a column."""
+        column = re.fullmatch(r"different #(\d+)#", text)
+        if column and self._header.kind(int(column[1])) == "text":
+            name = self._header.names[int(column[1])]
+            return self._made("cells", column=name, conditions=[f'{name} filled ""'], order="")
+        where = self._rows(text) if re.fullmatch(r"(?:all )?[a-z]+(?: [a-z]+)?s", text) else None
+        named = where and self._label() and not self._header.labels_people
+        return self._made("cells", column=self._label(), conditions=where, order="") if named else None
+
     def _cells(self, text: str) -> DemoCall | None:
         """What a column holds in the rows that meet conditions."""
-        asks = re.match(rf"{ASKS}\b ?", text, re.I)
-        rest = text[asks.end() :] if asks else text
-        asked = asks["asks"].lower() if asks else ""
-        shown = re.match(
-            r"(?:(?:different|distinct|unique|all|the|of|my|our|names of) )*(?:#(?P<c>\w+)#|(?P<day>days"
-            r"|dates|day|date|people|person))",
-            rest,
-            re.I,
-        )
-        if asked in ("who", "when"):
-            column = self._whose("who") if asked == "who" else self._moment_name()
-        elif shown is None:
-            return None
-        elif shown["day"]:
-            column = self._moment_name() if shown["day"].lower().startswith("da") else self._whose("who")
-        else:
-            column = self._label() if shown["c"] == "R" else self._header.names[int(shown["c"])]
-        if shown and (shown["c"] or "").isdigit() and self._header.kind(int(shown["c"])) == "flag":
-            rows = re.search("#R#", rest)  # "which vegetarian recipes": a condition
-            column, shown = (self._label(), None) if rows else (None, None)
-        rest = rest[shown.end() :] if shown and asked not in ("who", "when") else rest
+        column, rest = self._target(text)
+        column = self._held(column)
+        if column is None and not re.match(ASKS, text, re.I):
+            mentions = [one for one in re.findall(r"#(\d+)#", text) if int(one) != self._header.label()]
+            if len(mentions) != 1 or self._header.kind(int(mentions[0])) in ("flag", ""):
+                return None
+            column, rest = self._header.names[int(mentions[0])], text.replace(f"#{mentions[0]}#", " ")
         where = self._rows(rest)
         if not column or not where:
             return None
         if column in self._header.names and self._header.kind(self._header.names.index(column)) == "number":
+            if not re.match(ASKS, text, re.I) and not re.search(r"#\d+#(?: of .+|)$", text):
+                return None  # "price for the shipped orders" leaves open of how many
             return self._number(f"value of {column}", where)
         return self._made("cells", column=column, conditions=where, order="")

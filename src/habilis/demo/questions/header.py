@@ -14,62 +14,29 @@ from functools import cached_property
 from pathlib import PurePosixPath
 
 from habilis.demo.questions.language import QUOTED, number, stems, words
+from habilis.demo.questions.nouns import (
+    ADDS_NOTHING,
+    GENERIC,
+    IN_ORDER,
+    KINDS,
+    MONEY_NAMES,
+    NAMING,
+    NEVER,
+    NO_NOUN,
+    NO_NUMBER,
+    PEOPLE,
+    SAME,
+    UNITS,
+)
 from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, divider_of
 
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
-UNITS = {
-    "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds",
-    "kg": "kg kilogram kilograms kilos",
-    "g": "g gram grams", "km": "km kilometre kilometres kilometer kilometers", "m": "m metre metres meter meters",
-    "cm": "cm centimetre centimetres centimeter centimeters", "mm": "mm millimetre millimetres millimeters",
-    "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
-    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²",
-    "l": "l litre litres liter liters",
-    "kmh": "kmh km/h", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
-}  # fmt: skip
-"""Units as questions write them, by the word that stands for them here."""
-_ADDS_NOTHING = {"at", "on", "date", "time", "name"}
-_SAME = {
-    "temp": "temperature",
-    "qty": "quantity",
-    "dept": "department",
-    "amt": "amount",
-    "dist": "distance",
-    "rain": "rainfall",
-    "minute": "duration",
-    "max": "maximum",
-    "min": "minimum",
-}
-_NEVER = set(
-    """a all an and any are as at average by count distinct each every for has have highest how in is least list lowest
-    many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
-    what when where which who with""".split()  # noqa: SIM905
-)
-_GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
-_KINDS = (
-    "order sale transaction purchase payment invoice expense",
-    "trip ride journey rental",
-    "employee staff people person worker colleague",
-    "member people person",
-    "customer client people person",
-    "patient people person",
-    "student pupil people person",
-    "race runner participant finisher",
-    "recipe dish meal",
-    "contact people person friend",
-    "inventory item product article",
-    "ledger transaction payment entry",
-    "loan lending borrowing book",
-    "book title",
-    "log line message event",
-    "reading measurement",
-)
-"""Words for the same rows: a question may say any of those among which is the last word of the file's name."""
-_NO_NOUN = {"data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy"}
+_DOING = re.compile(r"\b(?:did|do|does) (?:(?!the\b|each\b|a\b)[\w'-]+ ){1,3}$", re.I)
 _DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}"
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4}|\d{1,2}:\d\d|[A-Z][a-z]{2,8}\.? \d{1,2},? \d{4}|"
+    r"\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4}$"
 )
 
 _LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
@@ -95,22 +62,65 @@ class TableHeader:
             return "moment"
         bare = [re.sub(r"[€$£%\s]", "", cell) for cell in cells]
         numeric = all(number(cell) is not None or re.fullmatch(r"[-+]?[\d.]*\d,\d+", cell) for cell in bare)
-        return "number" if numeric and not {"id", "no", "nr", "code"} & set(words(self.names[column])) else "text"
+        numeric = numeric and not NO_NUMBER & {*words(self.names[column])} and not self._numbers_rows(column)
+        return "number" if numeric else "text"
+
+    def _numbers_rows(self, column: int) -> bool:
+        """Whether the shown cells of the first column are 1, 2, 3."""
+        cells = [row[0] for row in self.samples if row]
+        whole = [int(cell) for cell in cells if re.fullmatch(r"\d{1,9}", cell)]
+        follow = len(cells) == len(whole) > 1 and whole == [*range(whole[0], whole[0] + len(whole))]
+        return column == 0 and follow and not IN_ORDER & {*stems(self.names[0])}
 
     def is_rows(self, column: int) -> bool:
         """Whether a column says in each row what that row is: `product` in products.csv."""
-        return stems(self.names[column]) == [self.rows_are]
+        return stems(self.names[column]) == [self.rows_are] or (column == 0 and self._numbers_rows(0))
 
     @cached_property
     def _alike(self) -> set[str]:
         """Words for the rows, as stems."""
-        return {self.rows_are, *(one for kind in _KINDS if self.rows_are in kind.split() for one in kind.split())} - {
-            ""
-        }
+        own = {self.rows_are, *([self.numbered] if self.numbered else [])}
+        own |= {"book"} if {"title", "author"} <= {*self.names} else set()
+        return {one for kind in (*KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
+
+    @cached_property
+    def numbered(self) -> str:
+        """What the numbers in the first column number: parts of "PartNo"; '' where it numbers nothing."""
+        *noun, last = words(self.names[0])
+        cells = [row[0] for row in self.samples if row]
+        if self._numbers_rows(0) and not noun:
+            return stems(last)[0]
+        named = last == "code" and noun in [words(name) for name in self.names]
+        plain = len(noun) == 1 and (named or last in ("id", "no", "nr", "number")) and len({*cells}) == len(cells)
+        return stems(noun[0])[0] if plain else ""
 
     @property
     def is_people(self) -> bool:
-        return any("person" in kind.split() and self.rows_are in kind.split() for kind in _KINDS)
+        return any("person" in kind.split() and self.rows_are in kind.split() for kind in KINDS)
+
+    @cached_property
+    def money(self) -> list[int]:
+        """The columns that hold sums of money, not prices of one piece."""
+        found = [
+            i
+            for i, name in enumerate(self.names)
+            if (MONEY_NAMES & {*stems(name)} or self._is_priced(i)) and self.kind(i) == "number"
+        ]
+        return [i for i in found if not {"unit", "each", "per"} & {*words(self.names[i])}]
+
+    def _is_priced(self, column: int) -> bool:
+        return all(re.search("[€$£]", row[column]) for row in self.samples if column < len(row) and row[column])
+
+    @property
+    def are_sums(self) -> bool:
+        """Whether a row is a sum of money."""
+        return self.rows_are in {*KINDS[0].split(), "donation", "bill", "cost", "fine", "loan", "refund", "ledger"}
+
+    @property
+    def labels_people(self) -> bool:
+        """Whether the column that names the rows names people."""
+        label = self.label()
+        return label is not None and (self.is_people or bool({*stems(self.names[label])} & PEOPLE))
 
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
@@ -130,7 +140,15 @@ class TableHeader:
 
     def label(self) -> int | None:
         """The one column that names the rows."""
-        return self._own({"name", "title", "label", "full"})
+        own = self._own({"name", "title", "label", "full"})
+        if own is not None:
+            return own
+        if self.numbering() is not None:
+            naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *NAMING)]
+            cells = [row[naming[0]] for row in self.samples if len(naming) == 1 and naming[0] < len(row)]
+            return naming[0] if len(naming) == 1 and len({*cells}) == len(cells) else None
+        named = [{*stems(name)} for name in self.names]
+        return _only([i for i, name in enumerate(named) if "name" in name and name <= {"name", "full"} | PEOPLE])
 
     def key(self) -> int | None:
         """The one column that tells the rows apart: their number, else their name."""
@@ -139,10 +157,11 @@ class TableHeader:
 
     def numbering(self) -> int | None:
         """The one column that numbers the rows."""
-        return self._own({"id", "no", "nr", "number"})
+        return 0 if self.numbered or self._numbers_rows(0) else self._own({"id", "no", "nr", "number"})
 
     def _own(self, more: set[str]) -> int | None:
-        return _only([i for i, name in enumerate(self.names) if set(stems(name)) <= more | self._alike])
+        first = 1 if self.numbered and "name" in more else 0
+        return _only([i for i, name in enumerate(self.names) if i >= first and {*stems(name)} <= more | self._alike])
 
     def takes_unit(self, column: int, unit: str) -> bool:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
@@ -154,8 +173,16 @@ class TableHeader:
 
     def of_unit(self, unit: str) -> int | None:
         """The one column that is counted in a unit."""
-        meant = next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])
-        return _only([i for i, name in enumerate(self.names) if set(meant) & set(words(name)[-1:])])
+        meant = {*next((said.split() for said in UNITS.values() if unit.lower() in said.split()), [])}
+        own = {i: words(re.sub(r"/.*| per .*", "", name)) for i, name in enumerate(self.names)}  # of "€/kg" the euro
+        ending = _only([i for i, said in own.items() if meant & {*said[-1:]}])
+        return _only([i for i, said in own.items() if meant & {*said}]) if ending is None else ending
+
+    def duration(self) -> int | None:
+        """The one column of times that something took, as h:mm:ss."""
+        lasting = [i for i, name in enumerate(self.names) if {"duration", "elapsed"} & {*words(name)}]
+        cells = [row[lasting[0]] for row in self.samples if len(lasting) == 1 and lasting[0] < len(row)]
+        return lasting[0] if cells and all(re.fullmatch(r"\d{1,2}:\d\d:\d\d", cell) for cell in cells) else None
 
     @cached_property
     def _said(self) -> dict[tuple[str, ...], list[int]]:
@@ -165,9 +192,16 @@ class TableHeader:
             sure = set(found)
             for column, name in enumerate(self.names):
                 for way in ways(name):
+                    timed = ways is _in_short and self.kind(column) == "number" and "time" in words(name)
+                    if timed and "time" not in way:
+                        continue  # "pickings" are no "Picking time (min)"
                     if way and way not in sure:
                         found.setdefault(way, []).append(column)
         return {way: list(dict.fromkeys(columns)) for way, columns in found.items()}
+
+    @cached_property
+    def _in_full(self) -> set[tuple[str, ...]]:
+        return {way for name in self.names for way in _in_full(name)}
 
     def marked(self, phrase: str) -> str:
         """`phrase` with its columns and rows marked. Raises `CannotAnswerError` for what may be two columns."""
@@ -188,9 +222,13 @@ class TableHeader:
         tokens = re.split(r"([^\W_]+(?:_[^\W_]+)*)", text)
         position = 0
         while position < len(tokens):
+            if self._is_done_at(tokens, position):
+                found.append(tokens[position])
+                position += 1
+                continue
             taken, column = self._column_at(tokens, position)
-            if column is None and self._is_rows_at(tokens, position):
-                taken, column = 1, ROWS
+            if taken == 1 and self._is_rows_at(tokens, position) and (*stems(tokens[position]),) not in self._in_full:
+                column = ROWS
             found.append(column or tokens[position])
             position += taken
         return "".join(found)
@@ -201,21 +239,28 @@ class TableHeader:
         for end in range(min(start + 9, len(tokens) - 1), start, -2):
             between = "".join(tokens[start + 1 : end : 2])
             way = tuple(stems(" ".join(tokens[start:end:2])))
-            if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in _NEVER):
+            if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in NEVER):
                 continue
             columns = self._said[way]
+            if len(columns) > 1 and end == start + 1 and re.search("ed$|paid|sold", tokens[start], re.I):
+                return 1, None  # what was done
             if len(columns) > 1:
                 names = ", ".join(self.names[column] for column in columns)
                 raise CannotAnswerError(f'"{" ".join(tokens[start:end:2])}" may be {names}; name one.')
             return end - start, f"#{columns[0]}#"
         return 1, None
 
+    def _is_done_at(self, tokens: list[str], position: int) -> bool:
+        """Whether a word for rows is what was done: "how many lamps did we order"."""
+        own = position % 2 and tokens[position].lower() in self._alike
+        return bool(own and _DOING.search("".join(tokens[:position])))
+
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
-        if position % 2 == 0 or word.lower() in _NEVER:
+        if position % 2 == 0 or word.lower() in NEVER:
             return False
         stem = next(iter(stems(word)), "")
-        return stem in self._alike or re.fullmatch(_GENERIC, word, re.I) is not None
+        return stem in self._alike or re.fullmatch(GENERIC, word, re.I) is not None
 
 
 def header_of(file: SeenFile) -> TableHeader | None:
@@ -228,15 +273,20 @@ def header_of(file: SeenFile) -> TableHeader | None:
     lines = [line for line in file.begins.splitlines() if line.strip()]
     if not lines or lines[0].endswith("…"):
         return None
-    names, *rows = csv.reader([line for line in lines if not line.endswith("…")], delimiter=divider_of(lines[0]))
+    names, *rows = csv.reader([_whole(line, divider_of(lines[0])) for line in lines], delimiter=divider_of(lines[0]))
     names = [name.strip() for name in names]
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         return None
     return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(PurePosixPath(file.named).stem))
 
 
+def _whole(line: str, divider: str) -> str:
+    """The cells of a line without the one in which it was cut off."""
+    return line.rpartition(divider)[0] if line.endswith("…") and '"' not in line else line.removesuffix("…")
+
+
 def _rows_are(name: str) -> str:
-    kept = [word for word in words(name) if word.isalpha() and word not in _NO_NOUN]
+    kept = [word for word in words(name) if word.isalpha() and word not in NO_NOUN and not word.endswith("ed")]
     return next(iter(stems(kept[-1])), "") if kept else ""
 
 
@@ -277,16 +327,19 @@ def _in_full(name: str) -> list[tuple[str, ...]]:
 def _in_short(name: str) -> list[tuple[str, ...]]:
     """Without a unit or a word that adds nothing at its end, and with a word for a usual abbreviation."""
     own = words(name)
-    while len(own) > 1 and (own[-1] in _ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
+    while len(own) > 1 and (own[-1] in ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
         own = own[:-1]
+    whole = words(name)
+    while len(whole) > 1 and any(whole[-1] in said.split() for said in UNITS.values()):
+        whole = whole[:-1]
     short = tuple(stems(" ".join(own)))
-    return [short, tuple(_SAME.get(word, word) for word in short)]
+    return [tuple(stems(" ".join(whole))), short, tuple(SAME.get(word, word) for word in short)]
 
 
 def _by_one_word(name: str) -> list[tuple[str, ...]]:
     """By its last word that says what it is."""
-    last = _in_short(name)[0][-1:]
-    return [last] if len(_in_short(name)[0]) > 1 and last and len(last[0]) > 3 else []
+    short = _in_short(name)[1]
+    return [short[-1:]] if len(short) > 1 and len(short[-1]) > 3 and short[-1] != "seen" else []
 
 
 def _only(found: list[int]) -> int | None:

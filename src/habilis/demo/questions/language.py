@@ -22,12 +22,13 @@ DATE = (
 _POLITE = re.compile(
     r"(?:please|kindly|hi|hello|hey|so|now|then|also|and|ok|okay|can you|could you|would you|will you|"
     r"i(?: would|'d) like (?:you )?to(?: know)?|i (?:want|need) (?:you )?to(?: know)?|do you know|let me know|tell me|"
-    r"help me(?: to)?)[,:!]? +",
+    r"help me(?: to)?|(?:a )?quick question|just curious|out of curiosity|i(?: was| am|'m)? (?:just )?wonder(?:ing)?|"
+    r"any idea|(?:we|i) (?:need|want) to know)[,:!]? +",
     re.IGNORECASE,
 )
 _ASKING = re.compile(
     r"(?:what(?:'s|’s| is| are| was| were| will be| would be)|calculate|compute|determine|find out|find|give me|give|"
-    r"show me|show|work out|evaluate|get|report|state|print|return|name|list|identify) +",
+    r"show me|show|work out|(?:a |the )?list of|all of|evaluate|get|report|state|print|return|name|list|identify) +",
     re.IGNORECASE,
 )
 
@@ -111,7 +112,36 @@ def stems(text: str) -> list[str]:
     return [_stem(word) for word in words(text)]
 
 
+_PLURALS = {"loaves": "loaf", "shelves": "shelf", "knives": "knife", "children": "child", "species": "species"}
+
+
 def _stem(word: str) -> str:
+    if word in ("movies", "cookies", "calories", "brownies", "pies", "ties", "smoothies"):
+        return word[:-1]
+    if word in _PLURALS:
+        return _PLURALS[word]
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
+    if word.endswith(("ches", "shes", "xes", "sses")):
+        return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+
+
+_ROOTS = {
+    "paid": "pay", "bought": "purchase", "buy": "purchase", "buys": "purchase", "sold": "sell", "took": "take",
+    "taken": "take", "made": "make", "spent": "spend", "left": "leave", "began": "begin", "begun": "begin",
+    "expiry": "expire", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", 
+    "written": "write",
+}  # fmt: skip
+_DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
+
+
+def root(word: str) -> str:
+    """What forms of one word have in common: paid, payment, pays; issued, issues; monthly, month."""
+    found = word.lower().removesuffix("'s")
+    found = _ROOTS.get(found, found)
+    ending = next((end for end in _DERIVED if found.endswith(end) and len(found) - len(end) >= 3), "")
+    found = found if found.endswith("ss") else found.removesuffix(ending)
+    if len(found) > 4 and found[-1] == found[-2] and found[-1] not in "sle":
+        found = found[:-1]  # planned
+    return found.removesuffix("e") if len(found) > 3 else found

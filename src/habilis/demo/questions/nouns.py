@@ -1,0 +1,104 @@
+"""Words in the names of tables and columns: units, kinds of rows, who, what numbers or names them."""
+
+from __future__ import annotations
+
+UNITS = {
+    "eur": "€ eur euro euros", "usd": "$ usd dollar dollars", "gbp": "£ gbp pound pounds",
+    "kg": "kg kilogram kilograms kilos",
+    "g": "g gram grams", "km": "km kilometre kilometres kilometer kilometers", "m": "m metre metres meter meters",
+    "cm": "cm centimetre centimetres centimeter centimeters", "mm": "mm millimetre millimetres millimeters",
+    "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
+    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²",
+    "l": "l litre litres liter liters",
+    "kmh": "kmh km/h", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
+}  # fmt: skip
+"""Units as questions write them, by the word that stands for them here."""
+ADDS_NOTHING = {"at", "on", "date", "time", "name"}
+SAME = {
+    "temp": "temperature",
+    "qty": "quantity",
+    "dept": "department",
+    "amt": "amount",
+    "dist": "distance",
+    "rain": "rainfall",
+    "minute": "duration",
+    "max": "maximum",
+    "min": "minimum",
+}
+NEVER = set(
+    """a all an and any are as at average by count distinct each every for has have highest how in is least list lowest
+    many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
+    what when where which who with""".split()  # noqa: SIM905
+)
+GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
+KINDS = (
+    "order sale transaction purchase payment invoice expense",
+    "trip ride journey rental",
+    "employee staff people person worker colleague",
+    "member people person",
+    "volunteer helper people person",
+    "guest visitor people person",
+    "player people person",
+    "customer client people person",
+    "patient people person",
+    "student pupil people person",
+    "race runner participant finisher",
+    "recipe dish meal",
+    "contact people person friend",
+    "inventory stock item product article",
+    "equipment item thing tool",
+    "asset item thing",
+    "match game fixture",
+    "booking reservation",
+    "fleet car vehicle",
+    "movie film",
+    "ticket issue request case",
+    "todo task job chore",
+    "donation gift contribution",
+    "session class lesson course",
+    "animal pet",
+    "visit appointment",
+    "ledger transaction payment entry",
+    "loan lending borrowing book",
+    "book title",
+    "log line message event",
+    "repair job",
+    "observation sighting",
+    "reading measurement",
+)
+"""Words for the same rows: a question may say any of those among which is the last word of the file's name."""
+PEOPLE = {
+    "name", "person", "member", "employee", "student", "pupil", "runner", "rider", "customer", "client", "rep",
+    "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author", "agent", "driver",
+    "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer", "assignee", "handler", "doctor",
+    "gardener", "trainer", "instructor", "chef", "nurse", "lecturer", "supervisor", "photographer", "speaker", "winner",
+    "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host", "observer", "technician", "contractor",
+}  # fmt: skip
+"""Last words of columns that say who."""
+NO_NOUN = {
+    "data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
+    "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
+    "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
+}  # fmt: skip
+NAMING = (["description"], ["problem"])
+"""Columns that name what another numbers."""
+IN_ORDER = {
+    "year",
+    "month",
+    "week",
+    "day",
+    "hour",
+    "rank",
+    "place",
+    "position",
+    "quantity",
+    "qty",
+    "count",
+    "lap",
+    "round",
+}
+"""Columns that may hold 1, 2, 3 without numbering rows."""
+NO_NUMBER = {"id", "no", "nr", "code", "phone", "telephone", "mobile", "fax", "zip", "postcode", "account", "iban"}
+"""Words of columns whose digits are no numbers."""
+MONEY_NAMES = {"total", "amount", "revenue", "cost", "debit", "credit", "paid", "income", "fee", "fare", "balance",
+                "price", "salary", "bill", "charge", "spent", "deposit", "rent", "budget"}  # fmt: skip
