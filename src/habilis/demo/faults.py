@@ -1,7 +1,7 @@
 """Faults on purpose: how a careless model answers when it clusters and merges, so that the curator's gates are seen to
 hold. Switched on by the model's name alone, never by default.
 
-`offline:faulty` draws a fault for each request, seeded by the request and by the number behind a further colon
+`offline:faulty` draws a fault for each request, seeded by the request and by the number after a further colon
 (`offline:faulty:7`; 0 by default); one draw of each kind is a good reply. `offline:faulty:lossy`, or any other of
 `FAULTS`, makes that one fault wherever it applies.
 """
@@ -76,7 +76,7 @@ class Faults:
         if which in FAULTS:
             return cls(kind=which)
         if not re.fullmatch(r"[0-9]{1,9}", which):
-            raise ValueError(f"{model}: behind {PREFIX}: goes a number, or one of {', '.join(FAULTS)}")
+            raise ValueError(f"{model}: after {PREFIX}: give a number, or one of {', '.join(FAULTS)}")
         return cls(seed=int(which))
 
     def of_cluster(self, seen: Seen) -> str:

@@ -62,7 +62,7 @@ class ColumnsMeant(Rewording):
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
-        text = self._behind_marking(text)
+        text = self._after_marking(text)
         if (number := self._header.numbering()) is not None:
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
         text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)

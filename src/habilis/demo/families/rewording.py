@@ -16,7 +16,7 @@ _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in sa
 
 
 class Rewording(Measures):
-    """Rewrites a question before and behind the marking of its columns."""
+    """Rewrites a question before and after the marking of its columns."""
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
@@ -27,7 +27,7 @@ class Rewording(Measures):
             text = re.sub(r"\bfail(?:ed|s)?\b", f"not #{flag}#", text, flags=re.I)
         return self._counted_by_name(text)
 
-    def _behind_marking(self, text: str) -> str:
+    def _after_marking(self, text: str) -> str:
         """`text`, whose columns are marked, in the words that the readers know."""
         text = self._kinds_of_rows(self._flowing(text))
         text = self._below_minimum(self._in_its_unit(text))
