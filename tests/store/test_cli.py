@@ -71,7 +71,7 @@ def test_a_training_says_in_one_line_what_is_wrong_with_its_store(
         (server.url("no_such_one"), 2, "createdb"),
         (server.fresh(), 2, "habilis store init"),
         (newer, 2, "use a newer one"),
-        ("mysql://db/x", 2, "no address of a store"),
+        ("mysql://db/x", 2, "not the address of a store"),
     ):
         code, text = said(
             capsys, "evolve", "-c", "offline", "--dataset", str(dataset), "--run-name", "one", "--set", f"store={url}"
