@@ -1,8 +1,8 @@
 """Questions about small files, worded before anybody looked at how the model reads them.
 
 `own_questions.json` has their answers, worked out from the rows by scripts of their own. One half tuned the model, the
-other was held back, but for its counts of right, wrong and given up. The four sets of strangers were worded by authors
-who did not know the program: three were used to improve it, of the fourth only the counts were looked at. An answer is
+other was held back, but for its counts of right, wrong and given up. The four sets of strangers were worded without
+knowledge of the program: three were used to improve it, of the fourth only the counts were looked at. An answer is
 null where the file cannot give it.
 """
 

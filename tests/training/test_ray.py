@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import yaml
+from jsonschema import ValidationError
 
 from habilis.core.errors import HabilisError
 from habilis.library.generations import digest
@@ -193,4 +194,7 @@ def test_ray_takes_the_file_that_starts_a_cluster() -> None:
     from ray.autoscaler._private.util import prepare_config, validate_config
 
     file = Path(__file__).resolve().parents[2] / "examples" / "cluster" / "ray-cluster.yaml"
-    validate_config(prepare_config(yaml.safe_load(file.read_text(encoding="utf-8"))))
+    config = prepare_config(yaml.safe_load(file.read_text(encoding="utf-8")))
+    validate_config(config)
+    with pytest.raises(ValidationError, match="setup_command"):
+        validate_config({**config, "setup_command": []})
