@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import gc
 import sys
 import threading
 from collections.abc import Iterator
 
 import pytest
 
-from habilis.core.parsing import expression_tree, syntax_tree
+from habilis.core.parsing import expression_tree, literal_value, syntax_tree
 
 SOURCE = "\n".join(f"def f{n}(a, b):\n    return [a + {n} * b for _ in range({n}) if a]" for n in range(60))
 
@@ -49,6 +51,28 @@ def test_sources_read_in_several_threads_at_once_are_all_read() -> None:
     for thread in threads:
         thread.join()
     assert failed == []
+
+
+def test_a_source_is_read_though_a_library_parses_in_the_middle_of_it() -> None:
+    parsed: list[str] = []
+
+    def between(phase: str, _: object) -> None:
+        if phase == "start" and len(parsed) < 8:
+            ast.parse("1")
+            parsed.append(phase)
+
+    gc.callbacks.append(between)
+    try:
+        for _ in range(20):
+            parsed.clear()
+            assert len(syntax_tree(SOURCE).body) == 60
+            assert parsed, "no parse came between"
+    finally:
+        gc.callbacks.remove(between)
+
+
+def test_a_literal_is_read() -> None:
+    assert literal_value(" {'a': [1, 2.5]}\n") == {"a": [1, 2.5]}
 
 
 @pytest.mark.parametrize("text", ["", "1 +", "a = 1"])

@@ -38,7 +38,7 @@ async def test_a_full_disk_stops_a_run_which_goes_on_when_there_is_room(world: W
     assert "--resume" in stopped.reason
     assert stopped.left > 0
     assert bool(stopped.tokens) == bool(world.server.finished)
-    assert set(stopped.statuses) <= {"answered"}, "nobody is blamed"
+    assert set(stopped.statuses) <= {"answered"}, ("somebody is blamed", world.predictions())
     again = await world.evolution().resume(world.runs / "first")
     assert (again.stopped, again.left, world.answers()) == ("done", 0, world.expected())
     assert world.server.repeated() == [], "nothing is paid twice"

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import threading
 import warnings
-from collections.abc import Iterator
+from typing import Any, Literal
 
 from habilis.core.errors import PlaceError
 from habilis.core.place import NO_MEMORY
@@ -14,7 +13,8 @@ from habilis.core.place import NO_MEMORY
 _ONE_AT_A_TIME = threading.RLock()
 """CPython 3.11 and 3.12 count the depth of a tree that is made in one place for all threads: two that parse at once now
 and then end with a SystemError that says nothing of the source (CPython issue 106905 and its like)."""
-
+_TRIES = 10
+"""The lock does not bind the libraries, LangChain among them, which parse in threads of their own."""
 
 _ROOM_BYTES = 16 << 20
 """What a machine that has memory for us always has."""
@@ -23,8 +23,8 @@ _ROOM_BYTES = 16 << 20
 def syntax_tree(source: str) -> ast.Module:
     """The tree of a module. Raises what `ast.parse` raises for a source: SyntaxError, ValueError, RecursionError,
     MemoryError for one that is nested too deep; `PlaceError` where it is this machine that has no memory."""
-    with _parsing():
-        return ast.parse(source)
+    tree: ast.Module = _parsed(source, "exec")
+    return tree
 
 
 def tree_of(source: str) -> ast.Module | None:
@@ -37,19 +37,28 @@ def tree_of(source: str) -> ast.Module | None:
 
 def expression_tree(source: str) -> ast.expr:
     """The tree of one expression. Raises as `syntax_tree` does."""
-    with _parsing():
-        return ast.parse(source, mode="eval").body
+    tree: ast.Expression = _parsed(source, "eval")
+    return tree.body
 
 
-@contextlib.contextmanager
-def _parsing() -> Iterator[None]:
+def literal_value(source: str) -> Any:
+    """The value that a Python literal stands for. Raises as `syntax_tree` does, and TypeError for an unhashable key."""
+    return ast.literal_eval(expression_tree(source.strip()))
+
+
+def _parsed(source: str, mode: Literal["exec", "eval"]) -> Any:
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            yield
-        except (MemoryError, SystemError):  # the latter from a compiler that has no room to say which
-            _check_room()
-            raise
+        for _ in range(_TRIES):
+            try:
+                return ast.parse(source, mode=mode)
+            except MemoryError:
+                _check_room()
+                raise
+            except SystemError as error:  # a library's parse came between, or the compiler has no room to say so
+                _check_room()
+                failed = error
+        raise failed
 
 
 def _check_room() -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.examples import META
 from habilis.core.errors import WriterFailed
-from habilis.core.parsing import tree_of
+from habilis.core.parsing import literal_value, tree_of
 from habilis.core.types import JsonSchema, ToolRequest
 
 _TYPES = {
@@ -292,6 +292,6 @@ def _python(value: Any) -> str:
 def _differs(text: str, value: Any) -> bool:
     """Whether JSON's words do not mean the same in Python: true, false, null."""
     try:
-        return bool(ast.literal_eval(text) != value)
+        return bool(literal_value(text) != value)
     except (ValueError, SyntaxError):
         return True

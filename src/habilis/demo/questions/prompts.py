@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 import textwrap
@@ -12,6 +11,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+
+from habilis.core.parsing import literal_value
 
 _SECTION = re.compile(r"^<([a-z_]+)(?: [^>\n]*)?>\n(.*?)\n?^</\1>[ ]*$", re.MULTILINE | re.DOTALL)
 _KINDS: tuple[tuple[str, str], ...] = (
@@ -156,7 +157,7 @@ def loads(text: str) -> Any:
     except ValueError:
         pass
     try:
-        return ast.literal_eval(text.strip())
+        return literal_value(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
 
