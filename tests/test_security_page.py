@@ -23,7 +23,7 @@ from hostile.attack import Attack  # noqa: E402
 from hostile.table import CATEGORIES  # noqa: E402
 
 TITLE = "## Promises and the tests that attack them"
-HEAD = ["promise", "level", "user", "attacked by", "what does not hold"]
+HEAD = ["promise", "level", "user", "attacked by", "exceptions"]
 LEVELS_HEAD = ["promise", "`bubblewrap`", "`landlock`", "`unconfined`, `off`"]
 ATTACKED, OTHERS = ("bubblewrap", "landlock"), ("off", "host")
 """Levels at which the attack table is tried; and no sandbox at all, or what Habilis itself does whatever the level."""
