@@ -57,6 +57,18 @@ async def test_guidance_to_a_tool_that_could_not_be_built_says_so(stage: Stage) 
     assert "Call add with 1.\nadd could not be built: there is no such tool now." in told
 
 
+async def test_a_user_is_not_asked_for_what_a_tool_that_could_not_be_built_was_to_find(stage: Stage) -> None:
+    script = Script(["I do not know.", "Done: 1."], plans=[_plan("add"), {}], codes=["no code at all"])
+    await stage.play(script)
+    assert script.of("steps")[0][1] == []
+
+
+async def test_a_plan_without_tools_leaves_the_question_to_the_user(stage: Stage) -> None:
+    script = Script(["Done: 1."])
+    await stage.play(script)
+    assert [tool["function"]["name"] for tool in script.of("steps")[0][1]] == ["ask_user"]
+
+
 async def test_the_same_call_of_a_tool_that_reads_is_run_again_with_a_warning(stage: Stage) -> None:
     body = "n = len(open('log', 'a+').readlines())\nreturn OutputModel(result=n)"
     stage.add("look", tool_source("look", body, effects="writes"))

@@ -6,7 +6,7 @@ Every `after_…` router is a pure function, tested as a table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -27,7 +27,7 @@ from habilis.context.presets import ASK_USER, FINISH_TASK
 from habilis.context.task import TaskContext
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
 from habilis.core.parents import under
-from habilis.core.types import Usage
+from habilis.core.types import ToolSpec, Usage
 from habilis.models.bounds import USELESS, cut_of
 from habilis.models.calls import check_calls, with_unique_ids
 from habilis.models.history import is_empty_reply, roll_back
@@ -138,7 +138,7 @@ async def _next_reply(state: ExecutorState, ctx: TaskContext, *, last: bool, pos
         messages.append(HumanMessage(state.get("cut_how", CUT) if state["was_cut"] else NUDGE))
     checked, _ = await corrected_step(
         messages,
-        [] if last else ctx.specs(state["bound"]),
+        [] if last else _offered(state, ctx),
         ctx,
         label="answer without tools" if last else f"step {position}",
         position=position,
@@ -149,6 +149,14 @@ async def _next_reply(state: ExecutorState, ctx: TaskContext, *, last: bool, pos
         whole=not (state["empty_run"] and state["was_cut"]),
     )
     return checked.message
+
+
+def _offered(state: ExecutorState, ctx: TaskContext, called: Collection[str] = ()) -> list[ToolSpec]:
+    """What the model may call. Without a single tool it is not shown `ask_user`: a weak model would ask the user for
+    what the tools were to find out."""
+    specs = ctx.specs_for(state["bound"], called)
+    hidden = {ASK_USER} - set(called) if state.get("toolless") else set()
+    return [spec for spec in specs if spec.name not in hidden]
 
 
 def _turn(ctx: TaskContext) -> str:
@@ -177,7 +185,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
     limits = ctx.settings.limits
     reply = state["messages"][-1]
     assert isinstance(reply, AIMessage)
-    checked = check_calls(reply, ctx.specs_for(state["bound"], {c["name"] for c in reply.tool_calls}))
+    checked = check_calls(reply, _offered(state, ctx, {c["name"] for c in reply.tool_calls}))
     results = await rounds.run_round(checked, state, ctx)
     rounds.observe(state["position"], str(reply.content), results, ctx)
     answered: list[BaseMessage] = [

@@ -57,6 +57,7 @@ async def executor(state: TaskState, runtime: Runtime[TaskContext]) -> Command[L
     start: ExecutorState = {
         "attempt": attempt,
         "bound": state["bound"],
+        "toolless": not state["bound"] and bool(state.get("build_failures")),
         "messages": _opening(state, ctx),
         "calls": state["calls"],
         "rounds": 0,

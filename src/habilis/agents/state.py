@@ -62,11 +62,13 @@ class ExecutorState(TypedDict, total=False):
     in a row in which every call failed. `ending` is set when only the answer without tools is left to be asked for,
     `stop` when the execution is over. `enhancements` holds, by tool, one entry for each look that
     tried to mend it: the kinds of failure seen, one a line. `short` is what is left of the short way: its first call is
-    to be made, the answer is to be asked for, or nothing; `told` is that answer.
+    to be made, the answer is to be asked for, or nothing; `told` is that answer. `toolless`: all that was to be built
+    failed, and nothing else is bound.
     """
 
     attempt: int
     bound: list[str]
+    toolless: bool
     messages: list[BaseMessage]
     calls: list[dict[str, Any]]
     rounds: int
