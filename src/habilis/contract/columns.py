@@ -48,21 +48,25 @@ class Column:
         return bool(self.cells) and all(_is_number(cell) for cell in self.cells if cell)
 
 
-def columns_of(path: Path) -> tuple[Column, ...]:
-    """The columns of a table in JSON or with delimiters; nothing for what is none, cannot be read or is too long."""
+def columns_of(path: Path, *, head: bool = False) -> tuple[Column, ...]:
+    """The columns of a table in JSON or with delimiters; nothing for what is none, cannot be read or is too long.
+
+    `head`: of a table with delimiters that is too long, the columns of its first part.
+    """
     try:
-        return _read(path, path.stat().st_mtime_ns)
+        return _read(path, path.stat().st_mtime_ns, head)
     except (OSError, ValueError, csv.Error, RecursionError):
         return ()
 
 
 @lru_cache(maxsize=64)
-def _read(path: Path, changed: int) -> tuple[Column, ...]:
+def _read(path: Path, changed: int, head: bool) -> tuple[Column, ...]:
     with path.open("rb") as file:
         raw = file.read(READ + 1)
-    if len(raw) > READ:
+    whole = len(raw) <= READ
+    if not (whole or head):
         return ()
-    text = raw.decode("utf-8-sig")
+    text = (raw if whole else raw[: raw.rfind(b"\n") + 1]).decode("utf-8-sig")
     if text.lstrip()[:1] in ("[", "{"):
         rows = list(_objects(json.loads(text)))[:MOST_ROWS]
     else:

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from habilis.contract.columns import columns_of
+from habilis.contract.odd_cells import odd_cells
 from habilis.core.errors import UserError
 from habilis.core.types import TaskFile
 
@@ -74,7 +76,8 @@ def link_into(workspace: Path, files: Iterable[TaskFile]) -> None:
 
 
 def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
-    """What prompts show of each file: name, absolute path, first lines of a text or first names of a folder."""
+    """What prompts show of each file: name, absolute path, first lines of a text or first names of a folder, and what
+    is `odd` about the numbers of a table."""
     shown = []
     for file in files:
         begins = _begins(Path(file.path))
@@ -83,6 +86,8 @@ def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
         shown[-1]["kind"] = "other" if nameless else kind_of(file, begins)
         if nameless:
             shown[-1]["nameless"] = True
+        elif shown[-1]["kind"] != "other" and (odd := odd_cells(columns_of(Path(file.path), head=True))):
+            shown[-1]["odd"] = odd
     return shown
 
 

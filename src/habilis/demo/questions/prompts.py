@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from habilis.core.parsing import literal_value
 
+_ODD = "  Watch the numbers: "
 _SECTION = re.compile(r"^<([a-z_]+)(?: [^>\n]*)?>\n(.*?)\n?^</\1>[ ]*$", re.MULTILINE | re.DOTALL)
 _KINDS: tuple[tuple[str, str], ...] = (
     ("disputed", "dispute"),
@@ -189,7 +190,7 @@ def _files(text: str) -> tuple[SeenFile, ...]:
         if match and PurePosixPath(match[2]).name == PurePosixPath(match[1]).name:
             close()
             named, lines, nameless = match[1], [], bool(match[3])
-        else:
+        elif not line.startswith(_ODD):
             lines.append(line)
     close()
     return tuple(files)

@@ -1,0 +1,80 @@
+"""A writer that is not told of `129,90` or `n/a` writes a tool that fails on it, and pays for a second attempt."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from habilis.contract.columns import READ, Column
+from habilis.contract.odd_cells import MOST_NOTES, odd_cells
+from habilis.contract.taskfiles import gather, view
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        (("129,90", "15,00"), "`price` has a decimal comma (129,90 is 129.90)"),
+        (("1.234,50", "2,10"), "`price` has a decimal comma (1.234,50 is 1234.50)"),
+        (("4,5", "1,234"), "`price` has a decimal comma (4,5 is 4.5)"),
+        (("1,234", "2,500.50", "12"), "`price` has thousands separators (2,500.50 is 2500.50)"),
+        (("1,234", "5,678"), "`price` has thousands separators (1,234 is 1234)"),
+        (("$12.00", "-$3.50"), "`price` has a sign or unit beside the number ($12.00)"),
+        (
+            ("5 %", "6 %", "n/a"),
+            '`price` has a sign or unit beside the number (5 %) and cells without a number ("n/a")',
+        ),
+        (("12 km", "3 km"), "`price` has a sign or unit beside the number (12 km)"),
+        (("3", "", "4"), "`price` has cells without a number (blank)"),
+        (("3", "", "?", "4", "5"), '`price` has cells without a number (blank, "?")'),
+        (("3", "4", "a\nb"), '`price` has cells without a number ("a b")'),
+    ],
+)
+def test_numbers_that_python_does_not_read_are_told(cells: tuple[str, ...], said: str) -> None:
+    assert odd_cells([Column("price", cells)]) == said
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ("1", "2"),
+        ("-3.5", "1e5"),
+        ("2026-02-03", "2026-01-01"),
+        ("10:30", "11:15"),
+        ("12A", "13B"),
+        ("Ada", "", "Bob"),
+        ("555-1234", "555-4321"),
+        ("3", "n/a", "none"),
+        ("3",),
+        (),
+    ],
+)
+def test_nothing_is_said_of_plain_numbers_and_of_what_is_none(cells: tuple[str, ...]) -> None:
+    assert odd_cells([Column("price", cells)]) == ""
+
+
+def test_a_wide_table_gets_a_short_note() -> None:
+    note = odd_cells([Column(f"c{n}" * 40, ("1,50", "2,50")) for n in range(30)])
+    assert note.count("decimal comma") == MOST_NOTES
+    assert note.endswith("; others are odd too")
+    assert len(note) < 1_000
+
+
+@given(st.lists(st.lists(st.text(max_size=8), max_size=6), max_size=4))
+def test_any_cells_give_one_line(columns: list[list[str]]) -> None:
+    assert "\n" not in odd_cells([Column("\n".join(cells), tuple(cells)) for cells in columns])
+
+
+@pytest.mark.parametrize("rows", [3, READ // 10])
+def test_a_prompt_is_told_what_stands_below_the_lines_that_it_shows(rows: int, tmp_path: Path) -> None:
+    text = "name;price\n" + "".join(f"item {n};{n}\n" for n in range(rows)) + "last;\n"
+    (tmp_path / "long.csv").write_text(text.replace(";1\n", ";n/a\n"))
+    told = view(gather("", ["long.csv"], tmp_path)[0])[0].get("odd")
+    assert told == f'`price` has cells without a number ({"blank, " if rows == 3 else ""}"n/a")'
+
+
+def test_a_table_without_names_gets_no_note(tmp_path: Path) -> None:
+    (tmp_path / "bare.csv").write_text("1;2,5\n3;4,5\n")
+    assert "odd" not in view(gather("", ["bare.csv"], tmp_path)[0])[0]
