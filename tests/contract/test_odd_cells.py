@@ -47,6 +47,7 @@ def test_numbers_that_python_does_not_read_are_told(cells: tuple[str, ...], said
         ("Ada", "", "Bob"),
         ("555-1234", "555-4321"),
         ("3", "n/a", "none"),
+        (*"123456789", "A 1", "A 2", "B 3", "C 4", "D 5", "E 6"),
         ("3",),
         (),
     ],
@@ -56,10 +57,16 @@ def test_nothing_is_said_of_plain_numbers_and_of_what_is_none(cells: tuple[str, 
 
 
 def test_a_wide_table_gets_a_short_note() -> None:
-    note = odd_cells([Column(f"c{n}" * 40, ("1,50", "2,50")) for n in range(30)])
+    note = odd_cells([Column(f"c{n}" * 40, (f"{n},50", "2,50")) for n in range(30)])
     assert note.count("decimal comma") == MOST_NOTES
     assert note.endswith("; others are odd too")
     assert len(note) < 1_000
+
+
+def test_columns_that_are_odd_in_the_same_way_share_a_note() -> None:
+    columns = [Column(name, ("3", "", "4")) for name in "abcdefgh"]
+    assert odd_cells(columns[:2]) == "`a` and `b` have cells without a number (blank)"
+    assert odd_cells(columns) == "`a`, `b`, `c`, `d`, `e`, `f` and 2 more have cells without a number (blank)"
 
 
 @given(st.lists(st.lists(st.text(max_size=8), max_size=6), max_size=4))

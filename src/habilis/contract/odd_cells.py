@@ -13,9 +13,11 @@ from dataclasses import dataclass
 
 from habilis.contract.columns import Column
 
-MOST_NOTES, LONGEST_NAME = 6, 40
+MOST_NOTES, MOST_NAMES, LONGEST_NAME = 6, 6, 40
 FEWEST, SHARE = 2, 0.6
 """Numbers that a column needs to be one of numbers, and the part of the filled cells that they make up."""
+MOST_WORDS = 5
+"""Different cells in a column of numbers that are none: with more it is a column of signs, such as tickets."""
 _CELL = re.compile(
     r"(?P<minus>-?)(?P<before>[€$£¥]?)\s?(?P<core>-?\d(?:[\d.,' ]*\d)?(?:e[-+]?\d+)?)"
     r"(?P<after>\s?[%€$£¥]|\s[A-Za-zµ°/²³]{1,6})?",
@@ -39,8 +41,18 @@ class _Number:
 
 def odd_cells(columns: Sequence[Column]) -> str:
     """What is odd about the numbers in some columns, for the writer of a tool; empty where nothing is."""
-    notes = [note for column in columns if (note := _note(column))]
+    alike: dict[str, list[str]] = {}
+    for column in columns:
+        if said := _note(column):
+            alike.setdefault(said, []).append(f"`{_line(column.name)[:LONGEST_NAME]}`")
+    notes = [f"{_listed(names)} {'has' if len(names) == 1 else 'have'} {said}" for said, names in alike.items()]
     return "; ".join([*notes[:MOST_NOTES], *(["others are odd too"] if len(notes) > MOST_NOTES else [])])
+
+
+def _listed(names: Sequence[str]) -> str:
+    if len(names) > MOST_NAMES:
+        return f"{', '.join(names[:MOST_NAMES])} and {len(names) - MOST_NAMES} more"
+    return " and ".join([*([", ".join(names[:-1])] if names[:-1] else []), names[-1]])
 
 
 def _note(column: Column) -> str:
@@ -50,10 +62,15 @@ def _note(column: Column) -> str:
         return ""
     said = [*_commas(numbers), *_dress(numbers)]
     read = {number.cell for number in numbers}
-    words = Counter(cell for cell in filled if cell not in read).most_common(2)
-    none = [*(["blank"] if len(filled) < len(column.cells) else []), *(f'"{_line(word)}"' for word, _ in words)]
+    words = Counter(cell for cell in filled if cell not in read)
+    if len(words) > MOST_WORDS:
+        return ""
+    none = [
+        *(["blank"] if len(filled) < len(column.cells) else []),
+        *(f'"{_line(word)}"' for word, _ in words.most_common(2)),
+    ]
     said += [f"cells without a number ({', '.join(none)})"] if none else []
-    return f"`{_line(column.name)[:LONGEST_NAME]}` has {' and '.join(said)}" if said else ""
+    return " and ".join(said)
 
 
 def _line(text: str) -> str:
