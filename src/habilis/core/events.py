@@ -36,7 +36,7 @@ class TaskStarted(Frozen):
 
 
 class Notice(Frozen):
-    """A line for the person: a warning, a choice that was made, something left out."""
+    """A message for the user: a warning, a choice that was made, something left out."""
 
     kind: Literal["notice"] = "notice"
     level: Literal["info", "warning", "error"] = "info"
@@ -44,7 +44,7 @@ class Notice(Frozen):
 
 
 class ModelCallStarted(OfCall):
-    """`call_id` names the request: its key on the tape and how often that was asked. Empty in records of before."""
+    """`call_id` names the request: its key on the tape and how often that was asked. Empty in older records."""
 
     kind: Literal["model_call_started"] = "model_call_started"
     call_id: str = ""
@@ -91,7 +91,7 @@ class ToolBuildStarted(OfBuild):
 
 
 class BuildAwaited(OfBuild):
-    """A task waits for another one of its step, `builder`, which builds nearly the same as its own `tool`."""
+    """A task waits for another task of its step, `builder`, which is building nearly the same tool."""
 
     kind: Literal["build_awaited"] = "build_awaited"
     tool: str
@@ -99,8 +99,8 @@ class BuildAwaited(OfBuild):
 
 
 class ToolBuilt(OfBuild):
-    """A new tool passed its gate. `smoke` says what its trial call came to: `passed`, on what other call than its own
-    example it passed, or why it was not tried. `confirmed` calls of its writer's were kept with it."""
+    """A new tool passed its gate. `smoke` is the outcome of its trial call: `passed`, the call that it passed instead of
+    its own example, or why it was not tried. `confirmed` counts the writer's calls that were kept with it."""
 
     kind: Literal["tool_built"] = "tool_built"
     tool: str
@@ -112,7 +112,7 @@ class ToolBuilt(OfBuild):
 
 
 class NeedsFound(Frozen):
-    """What a new version of a tool needs beside its task's files, each with who found it: declared or inferred."""
+    """What a new version of a tool needs besides its task's files; each need says whether it was declared or inferred."""
 
     kind: Literal["needs_found"] = "needs_found"
     tool: str
@@ -121,7 +121,10 @@ class NeedsFound(Frozen):
 
 
 class GrantDecided(Frozen):
-    """What a version of a tool is given of that, from now on in this task, and why not the rest. `by`: who decided."""
+    """Which of these needs a version of a tool is granted, from now on in this task, and why not the rest.
+
+    `by`: who decided.
+    """
 
     kind: Literal["grant_decided"] = "grant_decided"
     tool: str
@@ -132,10 +135,9 @@ class GrantDecided(Frozen):
 
 
 class ToolAdopted(OfBuild):
-    """A tool that another task of the same step had built for nearly the same request was taken instead of a new one.
+    """A tool that another task of the same step had built for nearly the same request was adopted.
 
-    It passed the gate here as well. `origin_task` built it, under the name `origin_tool`.
-    """
+    It passed the gate here too. `origin_task` built it, under the name `origin_tool`."""
 
     kind: Literal["tool_adopted"] = "tool_adopted"
     tool: str
@@ -158,7 +160,7 @@ class ReplayedCall(Frozen):
 
 class ToolEnhanced(OfBuild):
     """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed. `calls`
-    says which, empty in records of before. `confirmed` further calls of its writer's were kept."""
+    says which (empty in older records). `confirmed` counts further calls of the writer that were kept."""
 
     kind: Literal["tool_enhanced"] = "tool_enhanced"
     tool: str
@@ -224,8 +226,8 @@ class ToolCallEnded(OfCall):
 
 
 class MemberAnswered(Frozen):
-    """A merged tool failed a call, and a member of it answered in its place: `member` is `name@identity`, `failure`
-    what the merged tool came to."""
+    """A merged tool failed a call, and one of its members answered instead: `member` is `name@identity`,
+    `failure` how the merged tool failed."""
 
     kind: Literal["member_answered"] = "member_answered"
     call_id: str
@@ -256,7 +258,7 @@ class ThoughtCall(Frozen):
 
 
 class Thought(Frozen):
-    """One round's record; written at each stage with the same position, the last stage written stands.
+    """The record of one round, written at each stage with the same position; the last one counts.
 
     Positions count 1, 2, 3 … without gaps over the whole task.
     """
@@ -270,9 +272,9 @@ class Thought(Frozen):
 
 
 class ThoughtPiece(Frozen):
-    """A piece of a thought or an answer while it comes; the whole stands in the `Thought` of the same position.
+    """A piece of a thought or an answer as it arrives; the `Thought` of the same position has the whole.
 
-    It is for those who watch: no record keeps it.
+    It is for display only: no record keeps it.
     """
 
     kind: Literal["thought_piece"] = "thought_piece"
@@ -314,7 +316,7 @@ class Asked(Frozen):
 
 
 class Told(Frozen):
-    """What the user answered to a question that was asked."""
+    """What the user answered to a question."""
 
     kind: Literal["told"] = "told"
     call_id: str
@@ -333,7 +335,7 @@ class TaskEnded(Frozen):
 
 
 class StepStarted(Frozen):
-    """A step of a training run begins. `tasks` are its rows, `left` those of them that are still to be run."""
+    """A step of a training run begins. `tasks` are its rows, `left` those that are still to be run."""
 
     kind: Literal["step_started"] = "step_started"
     step: int
@@ -342,7 +344,7 @@ class StepStarted(Frozen):
 
 
 class StepTaskEnded(Frozen):
-    """A task of a step came to its end, by itself or ended by its runner."""
+    """A task of a step ended, by itself or because its runner ended it."""
 
     kind: Literal["step_task_ended"] = "step_task_ended"
     step: int
@@ -371,7 +373,7 @@ class TaskAbsorbed(Frozen):
 
 
 class Alert(Frozen):
-    """A figure went beyond its limit in the settings `alerts`, told once in each task or run. `about`: which task, or
+    """A figure exceeded its limit in the settings `alerts`; reported once per task or run. `about`: which task, or
     which training run. `value` and `limit` are counts, shares of 1, or seconds, as `text` says."""
 
     kind: Literal["alert"] = "alert"
