@@ -99,8 +99,8 @@ class BuildAwaited(OfBuild):
 
 
 class ToolBuilt(OfBuild):
-    """A new tool passed its gate. `smoke` is the outcome of its trial call: `passed`, the call that it passed instead of
-    its own example, or why it was not tried. `confirmed` counts the writer's calls that were kept with it."""
+    """A new tool passed its gate. `smoke` is the outcome of its trial call: `passed`, the call that it passed in place
+    of its own example, or why it was not tried. `confirmed` counts the writer's calls that were kept with it."""
 
     kind: Literal["tool_built"] = "tool_built"
     tool: str
@@ -112,7 +112,7 @@ class ToolBuilt(OfBuild):
 
 
 class NeedsFound(Frozen):
-    """What a new version of a tool needs besides its task's files; each need says whether it was declared or inferred."""
+    """What a new version of a tool needs besides its task's files, each need marked as declared or inferred."""
 
     kind: Literal["needs_found"] = "needs_found"
     tool: str
