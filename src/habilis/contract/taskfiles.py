@@ -77,7 +77,7 @@ def link_into(workspace: Path, files: Iterable[TaskFile]) -> None:
 
 def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
     """What prompts show of each file: name, absolute path, first lines of a text or first names of a folder, and what
-    is `odd` about the numbers of a table."""
+    is `odd` about the numbers of a table (see `odd_cells`)."""
     shown = []
     for file in files:
         begins = _begins(Path(file.path))

@@ -83,7 +83,11 @@ def _reading(request: ToolRequest, files: Sequence[Mapping[str, Any]]) -> tuple[
     if path is None or kind not in _READING:
         return "", ""
     imports, lines = _READING[kind]
-    return imports, lines.format(path=f"input.{path}")
+    lines = lines.format(path=f"input.{path}")
+    if kind == "table" and (odd := files[0].get("odd", {})).get("read"):
+        imports = imports.replace("import io\n", "import io\nfrom decimal import Decimal\n")
+        lines += f"\n    def number(cell: str) -> Decimal:\n        return Decimal(cell{odd['read']})\n\n"
+    return imports, lines
 
 
 def as_asked(source: str, request: ToolRequest, files: Sequence[Mapping[str, Any]] = ()) -> str:
