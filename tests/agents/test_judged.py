@@ -214,6 +214,30 @@ async def test_a_result_that_rules_settle_is_told_as_it_came_by_a_model_that_nob
     assert (result.status, result.final_answer, result.attempts) == ("answered", "42", 1)
 
 
+ECHO = "Do you want to find the product of 6 and 7? (yes/no)"
+TASK = "What is the product of the numbers 6 and 7?"
+
+
+@pytest.mark.parametrize(
+    ("word", "question", "status"),
+    [(agreeing, ECHO, "answered"), (honest, ECHO, "waiting"), (agreeing, "In which base?", "waiting")],
+    ids=["says the task again", "asked by a model that can be trusted", "asks for more"],
+)
+async def test_a_model_that_tells_nothing_does_not_hand_the_task_back_to_the_user(
+    judges: Stage, word: Word, question: str, status: str
+) -> None:
+    steps = [calling(call("ask_user", {"question": question}, "q")), *built()]
+    result = await play(judges, judged(word, steps, BUILD, codes=code()), question=TASK)
+    assert result.status == status
+
+
+async def test_who_does_nothing_but_ask_for_the_task_gives_up(judges: Stage) -> None:
+    steps = [calling(call("ask_user", {"question": ECHO}, f"q{n}")) for n in range(3)]
+    script = judged(agreeing, [*steps, "I do not know."], BUILD, codes=code())
+    result = await play(judges, script, "limits.max_attempts=1", question=TASK)
+    assert (result.status, result.question_asked) == ("gave_up", None)
+
+
 async def test_a_second_answer_that_nobody_can_verify_is_the_last(judges: Stage) -> None:
     judges.add("product_of", PRODUCT)
     script = judged(agreeing, [*built(), "Still 42, I think."], REUSE)

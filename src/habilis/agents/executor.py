@@ -16,6 +16,7 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command, interrupt
 
 from habilis.agents import mending, rounds, summary
+from habilis.agents.asking import echoes
 from habilis.agents.correcting import corrected_step
 from habilis.agents.remembering import earlier_messages
 from habilis.agents.short_way import answered, first_reply
@@ -192,7 +193,8 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
         ToolMessage(r.text, tool_call_id=r.call_id, name=r.tool, status="error" if r.outcome.error else "success")
         for r in results
     ]
-    failed = bool(results) and all(r.outcome.error for r in results)
+    echoed = await echoes(checked.calls, ctx)
+    failed = bool(results or echoed) and all(r.outcome.error for r in results)
     unfit = failed and not checked.calls and limits.correction_retries + 1 >= USELESS
     update: ExecutorState = {
         "calls": rounds.logged(state, results),
@@ -207,10 +209,10 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
     if finish is not None:
         update |= {"stop": "finished", "text": str(finish.args.get("answer", "")).strip()}
         answered.append(ToolMessage("Finished.", tool_call_id=finish.id, name=FINISH_TASK))
-    update["messages"] = [*state["messages"], *answered]
+    update["messages"] = [*state["messages"], *answered, *echoed]
     update["too_long"] = summary.too_long(update["messages"], state["bound"], ctx)
     now: ExecutorState = {**state, **update}
-    asking = any(call.name == ASK_USER for call in checked.calls)
+    asking = sum(call.name == ASK_USER for call in checked.calls) > len(echoed)
     goto = after_tools(now, limits, asking=asking, care_due=mending.is_due(now, ctx))
     return Command(update=update, goto=goto)
 
