@@ -121,7 +121,7 @@ async def test_a_call_that_is_never_right_ends_as_an_error_result(stage: Stage) 
     stage.add("double", DOUBLE)
     wrong = calling(call("double", {"y": 1}, "a"))
     script = Script([wrong, wrong, wrong, "I could not."], PLAN)
-    result = await stage.play(script, "limits.correction_retries=2")
+    result = await stage.play(script)
     assert result.invocations[0].outcome.error is not None
     assert result.invocations[0].outcome.error.kind == "invalid_arguments"
     assert "y" in next(iter(tool_texts(script).values()))

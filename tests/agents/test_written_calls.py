@@ -104,11 +104,3 @@ async def test_a_model_that_only_calls_is_out_of_rounds_and_not_believed(stage: 
     assert result.status == "gave_up"
     assert script.of("reviews") == []
     assert "without an answer" in (result.error or "")
-
-
-async def test_an_unknown_tool_is_taken_for_the_only_one_where_settings_allow(stage: Stage) -> None:
-    stage.add("double", DOUBLE)
-    script = Script([calling(call("twofold", {"x": 21})), "It is 42."], PLAN)
-    result = await stage.play(script, "tools.only_tool=true")
-    assert [ran.tool for ran in result.invocations] == ["double"]
-    assert any("was taken for double" in event.text for event in stage.sink.of("notice"))

@@ -27,8 +27,8 @@ JSON = st.recursive(
 TABLE = {"title": "prices", "rows": [{"name": f"item {n}", "note": "x" * 200, "price": n} for n in range(500)]}
 
 
-def shortener(models: Any, folder: Path, *, limit: int = 200, summarise: bool = False) -> Shortener:
-    return Shortener(models, Prompts(), folder, limit, summarise)
+def shortener(models: Any, folder: Path, *, limit: int = 200) -> Shortener:
+    return Shortener(models, Prompts(), folder, limit)
 
 
 async def shorten(models: Any, folder: Path, output: Any, **options: Any) -> str:
@@ -52,12 +52,12 @@ def test_results_become_text_by_kind(output: Any, text: str) -> None:
 
 
 async def test_what_fits_is_shown_as_it_is(tmp_path: Path, said_models: Any) -> None:
-    assert await shorten(said_models(), tmp_path, {"a": 1}) == '{"a": 1}'
+    assert await shorten(said_models([""]), tmp_path, {"a": 1}) == '{"a": 1}'
     assert os.listdir(tmp_path) == []  # noqa: PTH208
 
 
 async def test_the_whole_of_a_long_result_is_kept_and_named(tmp_path: Path, said_models: Any) -> None:
-    text = await shorten(said_models(), tmp_path, TABLE)
+    text = await shorten(said_models([""]), tmp_path, TABLE)
     assert json.loads((tmp_path / "results" / "c1_1.json").read_text()) == TABLE
     body, line = text.split("\n")
     assert "rows holds 500 items" in line
@@ -70,39 +70,38 @@ async def test_the_whole_of_a_long_result_is_kept_and_named(tmp_path: Path, said
 
 
 async def test_a_long_text_keeps_its_beginning_and_its_end(tmp_path: Path, said_models: Any) -> None:
-    text = await shorten(said_models(), tmp_path, "begin " + "word " * 5000 + "end")
+    text = await shorten(said_models([""]), tmp_path, "begin " + "word " * 5000 + "end")
     assert text.startswith("begin ")
     assert text.endswith("end")
     assert "results/c1_1.txt" in text
     assert (tmp_path / "results" / "c1_1.txt").read_text().startswith("begin word")
 
 
-async def test_the_summarise_role_is_asked_when_it_may_be(tmp_path: Path, said_models: Any) -> None:
+async def test_the_summarise_role_is_asked_before_anything_is_cut(tmp_path: Path, said_models: Any) -> None:
     models = said_models(["item 7 costs 7"])
-    text = await shorten(models, tmp_path, TABLE, summarise=True)
+    text = await shorten(models, tmp_path, TABLE)
     assert text.startswith("item 7 costs 7\n[Extract of a longer result")
     assert "results/c1_1.json" in text
     assert models.asked[0][0] == "summarise"
     assert "Which price?" in models.asked[0][1]
-    assert await shorten(said_models(), tmp_path, TABLE, summarise=False)
 
 
 @pytest.mark.parametrize("reply", ["", "  ", "w" * 5000, ModelUnreachable("gone"), ModelReplyUnusable("nothing")])
 async def test_where_the_extract_fails_the_result_is_cut(tmp_path: Path, said_models: Any, reply: Any) -> None:
-    text = await shorten(said_models([reply]), tmp_path, TABLE, summarise=True)
+    text = await shorten(said_models([reply]), tmp_path, TABLE)
     assert "[Cut: " in text
     assert json.loads(text.split("\n")[0])["title"] == "prices"
 
 
 async def test_what_the_summarise_role_cannot_read_is_not_sent(tmp_path: Path, said_models: Any) -> None:
     models = said_models(limits={"summarise": 1000})
-    assert "[Cut: " in await shorten(models, tmp_path, TABLE, summarise=True)
+    assert "[Cut: " in await shorten(models, tmp_path, TABLE)
     assert models.asked == []
 
 
 async def test_a_used_up_budget_is_not_hidden(tmp_path: Path, said_models: Any) -> None:
     with pytest.raises(BudgetReached):
-        await shorten(said_models([BudgetReached("tokens")]), tmp_path, TABLE, summarise=True)
+        await shorten(said_models([BudgetReached("tokens")]), tmp_path, TABLE)
 
 
 @given(JSON, st.integers(40, 400))
@@ -132,7 +131,7 @@ def test_a_cut_text_is_within_the_limit_and_never_emptied(text: str, limit: int)
     ],
 )
 async def test_odd_results_are_shown_within_the_limit(tmp_path: Path, said_models: Any, value: Any) -> None:
-    text = await shorten(said_models(), tmp_path, value)
+    text = await shorten(said_models([""]), tmp_path, value)
     assert (len(text) + 2) // 3 <= 200
     json.loads(text.split("\n")[0])
 
@@ -172,12 +171,12 @@ def test_a_crafted_call_id_stays_in_the_folder(tmp_path: Path) -> None:
 
 async def test_a_result_that_cannot_be_kept_is_still_shown(tmp_path: Path, said_models: Any) -> None:
     (tmp_path / "results").write_text("in the way")
-    assert "could not be kept" in await shorten(said_models(), tmp_path, TABLE)
+    assert "could not be kept" in await shorten(said_models([""]), tmp_path, TABLE)
 
 
 async def test_the_model_sees_errors_and_files(tmp_path: Path, said_models: Any) -> None:
     shop: Any = SimpleNamespace(
-        models=said_models(),
+        models=said_models([""]),
         prompts=Prompts(),
         workspace=tmp_path,
         settings=Settings(),

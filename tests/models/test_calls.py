@@ -218,12 +218,3 @@ LOOK = ToolSpec(name="look_up", description="", parameters={"type": "object", "p
 def test_a_text_is_the_one_parameter_of_a_tool_that_takes_one_text() -> None:
     assert check_calls(reply(("look_up", '"Paris"')), [LOOK]).calls[0].args == {"q": "Paris"}
     assert "must be a JSON object" in problem("read_rows", '"Paris"')
-
-
-def test_an_unknown_name_is_taken_for_the_only_tool_where_that_is_allowed_and_fits() -> None:
-    checked = check_calls(reply(("google", {"q": "x"})), [LOOK, NOW], only="look_up")
-    assert (checked.calls[0].name, checked.taken_for) == ("look_up", ("google",))
-    assert checked.message.tool_calls[0]["name"] == "look_up"
-    for name, args in (("google", {}), ("google", {"p": 1}), ("google", {"q": 1}), ("tellrate", {"q": "x"})):
-        assert check_calls(reply((name, args)), [LOOK, NOW], only="look_up").problems
-    assert check_calls(reply(("google", {"q": "x"})), [LOOK, NOW]).problems

@@ -8,11 +8,13 @@ from collections.abc import Collection, Sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from habilis.context.task import TaskContext
-from habilis.core.events import Notice
 from habilis.core.types import ToolSpec
 from habilis.models.bounds import USELESS
 from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
 from habilis.models.continuing import MOST_PARTS
+
+CORRECTIONS = 3
+"""Times that a model is told what is wrong with its calls."""
 
 
 async def corrected_step(
@@ -24,7 +26,6 @@ async def corrected_step(
     position: int,
     prefix: str,
     taken: Collection[str],
-    only: str | None = None,
     unshown: Sequence[ToolSpec] = (),
     whole: bool = True,
 ) -> tuple[CheckedCalls, str]:
@@ -37,7 +38,7 @@ async def corrected_step(
     """
     parts = MOST_PARTS if whole else 1
     asked = list(messages)
-    corrections = ctx.settings.limits.correction_retries
+    corrections = CORRECTIONS
     said: list[str] = []
     while True:
         step = await ctx.strategies.step(asked, specs, label=label, position=position, parts=parts)
@@ -53,9 +54,7 @@ async def corrected_step(
             text = "" if step.acted else str(step.message.content)
             answer = AIMessage(text, response_metadata=step.message.response_metadata)
             return CheckedCalls((), (), answer), step.doubt
-        checked = check_calls(with_unique_ids(step.message, prefix, taken), [*specs, *also], only=only)
-        for name in checked.taken_for:
-            ctx.emit(Notice(level="warning", text=f"There is no tool {name!r}: the call was taken for {only}."))
+        checked = check_calls(with_unique_ids(step.message, prefix, taken), [*specs, *also])
         if not checked.problems or not corrections:
             return checked, step.doubt
         corrections -= 1

@@ -6,7 +6,7 @@ Every `after_…` router is a pure function, tested as a table.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -145,7 +145,6 @@ async def _next_reply(state: ExecutorState, ctx: TaskContext, *, last: bool, pos
         position=position,
         prefix=f"{_turn(ctx)}c{position}",
         taken={raw["call_id"] for raw in state["calls"]},
-        only=_only_tool(state["bound"], ctx),
         unshown=[] if last else ctx.presets.unshown(),
         whole=not (state["empty_run"] and state["was_cut"]),
     )
@@ -163,14 +162,6 @@ def _offered(state: ExecutorState, ctx: TaskContext, called: Collection[str] = (
 def _turn(ctx: TaskContext) -> str:
     """What ids of calls begin with: those of a conversation's turns must not be the same."""
     return f"t{ctx.task.earlier.turn}" if ctx.task.earlier else ""
-
-
-def _only_tool(bound: Sequence[str], ctx: TaskContext) -> str | None:
-    """The one tool that calls of unknown names may be taken for, if settings allow and it writes nothing."""
-    tools = [spec.name for spec in ctx.specs(bound) if not ctx.presets.has(spec.name)]
-    if len(tools) != 1 or not ctx.settings.tools.only_tool or ctx.effects(tools[0]) == "writes":
-        return None
-    return tools[0]
 
 
 def _thought(position: int, reply: AIMessage, before: Usage, after: Usage) -> Thought:
@@ -195,7 +186,7 @@ async def call_tools(state: ExecutorState, runtime: Runtime[TaskContext]) -> Com
     ]
     echoed = await echoes(checked.calls, ctx)
     failed = bool(results or echoed) and all(r.outcome.error for r in results)
-    unfit = failed and not checked.calls and limits.correction_retries + 1 >= USELESS
+    unfit = failed and not checked.calls
     update: ExecutorState = {
         "calls": rounds.logged(state, results),
         "rounds": state["rounds"] + 1,

@@ -14,9 +14,6 @@ class LimitsSettings(Frozen):
     max_rounds: int = Field(10, ge=-1, le=99, description="tool rounds of one execution; -1: no limit")
     max_attempts: int = Field(5, ge=1, le=50, description="executions of one task before it ends with its best result")
     enhance_interval: int = Field(2, ge=1, description="rounds between two checks for failing tools")
-    correction_retries: int = Field(
-        3, ge=0, description="corrections to request when a reply's calls do not fit their schemas"
-    )
     max_result_tokens: int = Field(16_000, ge=100, description="most tokens of a tool result that the model sees")
     reply_tokens: int = Field(
         1024,

@@ -30,14 +30,6 @@ class ToolsSettings(Frozen):
         "always allowed",
     )
     wheelhouse: str | None = Field(None, description="folder of wheels to install packages from, instead of an index")
-    summarise_results: bool = Field(
-        True, description="let the summarise role shorten an over-long result before it is cut"
-    )
-    only_tool: bool = Field(
-        False,
-        description="treat a call of an unknown tool as a call of the only tool bound, if the arguments fit and "
-        "that tool does not write",
-    )
     finish_task: bool = Field(False, description="offer finish_task; a plain answer remains the primary way to end")
     use: tuple[str, ...] | None = Field(
         None, description="names of the sources and tool_sets that tasks use; unset: all sources"

@@ -44,7 +44,6 @@ async def shown(call: Call, outcome: CallOutcome, ctx: TaskContext) -> str:
         ctx.prompts,
         workspace=ctx.workspace,
         limit_tokens=ctx.settings.limits.max_result_tokens,
-        summarise=ctx.settings.tools.summarise_results,
     )
     text = await shortener.shorten(outcome.output, tool=call.name, call_id=call.id, question=ctx.task.question)
     return f"{text}\n{_made(outcome)}" if outcome.made else text
@@ -57,13 +56,12 @@ def error_text(error: CallError) -> str:
 
 @dataclass(frozen=True)
 class Shortener:
-    """Brings results to at most `limit_tokens`. With `summarise` the summarise role is asked before anything is cut."""
+    """Brings results to at most `limit_tokens`. The summarise role is asked before anything is cut."""
 
     models: Models
     prompts: Prompts
     workspace: Path
     limit_tokens: int
-    summarise: bool = True
 
     async def shorten(self, output: Any, *, tool: str, call_id: str, question: str) -> str:
         """The text of `output`, within the limit. Never raises but for a used-up budget."""
@@ -72,7 +70,7 @@ class Shortener:
             return text
         name, kept = keep_whole(self.workspace, call_id, output, text)
         where = f"the whole result is in the file {name}" if kept else "the whole result could not be kept"
-        if self.summarise and (extract := await self._extract(text, tool, question)):
+        if extract := await self._extract(text, tool, question):
             told = f"{extract}\n[Extract of a longer result of {len(text)} characters; {where}.]"
             if self._fits(told):
                 return told

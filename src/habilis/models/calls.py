@@ -52,13 +52,12 @@ class CheckedCalls:
     """A reply after the check. `message` holds every call, in order, repaired arguments in place of broken ones.
 
     A call whose arguments stayed unreadable stands in it with its raw text under `unreadable_arguments`; checking
-    `message` again finds the same problems. `taken_for` are the unknown names that were taken for the only tool.
+    `message` again finds the same problems.
     """
 
     calls: tuple[Call, ...]
     problems: tuple[Problem, ...]
     message: AIMessage
-    taken_for: tuple[str, ...] = ()
 
 
 def with_unique_ids(message: AIMessage, prefix: str, taken: Collection[str]) -> AIMessage:
@@ -79,24 +78,16 @@ def with_unique_ids(message: AIMessage, prefix: str, taken: Collection[str]) -> 
     return _replaced(message, calls, broken) if changed else message
 
 
-def check_calls(message: AIMessage, specs: Sequence[ToolSpec], *, only: str | None = None) -> CheckedCalls:
-    """Check all calls of a reply against `specs`. Every call ends up in `.calls` or in `.problems`.
-
-    `only` is a tool that a call of an unknown name is taken for, if no other name is near and its arguments, which
-    must be some, fit that tool.
-    """
+def check_calls(message: AIMessage, specs: Sequence[ToolSpec]) -> CheckedCalls:
+    """Check all calls of a reply against `specs`. Every call ends up in `.calls` or in `.problems`."""
     by_name = {spec.name: spec for spec in specs}
     cut = cut_of(message)
     good: list[Call] = []
     problems: list[Problem] = []
     kept: list[Any] = []
-    taken: list[str] = []
     for call_id, name, raw in calls_in_order(message):
         try:
             args = _arguments(raw, by_name.get(name), cut is not None)
-            if only is not None and args and _may_mean(name, only, by_name) and not _problem(only, args, by_name):
-                taken.append(name)
-                name = only
             text = _problem(name, args, by_name)
         except ArgumentsUnreadable as error:
             args = {UNREADABLE: raw if isinstance(raw, str) else _dumped(raw)}
@@ -108,7 +99,7 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec], *, only: str | No
             problems.append(Problem(call_id, name, text))
     if message.invalid_tool_calls or kept != message.tool_calls:
         message = _replaced(message, kept, [])
-    return CheckedCalls(tuple(good), tuple(problems), message, tuple(taken))
+    return CheckedCalls(tuple(good), tuple(problems), message)
 
 
 def _unreadable(name: str, error: ArgumentsUnreadable, cut: Cut | None) -> str:
@@ -123,10 +114,6 @@ def _dumped(raw: Any) -> str:
         return json.dumps(raw, ensure_ascii=False, default=str)
     except RecursionError:
         return "(nested too deeply to be written down)"
-
-
-def _may_mean(name: str, only: str, by_name: Mapping[str, ToolSpec]) -> bool:
-    return only in by_name and name not in by_name and set(near_names(name, by_name)) <= {only}
 
 
 def _arguments(raw: Any, spec: ToolSpec | None, cut: bool) -> dict[str, Any]:
