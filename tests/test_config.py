@@ -323,7 +323,7 @@ def test_the_overlay_for_research_opens_the_network_and_nothing_else() -> None:
 
 
 def test_a_path_that_tools_may_read_is_absolute(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"read_list.*'data' is no absolute path"):
+    with pytest.raises(UserError, match=r"read_list.*'data' is not an absolute path"):
         load_settings([], ["capabilities.read_list=[data]"], environ={})
 
 
@@ -367,14 +367,16 @@ def test_a_removed_setting_is_named_with_its_origin_and_what_to_do(dotted: str, 
     for origin, way in ways.items():
         with pytest.raises(UserError) as caught:
             load_settings(**way)
-        assert str(caught.value) == f"{origin}: {dotted} is no setting any more: {REMOVED[dotted]}"
+        assert str(caught.value) == f"{origin}: {dotted} is no longer a setting: {REMOVED[dotted]}"
         assert "remove it" in REMOVED[dotted] or "instead" in REMOVED[dotted]
 
 
 def test_a_file_of_an_earlier_version_is_mended_in_one_go(tmp_path: Path) -> None:
     file = tmp_path / "old.yaml"
     file.write_text("limits: {max_parts: 3, max_rounds: 5}\nscoring: {concurrency: 8}\ndatasets:\n")
-    with pytest.raises(UserError, match=r"limits\.max_parts is no setting .* scoring\.concurrency is no setting"):
+    with pytest.raises(
+        UserError, match=r"limits\.max_parts is no longer a setting.* scoring\.concurrency is no longer a setting"
+    ):
         load_settings([file], environ={})
 
 

@@ -177,3 +177,23 @@ def test_a_page_names_only_files_that_are_there(page: str) -> None:
     homes = [ROOT, ROOT / "src" / "habilis", ROOT / "tests", ROOT / "tests" / "sandbox"]
     named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+\.(?:py|md))(?:::\w+)?`", text))
     assert [name for name in sorted(named) if not any((home / name).exists() for home in homes)] == []
+
+
+@pytest.mark.parametrize("page", ["ARCHITECTURE.md", "docs/reference/where-to-find-a-line.md"])
+def test_a_file_that_a_row_names_without_its_folder_lies_in_one_of_that_row(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    lost = []
+    for row in [line for line in text.splitlines() if line.startswith("|")]:
+        folders = {
+            folder for name in re.findall(r"`([a-z_/]+/)[a-z_]*(?:\.py)?(?:::\w+)?`", row) for folder in _upwards(name)
+        }
+        for name in re.findall(r"`([a-z_]+\.py)(?:::\w+)?`", row):
+            homes = [ROOT / "src" / "habilis" / folder for folder in folders]
+            if not any((home / name).exists() for home in [*homes, ROOT, ROOT / "src" / "habilis"]):
+                lost.append((name, row[:60]))
+    assert lost == []
+
+
+def _upwards(folder: str) -> list[str]:
+    parts = folder.strip("/").split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]

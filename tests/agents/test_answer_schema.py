@@ -99,7 +99,7 @@ def test_a_schema_that_holds_itself_is_checked_all_the_same() -> None:
         (None, "No such file"),
         ("{", "is not JSON"),
         ("[1]", "a JSON schema is an object"),
-        ('{"type": "nothing"}', "is no valid JSON schema: at type"),
+        ('{"type": "nothing"}', "is not a valid JSON schema: at type"),
         ('{"properties": {"a": {"$ref": "#/$defs/b"}}}', "#/.defs/b refers to nothing"),
         ('{"properties": {"a": {"$ref": "https://example.org/x"}}}', "refers to nothing in the schema"),
     ],
@@ -114,5 +114,5 @@ def test_a_bad_schema_is_named_before_anything_is_asked(text: str | None, said: 
 
 
 def test_a_schema_of_code_is_checked_as_well() -> None:
-    with pytest.raises(UserError, match="answer_schema is no valid JSON schema"):
+    with pytest.raises(UserError, match="answer_schema is not a valid JSON schema"):
         checked_schema({"type": 7})

@@ -131,7 +131,7 @@ def test_tools_of_sources_are_offered_by_name(
         (["--schema", "tools.json", "q"], "a JSON schema is an object"),
         (["--schema", "no.json", "q"], "--schema no.json: No such file"),
         (["--schema", '{"type": "integer"', "q"], "--schema is not JSON"),
-        (["--schema", '{"type": "whole"}', "q"], "--schema is no valid JSON schema: at type"),
+        (["--schema", '{"type": "whole"}', "q"], "--schema is not a valid JSON schema: at type"),
     ],
 )
 def test_bad_usage_is_one_line(words: list[str], said: str, home: Path, capsys: pytest.CaptureFixture[str]) -> None:

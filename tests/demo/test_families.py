@@ -176,9 +176,9 @@ NOT_UNDERSTOOD = [
 ]
 KNOWN_BUT_IMPOSSIBLE = [
     ("Convert 3 kg to metres", "cannot be converted"),
-    ("Convert 12 from binary to decimal", "no number in base 2"),
+    ("Convert 12 from binary to decimal", "not a number in base 2"),
     ("Write 4000 as a Roman numeral", "from 1 to 3999"),
-    ("How many matches of the regex `(a` are in letter.txt?", "no valid regular expression"),
+    ("How many matches of the regex `(a` are in letter.txt?", "not a valid regular expression"),
 ]
 NOT_LEFT_OUT = [
     ("members.csv", "What is the total hours in min in members.csv?"),

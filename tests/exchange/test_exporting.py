@@ -154,7 +154,7 @@ async def test_a_library_is_verified_by_its_own_digests(filled: Any) -> None:
     assert len(told) == 3
     assert told[0].startswith("shout.py: ")
     assert told[2] == "records/double_it.jsonl: line 2 is no recorded call"
-    with pytest.raises(UserError, match="no library and no export"):
+    with pytest.raises(UserError, match="neither a library nor an export"):
         verified(filled.workspace)
 
 

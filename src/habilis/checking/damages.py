@@ -82,7 +82,7 @@ class Mender:
             record = read_json(path)
             if record is None or sound(record):
                 return record
-            raise ValueError("it is no record of this kind")
+            raise ValueError("it is not a record of this kind")
         except (UserError, ValueError, KeyError, TypeError, AttributeError) as error:
             self.aside(path, said(error).removeprefix(f"{path} ").removeprefix("cannot be read: "), cure)
             return None

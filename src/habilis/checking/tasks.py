@@ -83,7 +83,7 @@ def _result(task: TaskDir, mend: Mender) -> TaskResult | None:
     try:
         return TaskResult.model_validate(record)
     except ValueError:
-        mend.aside(task.result, "it is no task's result", again)
+        mend.aside(task.result, "it is not a task's result", again)
         return None
 
 

@@ -181,7 +181,7 @@ class _Training:
             return
         entry = readable_json(path)
         if not isinstance(entry, dict) or not {"task", "requests"} <= entry.keys():
-            self._mend.aside(path, "it is no record of a build", "nothing depends on it any more")
+            self._mend.aside(path, "it is not a record of a build", "nothing depends on it any more")
 
     def _folder(self, name: str) -> TaskDir:
         return TaskDir(self._run.path / "tasks" / safe_id(name))

@@ -135,7 +135,7 @@ REMOVED = {
 
 def check_removed(named: Iterable[tuple[str, str]]) -> None:
     """Raises `UserError` for the settings that are gone, of dotted keys with their origins: of a file all at once."""
-    if gone := [f"{origin}: {key} is no setting any more: {REMOVED[key]}" for key, origin in named if key in REMOVED]:
+    if gone := [f"{origin}: {key} is no longer a setting: {REMOVED[key]}" for key, origin in named if key in REMOVED]:
         raise UserError(" · ".join(gone))
 
 

@@ -69,5 +69,5 @@ class CapabilitiesSettings(Frozen):
     def _absolute(cls, paths: tuple[str, ...]) -> tuple[str, ...]:
         for path in paths:
             if not Path(path).is_absolute():
-                raise ValueError(f"{path!r} is no absolute path")
+                raise ValueError(f"{path!r} is not an absolute path")
         return paths

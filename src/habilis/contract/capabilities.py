@@ -249,7 +249,7 @@ def _host(text: str) -> str:
 
 def _path(text: str) -> str:
     if not text.startswith("/") or "\0" in text or len(text) > 4_096:
-        raise Malformed(f'["read"]: {text[:80]!r} is no absolute path; files that a call names need no capability')
+        raise Malformed(f'["read"]: {text[:80]!r} is not an absolute path; files that a call names need no capability')
     normal = os.path.normpath(text).replace("//", "/", 1)
     if normal == "/":
         raise Malformed('["read"]: "/" is everything; name the folders that the tool needs')
@@ -258,7 +258,7 @@ def _path(text: str) -> str:
 
 def _name(text: str) -> str:
     if not _ENV_NAME.fullmatch(text):
-        raise Malformed(f'["env"]: {text[:80]!r} is no name of an environment variable')
+        raise Malformed(f'["env"]: {text[:80]!r} is not the name of an environment variable')
     if OURS.match(text):
         raise Malformed(f'["env"]: {text} is set for every tool by the host and cannot be asked for')
     return text

@@ -57,13 +57,13 @@ def host_of(text: str) -> str:
     Raises `BadHost` for what is neither a name of plain labels nor a whole literal address.
     """
     if not text.isascii():  # some capitals of other scripts are small letters of ours
-        raise BadHost(f"{text!a:.80} is no host name")
+        raise BadHost(f"{text!a:.80} is not a host name")
     if within := _BRACKETED.fullmatch(text):
         return str(_literal(IPv6Address, within[1], text))
     name = text.lower().removesuffix(".")
     labels = name.split(".")
     if len(name) > _LONGEST_NAME or not all(_LABEL.fullmatch(label) for label in labels):
-        raise BadHost(f"{text!a:.80} is no host name")
+        raise BadHost(f"{text!a:.80} is not a host name")
     if _NUMBER.fullmatch(labels[-1]):  # what ends in a number is an address to some reader, so only a whole one will do
         return str(_literal(IPv4Address, name, text))
     return name
@@ -73,7 +73,7 @@ def _literal(kind: type[IPv4Address] | type[IPv6Address], text: str, whole: str)
     try:
         return kind(text)
     except ValueError:
-        raise BadHost(f"{whole!a:.80} is no whole address") from None
+        raise BadHost(f"{whole!a:.80} is not a whole address") from None
 
 
 def address_in(host: str) -> Address | None:
@@ -95,7 +95,7 @@ def place_of(authority: str, default_port: int | None = None) -> Place:
         raise BadHost("user information before a host is not taken")
     found = _AUTHORITY.fullmatch(authority)
     if found is None:
-        raise BadHost(f"{authority!a:.80} is no host and port")
+        raise BadHost(f"{authority!a:.80} is not a host and port")
     port = int(found[2]) if found[2] else default_port
     if port is None or port > 65535:
         raise BadHost(f"{authority!a:.80} has no usable port")
@@ -117,7 +117,7 @@ class HostGrant:
         rest = text[2:] if below else text
         if rest == ANY or rest.startswith(ANY + ":"):
             if below:
-                raise BadHost(f"{text!a:.80} is no host name")
+                raise BadHost(f"{text!a:.80} is not a host name")
             return cls(ANY, port=place_of(rest.replace(ANY, "any", 1), 0).port or None)
         found = place_of(_ascii(rest), 0)
         if below and address_in(found.host) is not None:
@@ -133,7 +133,7 @@ class HostGrant:
         try:
             return cls.read(given)
         except BadHost:
-            raise ValueError(f"{text!r} is no host name such as 'api.example.org' or '*.example.org'") from None
+            raise ValueError(f"{text!r} is not a host name such as 'api.example.org' or '*.example.org'") from None
 
     def includes(self, other: HostGrant) -> bool:
         """Whether this entry lets through all that `other` does."""
@@ -183,7 +183,7 @@ def _ascii(text: str) -> str:
     try:
         return idna.encode(name, uts46=True).decode("ascii") + colon + port
     except idna.IDNAError:
-        raise BadHost(f"{text!a:.80} is no host name") from None
+        raise BadHost(f"{text!a:.80} is not a host name") from None
 
 
 @dataclass(frozen=True)

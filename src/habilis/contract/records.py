@@ -194,7 +194,7 @@ def call_of(line: bytes) -> RecordedCall:
     try:
         return RecordedCall.model_validate(plain_json(unsealed(line)))
     except ValidationError:
-        raise ValueError("it is no call of this format") from None
+        raise ValueError("it is not a call of this format") from None
     except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise ValueError("it is not JSON") from None
 

@@ -57,7 +57,7 @@ def _library(folder: Path) -> Verified:
     library = Library(folder)
     names = tool_files(folder)
     if not names:
-        raise UserError(f"{folder} is no library and no export: neither tools nor {MANIFEST} are in it")
+        raise UserError(f"{folder} is neither a library nor an export: it holds no tools and no {MANIFEST}")
     lines: list[str] = []
     for name in names:
         entry = library.entry(name)

@@ -216,7 +216,7 @@ async def names_listed(settings: RoleSettings) -> list[str]:
     )
     rows = next((rows for rows in lists if rows), lists[0] if lists else None)
     if rows is None:
-        raise PageSent("the server answered with something that is no list of models")
+        raise PageSent("the server answered with something other than a list of models")
     return [MASKER.text(str(row.get("id") or row.get("name"))) for row in rows if isinstance(row, dict)]
 
 

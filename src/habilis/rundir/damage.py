@@ -55,7 +55,7 @@ def bad_lines(path: Path, fits: Callable[[dict[str, Any]], object]) -> tuple[lis
         try:
             row = row_of(line)
             if not fits(row):
-                raise ValueError("it is no record of this file")
+                raise ValueError("it is not a record of this file")
             rows.append(row)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             bad[number] = "it is cut off" if not line.endswith(b"\n") else " ".join(str(error).split())[:120]

@@ -127,7 +127,7 @@ class Checker:
             kind.check_schema(schema, format_checker=None)
         except SchemaError as error:
             place = ".".join(str(part) for part in error.absolute_path) or "the top"
-            raise SchemaFault(f"is no valid JSON schema: at {place}: {error.message[:200]}") from None
+            raise SchemaFault(f"is not a valid JSON schema: at {place}: {error.message[:200]}") from None
         self._schema, self._kind = schema, _bounded_kind(kind)
         self._names_by_pattern = "patternProperties" in json.dumps(schema)
 

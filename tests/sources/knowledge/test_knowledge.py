@@ -88,7 +88,7 @@ async def test_each_that_cannot_be_read_is_a_line_and_no_more(shelf: Shelf) -> N
         "knowledge: large.txt: is larger than 20 MB",
         "knowledge: link.txt: leads out of the folder",
         "knowledge: out: leads out of the folder",
-        "knowledge: pipe: is no file",
+        "knowledge: pipe: is not a file",
         "knowledge: program.bin: is no text, HTML or PDF",
     ]
     shelf.said.clear()

@@ -167,7 +167,7 @@ async def test_a_page_that_drips_ends_at_the_time_limit(site: Site, surfer: Surf
         ("http://[fd00::1]/", "denied", "is no public address"),
         ("http://10.0.0.1/", "denied", "10.0.0.1 is no public address"),
         ("http://localhost/", "denied", "localhost is no public address"),
-        ("http://0x7f.1/", "invalid_arguments", "no whole address"),
+        ("http://0x7f.1/", "invalid_arguments", "not a whole address"),
         ("file:///etc/passwd", "invalid_arguments", "http://"),
         ("gopher://127.0.0.1/", "invalid_arguments", "http://"),
         ("//elsewhere.example/x", "denied", "elsewhere.example: not in capabilities.network_list"),

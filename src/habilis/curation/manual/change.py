@@ -163,7 +163,7 @@ def unknown(name: str, catalogue: Catalogue) -> str:
         return f"{name} is an old name of {owner}; say {owner}"
     listed = catalogue.tools.get(name)
     if listed is not None:
-        return f"{name}.py is no usable tool: {listed.problem or 'it changed just now'}"
+        return f"{name}.py is not a usable tool: {listed.problem or 'it changed just now'}"
     near = difflib.get_close_matches(name, catalogue.tools, 3, 0.6)
     hint = f"did you mean {', '.join(near)}?" if near else "'habilis library list' shows what there is"
     return f"no tool {name} in the library; {hint}"

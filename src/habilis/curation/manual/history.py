@@ -278,7 +278,7 @@ def _came(library: Library, name: str) -> str:
 def _changed(one: Path, other: Path, name: str, *, code: bool) -> Difference:
     old, new = Library(one).get(name), Library(other).get(name)
     if old is None or new is None:
-        text = "is a usable tool now" if new else "is no usable tool any more" if old else ""
+        text = "is now a usable tool" if new else "is no longer a usable tool" if old else ""
         return Difference(tool=name, change="changed", text=text)
     was, now = old.manifest, new.manifest
     parts = []

@@ -140,7 +140,7 @@ class _Collector:
             names[tool.name] = self._place(tool, label, task_id, private)
             self._stage_records(names[tool.name], records, task_id, private)
         for broken in private.broken():
-            found.evidence.append(f"task {task_id}: {broken.file} is no usable tool: {broken.reason}")
+            found.evidence.append(f"task {task_id}: {broken.file} is not a usable tool: {broken.reason}")
         self._calls_of_others(task_id, private)
         self._found.offered.update(_shown(Path(task.folder)) & self._found.catalogue.tools.keys())
         if task.status == "answered" and task.result is not None:

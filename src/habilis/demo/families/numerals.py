@@ -40,7 +40,7 @@ def _in_base(digits: str, said: str | None, target: int) -> Values | None:
     if any(int(digit, 36) >= source for digit in digits.lstrip("-")):
         if not said:
             return None
-        raise CannotAnswerError(f"{digits} is no number in base {source}.")
+        raise CannotAnswerError(f"{digits} is not a number in base {source}.")
     return {"digits": digits, "source": source, "target": target}
 
 

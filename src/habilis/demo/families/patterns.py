@@ -35,5 +35,5 @@ class Patterns(AskedPatterns):
         try:
             re.compile(pattern)
         except re.error as problem:
-            raise CannotAnswerError(f"{pattern} is no valid regular expression: {problem}.") from None
+            raise CannotAnswerError(f"{pattern} is not a valid regular expression: {problem}.") from None
         return {"pattern": pattern}

@@ -81,7 +81,7 @@ def _file(item: Any, folder: Path) -> Path:
             return below(folder, name)
         raise BadFile(f"no content and no name among {', '.join(map(str, item)) or 'nothing'}")
     if not isinstance(item, str):
-        raise BadFile(f"a {type(item).__name__} is no file")
+        raise BadFile(f"a value of type {type(item).__name__} is not a file")
     if item.strip().lower().startswith("data:"):
         return _carried(item.strip(), "")
     return below(folder, item.strip())
@@ -96,7 +96,7 @@ def below(folder: Path, name: str) -> Path:
         inside = path.is_relative_to(folder.resolve())
         there = inside and (path.is_file() or path.is_dir())
     except (OSError, ValueError, RuntimeError):
-        raise BadFile(f"{_shown(name)} is no file name") from None
+        raise BadFile(f"{_shown(name)} is not a file name") from None
     if not inside:
         raise BadFile(f"{_shown(name)} lies outside the data set's folder {folder}")
     if not there:

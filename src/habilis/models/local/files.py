@@ -42,7 +42,7 @@ def looked_at(path: Path) -> Head:
     try:
         return read_head(path)
     except NotReadable as unfit:
-        raise UserError(f"{path} is no model that can be served: {unfit}; a GGUF file is needed") from None
+        raise UserError(f"{path} is not a model that can be served: {unfit}; a GGUF file is needed") from None
     except OSError as error:
         raise UserError(f"the model {path} cannot be read: {error.strerror}") from None
 

@@ -84,7 +84,7 @@ def read_request(head: bytes, inside: Place | None = None) -> HttpRequest:
     lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     start, fields = lines[0].split(b" "), _fields(lines[1:])
     if len(start) != 3 or not _TARGET.fullmatch(start[1]):
-        raise Declined(400, "the first line is no request")
+        raise Declined(400, "the first line is not a request")
     method = start[0].decode("latin-1")
     if start[2] not in (b"HTTP/1.0", b"HTTP/1.1"):
         raise Declined(505, "only HTTP/1.1 is spoken here")

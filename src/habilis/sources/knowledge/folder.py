@@ -76,7 +76,7 @@ def _looked_at(entry: os.DirEntry[str], name: str, folder: Path, most_bytes: int
     except (OSError, RuntimeError):
         return FoundFile(name, problem=UNREADABLE)
     if not stat.S_ISREG(looks.st_mode):
-        return FoundFile(name, problem="is no file")
+        return FoundFile(name, problem="is not a file")
     too_large = _too_large(most_bytes) if looks.st_size > most_bytes else ""
     return FoundFile(name, looks.st_size, looks.st_mtime_ns, too_large)
 

@@ -55,7 +55,7 @@ def address_of(url: str) -> Address:
             raise BadHost("user information before a host is not taken")
         entry = HostGrant.read(parts.netloc)
         if entry.below or entry.name == ANY:
-            raise BadHost(f"{parts.netloc[:80]!r} is no host")
+            raise BadHost(f"{parts.netloc[:80]!r} is not a host")
     except ValueError as error:
         raise Failed("invalid_arguments", f"{error}; give the whole address of a page") from None
     scheme = parts.scheme.lower()
