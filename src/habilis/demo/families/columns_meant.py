@@ -28,6 +28,7 @@ _TO_DO = (
     r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?"
     r"|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )to (?:be )?#(\d+)#"
 )
+_NOT_DONE = r"\bnot (?:yet |been |have |has |had |all |work |live )*#(\d+)#(?: yet)?"
 _VERB_ROOTS = {*map(root, VERBS)}
 _LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
 _CALCULATED = re.compile(r" (?:minus|plus|times|divided by|less) ", re.I)
@@ -67,7 +68,7 @@ class ColumnsMeant(Rewording):
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
         text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
         text = re.sub(_TO_DO, self._negated, text, flags=re.I)
-        text = re.sub(r"\bnot (?:yet |been |have |has |had |all )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
+        text = re.sub(_NOT_DONE, self._negated, text, flags=re.I)
         total = self._header.names.index("total") if "total" in self._header.names else None
         if total is not None:
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)

@@ -46,7 +46,7 @@ ALIKE = (
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
     ("birthdays?|born|dates? of birth", "birthday birthdate born"),
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
-    ("wind|winds", "wind"),
+    ("winds?(?: speeds?)?", "wind"),
     ("cooking time|preparation time|time needed", "minutes duration"),
     ("distances?|far|kilomet(?:re|er)s|miles", "distance"),
     ("ages?|old", "age"),
@@ -68,6 +68,7 @@ ALIKE = (
 """Words, and those of the one column that they mean where they are not in its name."""
 
 COMES = (
+    (rf"from(?! (?:{MONTHS})\b)", "from origin"),
     ("(?:start(?:ed|s|ing)?|began|begin|begun|depart(?:ed|ing)?|left) (?:at|in|from)", "from origin"),
     ("(?:end(?:ed|s|ing)?|arriv(?:ed|ing)?|finish(?:ed|ing)?) (?:at|in)", "to destination"),
 )
@@ -165,6 +166,9 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r",? (?:in|on|of|from) (?:the|this|that|my|our) (?:table|list|file|data|sheet|spreadsheet|whole year|ledger)$",
         "",
     ),
+    (r"\b(has|have|had|is|was) the (high|low|larg|small|great|bigg|long|short)e?r\b", r"\1 the \2est"),
+    (r"^who (?:is|was|are|were) the (?=\w+ (?:of|for) )", "which "),
+    (r"\b(?:and|but) (?=(?:not|without|no|with|is|are|was|were|have|has|had|whose)\b)", ", "),
     (r"\bpublished (?=after|before|in|since)", "year "),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
     (r"\bhave not yet been\b", "have not been"),
@@ -187,6 +191,12 @@ SINCE_MARKED = (
         r"\2 of \1",
     ),
     (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
+    (r"\bnon-(?=#)", "not "),
+    (
+        r"\b(?:where|with|whose|and) (#\d+#) (?:is|was|are|were|equals?|equal to|=) "
+        r"(?!(?:not|no|after|before|above|below|over|under|at|in|on|between|more|less|missing|blank|empty)\b)(?=[^\W\d_])",
+        r", \1= ",
+    ),
     (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
     (
         r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) "

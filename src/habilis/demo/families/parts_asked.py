@@ -36,14 +36,18 @@ _MEASURED = set(
 )
 """What numbers of a row say that is no count of it."""
 _PER_UNIT = {"unit", "rate", "average", "avg", "balance", "each", "per", "price"}
+_LEADING = r"(?:(?:in|at|from|on|of|for|by|the|an?|any|are|is|were|was|have|has) )*"
+_WORD = rf"(?!(?:{'|'.join(FILLERS)}|and|or|but|not)\b)[^\W\d_][\w'.&-]*"
+_RUN = rf"{_WORD}(?: {_WORD})*"
 _UNREAD = re.compile(
     r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
     r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
     r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
-    r"average|mean|total|sum|percent|percentage|share|many|much|often|today|yesterday|tomorrow|now|what|when|and|also|"
+    r"average|mean|median|maximum|minimum|total|sum|percent|percentage|share|many|much|often|today|yesterday|tomorrow|now|what|when|and|also|"
     r"columns?|rows?|lines?|words?|years?|months?|weeks?|weekdays?|days?|hours?|non|one|two|three|four|five|six|seven|"
     r"eight|nine|ten|zero|versus|vs|compared|difference|again|deviation|variance|correlation|percentile|quartile|ratio|"
-    r"growth|increase|decrease|change|changed|trend)\b|[.?!:;`()] |[`&]",
+    r"growth|increase|decrease|change|changed|trend)\b|"
+    r"(?<!\b[A-Z])(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\bSt)\. |[?!:;`()] |[`&]",
     re.I,
 )
 """Words that change what is asked: where one is left, nothing is understood."""
@@ -96,6 +100,8 @@ class PartsAsked(ColumnsMeant):
             return self._many_of(own, kind, after.replace(f"#{own}#", " ", 1))  # "how many days was A absent"
         if noun["other"]:
             return None if distinct else self._many_others(noun["other"].lower(), kind, after)
+        if noun["c"] != "R" and {*stems(self._header.names[int(noun["c"])])} <= {"day", "date", "night"}:
+            return self._with(f"distinct of day of {self._header.names[int(noun['c'])]}", f"{kind} {after}")
         if noun["c"] == "R":
             key = self._label() if distinct else None
             if distinct and key is None:
@@ -233,15 +239,48 @@ class PartsAsked(ColumnsMeant):
         for quoted in re.findall(r'"[^"]*"', text):
             found.append(f"* equals {quoted}")
             text = text.replace(quoted, "|")
-        text = self._beside(text, found)
+        text = self._joined(self._beside(self._chosen(self._excepted(text, found), found), found))
+        if text is None or _contradicts(found):
+            return None
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
         if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", said) or _UNREAD.search(bare):
+            unread = _UNREAD.search(text)
+            self._left.append(text[unread.start() :].strip(" |,") if unread else said)
             return None
         if self._directed and re.search(r"\b(?:from|to)\b", bare):
             return None
         said = re.sub(r",? ?\b(?:from|to)\b(?! ?,)", ",", said).strip(" ,")
         return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
+
+    def _excepted(self, text: str, found: list[str]) -> str:
+        """`text` without the cells that it rules out: "not in Oslo", "except the veterans"."""
+
+        def told(match: re.Match[str]) -> str:
+            value = match["v"].split()
+            if {*map(str.lower, value)} & VERBS or _UNREAD.search(match["v"]):
+                return match[0]
+            found.append(f"* not_equals {json.dumps(' '.join(value), ensure_ascii=False)}")
+            return "|"
+
+        return re.sub(rf"\b(?:but )?(?:not|except(?: for)?|other than|excluding|apart from) {_LEADING}(?P<v>{_RUN})"
+                      r"(?= *(?:[|,]|$))", told, text)  # fmt: skip
+
+    def _chosen(self, text: str, found: list[str]) -> str:
+        """`text` without two cells of one column, of which a row has either: "in Oslo or Bergen"."""
+
+        def told(match: re.Match[str]) -> str:
+            values = [json.dumps(match[name], ensure_ascii=False) for name in ("one", "other")]
+            if any(_UNREAD.search(match[name]) or {*match[name].lower().split()} & VERBS for name in ("one", "other")):
+                return match[0]
+            found.append(" or ".join(f"* equals {one}" for one in values))
+            return "|"
+
+        return re.sub(rf"\b(?P<one>{_RUN}) or {_LEADING}(?P<other>{_RUN})", told, text)
+
+    def _joined(self, text: str) -> str:
+        """`text` without "and" and "but" between two conditions."""
+        return re.sub(rf"(?<=\|) *(?:and|but) +{_LEADING} *(?=\|)", " ", text)
 
     def _runs(self, text: str) -> list[str]:
         """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
@@ -266,9 +305,8 @@ class PartsAsked(ColumnsMeant):
             column, before, after = int(match["c"]), match["before"] or "", match["after"] or ""
             kind, negated = self._header.kind(column), before.lower().endswith("not ")
             if match["is"]:
-                word, _, after = after.strip().partition(" ")
-                found.append(f"{names[column]} equals {json.dumps(word)}")
-                return f"{before} | {after}"
+                right, value = _parted(after.split())
+                return f"{before} | {' '.join(right)}" if self._is(column, value, found) else match[0]
             if kind in ("flag", "moment") and re.match(r" by\b", after, re.I):
                 return match[0]  # who did it may be another than whom the table names
             if kind == "flag" and re.search(r"\b(?:did|does|do|has|have) (?!I\b)[A-Z]", before):
@@ -335,6 +373,12 @@ class PartsAsked(ColumnsMeant):
     def _groups(self, measure: str, group: str, where: list[str], rank: str = "") -> DemoCall:
         values = {"measure": measure, "group": group, "conditions": where}
         return self._made("top_groups", **values, rank=rank) if rank else self._made("groups", **values)
+
+
+def _contradicts(conditions: list[str]) -> bool:
+    """Whether a row would have to hold two values in one column."""
+    equal = [one.partition(" equals ")[0] for one in conditions if " equals " in one and not one.startswith("* ")]
+    return len({*equal}) < len(equal)
 
 
 def _parted(words_beside: list[str]) -> tuple[list[str], list[str]]:

@@ -293,8 +293,8 @@ class RanksAsked(PartsAsked):
         before = re.search(r"#(\d+)#(?: was| is| were| are)?(?: the)?$", end.head)
         if before and self._header.kind(int(before[1])) == "number":
             return int(before[1]), way, tail
-        single = re.match(r" (?:#R#|payments?|sales?)|$", tail, re.I)
-        return (self._money() if single and not end.counts else None), way, tail
+        single = re.match(r" (?:#R#|payments?|sales?)", tail, re.I)
+        return (None if end.counts else self._money() if single else None if tail else self._only_number()), way, tail
 
     def _meant(self, end: _End) -> tuple[int | None, str]:
         """The column that an adjective is about, and which end of it."""

@@ -10,6 +10,7 @@ from habilis.demo.questions.language import root, stems, words
 from habilis.demo.questions.nouns import UNITS
 
 _NEUTRAL = {"do", "did", "does", "made", "make", "take", "took", "taken"}
+_NO_KINDS = ("different", "distinct", "unique", "kinds", "types", "expensive", "recent", "popular")
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
@@ -94,7 +95,7 @@ class Rewording(Measures):
 
     def _kinds_of_rows(self, text: str) -> str:
         """ "late shifts" as rows of that kind, "how many shifts" as rows, where rows and their kinds have one name."""
-        busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), "different", "distinct", "unique", "kinds", "types"])
+        busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), *_NO_KINDS])
         kind = rf"(?: (?!(?:{busy})\b)[a-z-]+)?"
         for column in filter(self._header.is_rows, range(len(self._header.names))):
             if self._header.kind(column) == "text":
