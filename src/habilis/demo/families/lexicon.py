@@ -54,7 +54,9 @@ ALIKE = (
     ("servings?|serves?|portions?", "servings portions serves"),
     ("revenue|turnover", "revenue total turnover sales"),
     ("finish(?:es|ed)?|finishing time|times?", "finish"),
-    ("came in|come in", "received reported"),
+    ("came in|come in|taken in|admitted", "received reported intake admitted arrival"),
+    ("rated(?= (?:over|above|below|under|at|between|more|less|higher|lower)\\b)|stars?", "rating"),
+    ("consumption|consumed", "used consumption usage"),
     ("fixe[sd]|fix|repaired|repairs?(?= the)", "technician contractor mechanic"),
     ("arriv(?:e|ed|al|als)|came in|come in|clocked in|started work", "in arrival arrived"),
     ("left|leave|leaves|went home|clocked out", "out departure left"),
@@ -75,9 +77,9 @@ COMES = (
 """Verbs before a place, and the columns that say from or to where."""
 
 SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
-    "oldest": (("age", "highest"), ("year published", "lowest"), ("birthday birthdate born", "lowest")),
+    "oldest": (("age", "highest"), ("year published vintage built", "lowest"), ("birthday birthdate born", "lowest")),
     "youngest": (("age", "lowest"), ("birthday birthdate born", "highest")),
-    "newest": (("year published", "highest"),),
+    "newest": (("year published vintage built", "highest"),),
     "hottest": (("max maximum", "highest"), ("temperature temp", "highest")),
     "warmest": (("max maximum", "highest"), ("temperature temp", "highest")),
     "coldest": (("min minimum", "lowest"), ("temperature temp", "lowest")),
@@ -88,8 +90,8 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "least expensive": (("price cost", "lowest"),),
     "most expensive": (("price cost", "highest"),),
     "dearest": (("price cost", "highest"),),
-    "longest": (("minutes duration length pages distance", "highest"),),
-    "shortest": (("minutes duration length pages distance", "lowest"),),
+    "longest": (("minutes duration length pages words distance nights", "highest"),),
+    "shortest": (("minutes duration length pages words distance nights", "lowest"),),
     "quickest": (("minutes duration", "lowest"), ("finish", "lowest")),
     "fastest": (("speed", "highest"), ("finish", "lowest"), ("minutes duration", "lowest")),
     "slowest": (("speed", "lowest"), ("finish", "highest"), ("minutes duration", "highest")),
@@ -119,6 +121,12 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
     (r"(?<=\w)['’]s\b", ""),
     (r"(?<=s)['’](?= )", ""),
+    (r"\b(?:takes?|took|taken|taking) place\b", "happen"),
+    (r"^(?:what|how much) (?:does|do|did) (?:an? |one |the )?(.+?) cost on average$", r"average cost of \1"),
+    (r"\b(?:what|which) (?:kind|type|sort|category) of (?=\w)", "which kind of "),
+    (r"\bmore than once$", "more than one #R#"),
+    (r"(?<=\w) when (?:i|we|it|they|he|she|the weather) (?:was |were |is )?(?=\w)", " for "),
+    (r"(?<=\w) when (?=\w+ing\b)", " for "),
     (r"^how many times\b", "how often"),
     (r"\bc[ao]mes? up\b", "came-up"),
     (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
@@ -192,6 +200,10 @@ SINCE_MARKED = (
     ),
     (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
     (r"\bnon-(?=#)", "not "),
+    (r"\b(?:most|highest|largest|biggest|longest|best|greatest) (#\d+#)(.*?) on average\b", r"highest average \1\2"),
+    (r"\b(?:fewest|least|lowest|smallest|shortest|worst) (#\d+#)(.*?) on average\b", r"lowest average \1\2"),
+    (r"^how (?:much|many|long|far|high) (?!.* than )(.*?),? on average\b", r"average \1"),
+    (r" (?:with|across|over|from|for|of) (?:all )?(?:our |the |my )?#R# (?:together|combined|altogether)$", ""),
     (
         r"\b(?:where|with|whose|and) (#\d+#) (?:is|was|are|were|equals?|equal to|=) "
         r"(?!(?:not|no|after|before|above|below|over|under|at|in|on|between|more|less|missing|blank|empty)\b)(?=[^\W\d_])",
@@ -271,6 +283,7 @@ FILLERS = set(
     """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
     there they them their its it we our us my me i you your please altogether total overall combined
     doing by into this these those still currently yet already among during can made make anyone anybody someone
+    because through via his her hers myself
     somebody any everything anything something everyone everybody together us just simply exactly actually
     overall""".split()  # noqa: SIM905
 )
@@ -289,13 +302,22 @@ VERBS = set(
     purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
     observed observe spotted spot noticed notice counted count sighted fixed fix picked pick picks harvested harvest
     sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled ridden riding serve served
+    sent send sends shipped ship ships delivered deliver delivers carried carry carries felt feel feels burned burnt
+    burn burns uploaded upload posted post posts published publish publishes listened listen listens sung sang sing
+    sings performed perform performs invoiced invoice charged charge charges filed file files reported report reports
+    submitted submit submits offered offer offers supplied supply supplies provided provide
+    provides arranged organised organised trained train trains exercised exercise swam swim swims cycled cycle cycles
+    walked walk walks drove drive drives driven flew fly flies flown parked park repaired built build
+    builds brewed roasted watered called call calls phoned achieved achieve achieves
     watch watches watched direct directs directed manage manages managed raise raises raised donate donates
     donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 
 
-STATES = set(
+EVENTS = set("sent shipped delivered published posted invoiced submitted reported offered repaired filed".split())  # noqa: SIM905
+"""Verbs that say in what state a row is, unless it is said where, when or by whom that was done."""
+STATES = EVENTS | set(
     """finished done paid used collected received registered issued visited eaten cooked hired
     handled logged""".split()  # noqa: SIM905
 )
@@ -308,8 +330,10 @@ def is_verb(word: str) -> bool:
     return word.lower() in VERBS or (len(said) == 1 and said[0] in VERBS)
 
 
-def is_state(word: str, before: str) -> bool:
-    """Whether a verb behind these words says in what state a row is, as in "are sold", "were finished"."""
+def is_state(word: str, before: str, after: str = "") -> bool:
+    """Whether a verb between these words says in what state a row is, as in "are sold", "were finished"."""
+    if word.lower() in EVENTS and re.match(r"(?:to|in|on|by|from|at|through|via|with|during|before|after)\b", after):
+        return False
     said = before.lower().split()
     now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
     done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match(

@@ -6,9 +6,10 @@ import json
 import re
 
 from habilis.demo.families.columns_meant import ColumnsMeant
-from habilis.demo.families.lexicon import FILLERS, MONEY, THINGS, VERBS, WORTH, is_state
+from habilis.demo.families.lexicon import FILLERS, MONEY, MONTHS, STATES, THINGS, VERBS, WORTH, is_state
 from habilis.demo.families.measures import MEASURES
 from habilis.demo.questions.language import QUOTED, stems, words
+from habilis.demo.questions.nouns import PEOPLE
 from habilis.demo.questions.world import DemoCall
 
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
@@ -16,7 +17,7 @@ NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 EACH = (
     r"(?<![\w#])(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|"
-    rf"across|for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)"
+    rf"across|for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)(?! (?-i:[A-Z0-9]))"
 )
 _SIGNS = {"times": "*", "multiplied by": "*", "x": "*", "*": "*", "×": "*", "minus": "-", "less": "-", "-": "-",
           "plus": "+", "+": "+", "divided by": "/", "/": "/"}  # fmt: skip
@@ -131,7 +132,7 @@ class PartsAsked(ColumnsMeant):
         """Whether a column may say how many of something each row is: one of numbers that measure nothing."""
         names, own = self._header.names, {self._header.key(), self._header.numbering()}
         numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and i not in own]
-        return any(not _MEASURED & {*stems(names[i])} for i in numbers)
+        return any(not (_MEASURED & {*stems(names[i])} or names[i].endswith(")")) for i in numbers)
 
     def _many_others(self, noun: str, kind: str, after: str) -> tuple[str, list[str]] | None:
         if noun in ("hours", "minutes"):
@@ -144,7 +145,11 @@ class PartsAsked(ColumnsMeant):
         if present and self._header.kind(int(present["c"])) == "number":  # "how many people attended"
             name = self._header.names[int(present["c"])]
             return self._with(f"sum of {name}", f"{kind} {after[present.end() :]}")
-        who = self._who()
+        who, names = self._who(), self._header.names
+        if any(
+            self._header.kind(i) == "number" and (PEOPLE - {"paid"}) & {*stems(names[i])} for i in range(len(names))
+        ):
+            return None  # those who are named, or how many came
         return None if who is None else self._with(f"distinct of {self._header.names[who]}", f"{kind} {after}")
 
     def _long(self, unit: str, rest: str) -> tuple[str, list[str]] | None:
@@ -244,7 +249,8 @@ class PartsAsked(ColumnsMeant):
             return None
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
-        if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", said) or _UNREAD.search(bare):
+        bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
+        if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or _UNREAD.search(bare):
             unread = _UNREAD.search(text)
             self._left.append(text[unread.start() :].strip(" |,") if unread else said)
             return None
@@ -258,7 +264,7 @@ class PartsAsked(ColumnsMeant):
 
         def told(match: re.Match[str]) -> str:
             value = match["v"].split()
-            if {*map(str.lower, value)} & VERBS or _UNREAD.search(match["v"]):
+            if {*map(str.lower, value)} & (VERBS - STATES) or _UNREAD.search(match["v"]):
                 return match[0]
             found.append(f"* not_equals {json.dumps(' '.join(value), ensure_ascii=False)}")
             return "|"
@@ -285,13 +291,13 @@ class PartsAsked(ColumnsMeant):
     def _runs(self, text: str) -> list[str]:
         """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
         in what state a row is."""
-        runs, before = [""], ""
-        for word in re.findall(rf"{QUOTED}|[^\s]+", text):
-            bare = word.lower().strip(".'")
+        runs, before, said = [""], "", re.findall(rf"{QUOTED}|[^\s]+", text)
+        for at, word in enumerate(said):
+            bare, after = word.lower().strip(".'"), " ".join(said[at + 1 : at + 2])
             if bare in FILLERS:
                 runs += [""]
             else:
-                free = self._is_own_verb(bare) or (self._is_verb(word) and not is_state(bare, before))
+                free = self._is_own_verb(bare) or (self._is_verb(word) and not is_state(bare, before, after))
                 free = free and word[0] != "("
                 runs[-1] += f" ({word})" if free else f" {word}"
             before = f"{before} {bare}"

@@ -23,6 +23,8 @@ from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOper
 
 _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
 _LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
+_HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
+_TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?:{_HIGH}))"
 _STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of)\b"
 
 
@@ -56,6 +58,7 @@ class _Query(RanksAsked):
             self._more,
             self._so_much_more,
             self._who_more,
+            self._range,
             self._apart,
             self._longer,
             self._share,
@@ -112,6 +115,17 @@ class _Query(RanksAsked):
         either = " or ".join(f"{name} equals {json.dumps(match[one])}" for one in ("one", "other"))
         way = "highest" if match["more"].lower() == "more" else "lowest"
         return self._groups(f"sum of {self._header.names[value]}", name, [either, *rest], f"{way} 1")
+
+    def _range(self, text: str) -> DemoCall | None:
+        """ "the difference between the highest and the lowest salary": what one column spans."""
+        match = re.fullmatch(
+            rf"(?:difference|gap|spread|range) between (?:the )?{_TWO_ENDS} #(\d+)#(?P<rest>.*)", text, re.I
+        )
+        column = int(match[1]) if match else None
+        where = self._rows(match["rest"]) if match else None
+        if column is None or where is None or self._header.kind(column) != "number":
+            return None
+        return self._number(f"range of {self._header.names[column]}", where)
 
     def _apart(self, text: str) -> DemoCall | None:
         """ "the difference between the average in A and in B"."""

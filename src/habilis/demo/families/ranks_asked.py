@@ -44,6 +44,8 @@ _BY = re.compile(
     rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
 )
 SCORES = {"score", "rating", "point", "mark", "grade", "result"}
+_PRICES = {"price", "cost"}
+_NO_SUM = {"wage", "price", "rating", "age", "rank", "temperature", "altitude", "height", "speed", "rate", "level"}
 _OCCURS = {"use", "uses", "used", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens",
            "happened", "listed", "shows", "show"}  # fmt: skip
 
@@ -265,6 +267,7 @@ class RanksAsked(PartsAsked):
         target = self._held(target) or (name if named and self._header.kind(column) == "moment" else None)
         one = re.search(r"\b(?:at|with)$|#R#.* (?:that|which|with) (?:had|has|have)?$", end.head) is not None
         alone = one or end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
+        alone = alone or not self._adds_up(column) or bool(_NO_SUM & {*stems(name)})
         order = f"{rank}{' row' if alone else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
 
@@ -303,6 +306,9 @@ class RanksAsked(PartsAsked):
         for names, way in SUPERLATIVES[adjective]:
             names = "minutes duration" if lasting else names
             column = self._header.with_word(*stems(names))
+            others = [one for one in self._header.money if one != column]
+            if column is not None and {*stems(names)} & _PRICES and others:
+                return None, ""  # of one piece, or of all
             if column is not None:
                 return column, way
         in_time = {"oldest": "lowest", "newest": "highest"}.get(adjective)

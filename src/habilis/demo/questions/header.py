@@ -165,8 +165,10 @@ class TableHeader:
 
     def takes_unit(self, column: int, unit: str) -> bool:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
-        meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
         own = words(self.names[column])
+        meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
+        if any(unit.lower() in said.split() and {*said.split()} & {*own} for said in UNITS.values()):
+            return True
         if any(set(said.split()) & set(own) for said in UNITS.values()):
             return bool(set(UNITS.get(meant or "", "").split()) & set(own))
         return meant in ("eur", "usd", "gbp", "pct") or (meant == "years" and "age" in own)
@@ -326,6 +328,7 @@ def _in_full(name: str) -> list[tuple[str, ...]]:
 
 def _in_short(name: str) -> list[tuple[str, ...]]:
     """Without a unit or a word that adds nothing at its end, and with a word for a usual abbreviation."""
+    name = re.sub(r"(?<=\w) ?[(\[][^)\]]*[)\]]$", "", name)
     own = words(name)
     while len(own) > 1 and (own[-1] in ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
         own = own[:-1]

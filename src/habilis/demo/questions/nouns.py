@@ -10,7 +10,7 @@ UNITS = {
     "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
     "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²",
     "l": "l litre litres liter liters",
-    "kmh": "kmh km/h", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
+    "kmh": "kmh km/h", "deg": "deg degree degrees", "arcsec": "arcsec arcseconds", "bpm": "bpm", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
 }  # fmt: skip
 """Units as questions write them, by the word that stands for them here."""
 ADDS_NOTHING = {"at", "on", "date", "time", "name"}
@@ -72,7 +72,11 @@ PEOPLE = {
     "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author", "agent", "driver",
     "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer", "assignee", "handler", "doctor",
     "gardener", "trainer", "instructor", "chef", "nurse", "lecturer", "supervisor", "photographer", "speaker", "winner",
-    "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host", "observer", "technician", "contractor",
+    "tenant", "participant", "attendee", "recipient", "sender", "applicant", "candidate", "buyer", "borrower", "lender",
+    "artist", "singer", "musician", "composer", "referee", "baker", "cook", "vet", "dentist", "therapist", "resident",
+    "inspector", "coordinator", "subscriber", "sponsor", "athlete", "swimmer", "cyclist", "climber", "walker", "carer",
+    "sitter", "editor", "reviewer", "referrer", "breeder", "adopter", "foster", "keeper", "caller", "inventor",
+    "organiser", "organizer", "contact", "tutor", "leader", "host", "observer", "technician", "contractor",
 }  # fmt: skip
 """Last words of columns that say who."""
 NO_NOUN = {
