@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.asked import counted
+from habilis.demo.families.doers import doer_of, done_by_others
 from habilis.demo.families.lexicon import (
     ALIKE,
     ASKED_OF,
@@ -22,6 +23,7 @@ from habilis.demo.families.lexicon import (
 from habilis.demo.families.rewording import Rewording
 from habilis.demo.questions.language import QUOTED, root, stems, words
 from habilis.demo.questions.nouns import PEOPLE
+from habilis.demo.questions.world import CannotAnswerError
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _TO_DO = (
@@ -29,6 +31,7 @@ _TO_DO = (
     r"|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )to (?:be )?#(\d+)#"
 )
 _NOT_DONE = r"\bnot (?:yet |been |have |has |had |all |work |live )*#(\d+)#(?: yet)?"
+_DID = re.compile(r"\b(?:did|does|do) (?P<who>[A-Z][\w'-]*\.?(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]+)\b")
 _VERB_ROOTS = {*map(root, VERBS)}
 _LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
 _CALCULATED = re.compile(r" (?:minus|plus|times|divided by|less) ", re.I)
@@ -53,6 +56,7 @@ class ColumnsMeant(Rewording):
             text = re.sub(r"\bread\b(?! (?:in|log))", "read-through", text, flags=re.I)  # begun, or finished
         text = self._before_marking(self._named(text))
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
+        text = _DID.sub(self._done_by, text)
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
         moments = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "moment")
         if moments:
@@ -97,6 +101,14 @@ class ColumnsMeant(Rewording):
                 said = rf"(?<!no )(?<!average )(?<!mean )\b(?:{end}|{word}) (?:{word} )?temperature\b"
                 text = re.sub(said, f"{end} {word} temperature", text, flags=re.I)
         return text
+
+    def _done_by(self, match: re.Match[str]) -> str:
+        """ "did Tom send" with the column of senders. Raises `CannotAnswerError` where only others are named."""
+        column = doer_of(self._header, match["verb"])
+        if column is None and done_by_others(self._header, match["verb"]):
+            raise CannotAnswerError(f"{self._file.named} does not say who did {match['verb']}")
+        counted_only = re.match(r"(?:on |in )?how many (?!more)|number of", match.string, re.I)
+        return f"#{column}#= {match['who']} ," if counted_only and column is not None else match[0]
 
     def _from_where(self, text: str) -> str:
         """ "started at Museum" with the column that says from where."""

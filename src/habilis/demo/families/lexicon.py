@@ -177,7 +177,6 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(has|have|had|is|was) the (high|low|larg|small|great|bigg|long|short)e?r\b", r"\1 the \2est"),
     (r"^who (?:is|was|are|were) the (?=\w+ (?:of|for) )", "which "),
     (r"\b(?:and|but) (?=(?:not|without|no|with|is|are|was|were|have|has|had|whose)\b)", ", "),
-    (r"\bpublished (?=after|before|in|since)", "year "),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
     (r"\bhave not yet been\b", "have not been"),
     (r"\bexceed(?:s|ed)?\b", "over"),
@@ -299,7 +298,7 @@ VERBS = set(
     need needs needed put produced issued done found seen see saw cook cooked stored store bring
     brings logged done brought out up off back gave give gives place book books booked play plays played show shows
     showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
-    purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
+    purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded include includes included including stay stays stayed
     observed observe spotted spot noticed notice counted count sighted fixed fix picked pick picks harvested harvest
     sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled ridden riding serve served
     sent send sends shipped ship ships delivered deliver delivers carried carry carries felt feel feels burned burnt

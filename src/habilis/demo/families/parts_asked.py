@@ -101,7 +101,7 @@ class PartsAsked(ColumnsMeant):
             return self._many_of(own, kind, after.replace(f"#{own}#", " ", 1))  # "how many days was A absent"
         if noun["other"]:
             return None if distinct else self._many_others(noun["other"].lower(), kind, after)
-        if noun["c"] != "R" and {*stems(self._header.names[int(noun["c"])])} <= {"day", "date", "night"}:
+        if noun["c"] != "R" and self._is_day(int(noun["c"])):
             return self._with(f"distinct of day of {self._header.names[int(noun['c'])]}", f"{kind} {after}")
         if noun["c"] == "R":
             key = self._label() if distinct else None
@@ -112,6 +112,10 @@ class PartsAsked(ColumnsMeant):
         if distinct:
             return self._with(f"distinct of {self._header.names[column]}", f"{kind} {after}")
         return self._many_of(column, kind, after)
+
+    def _is_day(self, column: int) -> bool:
+        named = {*stems(self._header.names[column])} <= {"day", "date", "night"}
+        return named and self._header.kind(column) == "moment"
 
     def _many_unnamed(self, rest: str) -> tuple[str, list[str]] | None:
         """ "how many training cones": the rows, or how many each of them is, where the words must be a cell."""
@@ -340,7 +344,7 @@ class PartsAsked(ColumnsMeant):
             return f"{' '.join(left[::-1])} | {after}" if self._is(column, value[::-1], found) else match[0]
 
         run = r"(?:(?<![#\w])[\w'-]+ )*"
-        return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?(?P<after>(?: [\w'-]+(?![#\w]))*)", told, text)
+        return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?(?P<after>(?: [\w'.-]+(?![#\w]))*)", told, text)
 
     def _is(self, column: int, value: list[str], found: list[str]) -> bool:
         if not value or _UNREAD.search(" ".join(value)):

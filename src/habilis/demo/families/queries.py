@@ -15,6 +15,7 @@ import re
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
+from habilis.demo.families.lexicon import MONEY
 from habilis.demo.families.parts_asked import EACH
 from habilis.demo.families.ranks_asked import ASKS, RanksAsked
 from habilis.demo.questions.declared import operations_of, read_family
@@ -25,7 +26,7 @@ _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hot
 _LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
 _HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
 _TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?:{_HIGH}))"
-_STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of)\b"
+_STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of|(?:number|amount) of)\b"
 
 
 class Queries:
@@ -55,12 +56,10 @@ class _Query(RanksAsked):
     def call(self, phrase: str) -> DemoCall | None:
         text = self._prepared(phrase)
         for way in (
-            self._more,
-            self._so_much_more,
+            self._differs,
             self._who_more,
             self._range,
             self._apart,
-            self._longer,
             self._share,
             self._of_each,
             self._ranked,
@@ -78,22 +77,32 @@ class _Query(RanksAsked):
 
     # kinds of questions
 
-    def _more(self, text: str) -> DemoCall | None:
-        """ "how much more did A sell than B"."""
-        match = re.fullmatch(
-            r"how (?:much|many) more (?P<what>#\d+# )?did (?P<one>\w+) (?P<verb>\w+)(?P<mid>.*?) than "
-            r"(?P<other>\w+)(?P<rest>.*)",
+    def _differs(self, text: str) -> DemoCall | None:
+        """ "how much more did A sell than B", "by how many km is the average in A longer than in B"."""
+        begins = re.match(
+            rf"(?:by )?how (?:much|many)(?P<what>(?! (?:{_MORE}|{_LESS})\b) \w+| #\d+#)?(?: (?P<how>{_MORE}|{_LESS})\b)?",
             text,
             re.I,
         )
-        if match is None:
+        ends = re.fullmatch(
+            rf"(?P<one>.+?)(?: (?P<how>{_MORE}|{_LESS}))? than (?P<other>.+)", text[begins.end() :], re.I
+        ) if begins else None  # fmt: skip
+        if begins is None or ends is None or bool(begins["how"]) is bool(ends["how"]):
             return None
-        column = int(re.findall(r"\d+", match["what"])[0]) if match["what"] else self._money()
-        where = [self._rows(f"{match[name]} {match['mid']} {match['rest']}") for name in ("one", "other")]
-        if column is None or None in where:
+        how, what = (begins["how"] or ends["how"]).lower(), begins["what"] or ""
+        stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
+        single = re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated
+        measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean") if stated else "sum"
+        column = self._compared_in(f"{what} {ends[0]}", how)
+        if column is None or single or (measure == "sum" and not self._adds_up(column)):
             return None
-        sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one is not None)
-        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
+        said = [re.sub(rf"{_STATED}|#{column}#|\bit\b", " ", ends[name], flags=re.I) for name in ("one", "other")]
+        where = [self._rows(self._without_money(one)) for one in said]
+        if any(not one for one in where) or len({len(one) for one in where if one}) > 1:
+            return None
+        calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
+        order = "{0} - {1}" if re.fullmatch(_MORE, how) else "{1} - {0}"
+        return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
 
     def _who_more(self, text: str) -> DemoCall | None:
         """ "who paid more, A or B"."""
@@ -143,56 +152,14 @@ class _Query(RanksAsked):
         ]
         return self._between("abs({0} - {1})", said)
 
-    def _longer(self, text: str) -> DemoCall | None:
-        """ "by how many km is the average in A longer than in B", "how much warmer was it on average in A than B"."""
-        forms = (
-            rf"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?P<how>(?P<more>{_MORE})|{_LESS}) (?=is|are|was|were)",
-            r"(?:by )?how (?:much|many)(?P<unit> \w+| #\d+#)? (?=is|are|was|were)",
-        )
-        begins = next(filter(None, (re.match(form, text, re.I) for form in forms)), None)
-        ends = re.fullmatch(
-            rf"(?P<one>.+?)(?: (?P<how>(?P<more>{_MORE})|{_LESS}))? than (?P<other>.+)", text[begins.end() :], re.I
-        ) if begins else None  # fmt: skip
-        how = begins if begins and begins.groupdict().get("how") else ends
-        if begins is None or ends is None or how is None or not how["how"]:
-            return None
-        stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
-        column = self._compared_in(f"{begins['unit'] or ''} {ends[0]}", how["how"].lower())
-        if stated is None or column is None or (begins.groupdict().get("how") and ends["how"]):
-            return None
-        measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean")
-        said = [re.sub(rf"{_STATED}|#{column}#", " ", ends[name], flags=re.I) for name in ("one", "other")]
-        where = [self._rows(re.sub(r"\bit\b", " ", one)) for one in said]
-        if (measure == "sum" and not self._adds_up(column)) or any(one is None or len(one) != 1 for one in where):
-            return None
-        calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
-        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}" if how["more"] else "{1} - {0}", calls)})
-
     def _compared_in(self, text: str, how: str) -> int | None:
         """The column of numbers that is compared: the one that is named, else the one that the comparison means."""
         named = {int(one) for one in re.findall(r"#(\d+)#", text) if self._header.kind(int(one)) == "number"}
         if named:
             return named.pop() if len(named) == 1 else None
         means = next((names for word, (names, _) in ADJECTIVES.items() if how.startswith(word[:4])), None)
-        return self._header.with_word(*means.split()) if means else None
-
-    def _so_much_more(self, text: str) -> DemoCall | None:
-        """ "how many more kilos of A than of B": sums."""
-        match = re.fullmatch(
-            r"how (?:much|many) more #(?P<c>\d+)#(?: of| from| in)? (?P<one>[^#]+?) than (?:of |from |in )?"
-            r"(?P<other>[^\s#]+)"
-            r"(?P<rest>.*)",
-            text,
-            re.I,
-        )
-        column = int(match["c"]) if match else None
-        if match is None or column is None or self._header.kind(column) != "number" or not self._adds_up(column):
-            return None
-        where = [self._rows(f"{match[name]} | {match['rest']}") for name in ("one", "other")]
-        if any(not one for one in where):
-            return None
-        sums = tuple(self._number(f"sum of {self._header.names[column]}", one) for one in where if one)
-        return DemoCall(EXPRESSION, {"expression": FilledOperation("{0} - {1}", sums)})
+        paid = how in ("more", "less") and re.search(rf"\b(?:{MONEY})\b", text, re.I)
+        return self._header.with_word(*means.split()) if means else self._money(text) if paid else None
 
     def _between(self, expression: str, said: list[str]) -> DemoCall | None:
         found = [self._measured(one) for one in said]

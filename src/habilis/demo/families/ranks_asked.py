@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from habilis.demo.families.doers import doer_of, done_by_others
 from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, THINGS, VERBS
 from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
-from habilis.demo.questions.language import number, root, stems
+from habilis.demo.questions.language import number, root, stems, words
 from habilis.demo.questions.world import DemoCall
 
 ASKS = (
@@ -136,10 +137,14 @@ class RanksAsked(PartsAsked):
 
     def _doing(self, rest: str) -> tuple[str | None, str]:
         """Who is asked for, and the rest: those who do what is said, as a teacher teaches."""
-        for verb in re.findall(r"^[a-z]+", rest):
-            found = [one for one in self._header.names if re.sub("(?:er|or)$", "", stems(one)[-1]) == root(verb)]
-            if len(found) == 1:
-                return found[0], rest.removeprefix(verb)
+        verb = re.match(r"(?:(?:has|have|had|is|are|was|were) )*(?:#(?P<c>\d+)#|(?P<verb>[a-z]+))", rest)
+        if verb and verb["c"] and words(self._header.names[int(verb["c"])])[-1] == "by":
+            return self._header.names[int(verb["c"])], rest[verb.end() :]
+        column = doer_of(self._header, verb["verb"]) if verb and verb["verb"] else None
+        if column is not None and verb:
+            return self._header.names[column], rest[verb.end() :]
+        if verb and verb["verb"] and done_by_others(self._header, verb["verb"]):
+            return None, rest
         return self._whose("who"), rest
 
     def _when(self, rest: str, beside: str) -> tuple[str | None, str]:
@@ -147,6 +152,10 @@ class RanksAsked(PartsAsked):
         said = [int(one) for one in re.findall(r"#(\d+)#", rest) if self._header.kind(int(one)) == "moment"]
         if len(said) == 1 and not beside:
             return self._header.names[said[0]], rest.replace(f"#{said[0]}#", " ")
+        for verb in re.findall(r"\b[a-z]{3,}\b", rest):  # "when did she pay": paid on
+            named = [i for i, name in enumerate(self._header.names) if root(verb) in map(root, words(name))]
+            if [self._header.kind(one) for one in named] == ["moment"]:
+                return self._header.names[named[0]], re.sub(rf"\b{verb}\b", " ", rest)
         return self._moment_name(), rest
 
     def _row_name(self) -> str | None:
