@@ -28,7 +28,7 @@ _STOPS = [*FUNCTION_WORDS.split(), *FILLERS, *(word for word in FILL.split("|") 
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
-_LEAD = rf"(?P<lead>(?:(?:{FILL}) )*)(?P<not>not (?:(?:{FILL}) )*)?"
+_LEAD = rf"(?P<lead>(?-i:(?:{FILL}) )*)(?P<not>not (?-i:(?:{FILL}) )*)?"
 _OR_MORE = r"(?:(?P<more>more|higher|above|over|longer)|less|fewer|lower|shorter)"
 _MORE = {
     "at_least": "at least|no less than|not less than|>=|≥|a minimum of",
@@ -51,7 +51,11 @@ ADJECTIVES = {
     "short": ("length duration", -1),
 }  # fmt: skip
 """Words for more or less of something, with how columns of it are called."""
-_DAYS = r"weekends?|saturdays? (?:or|and) sundays?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DAYS = (
+    r"weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
+    r"(?: (?:or|and) (?:on )?(?P<other>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)?"
+)
 
 
 class Clauses:
@@ -105,7 +109,8 @@ class Clauses:
             column = self._header.with_word("amount", "total")  # "payments over 1,000"
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
-        return None if unit and not self._header.takes_unit(column, unit) else [self._says(column, how, f"{value}")]
+        factor = self._header.factor(column, unit)
+        return None if factor is None else [self._says(column, how, f"{value * factor:.12g}")]
 
     def _adjective(self, match: re.Match[str]) -> list[str] | None:
         word = match["adjective"].lower()
@@ -114,9 +119,10 @@ class Clauses:
         column = self._header.with_word(*names.split())
         column = self._header.of_unit(unit) if column is None and unit else column
         value = number(match["n"])
-        if match["not"] or column is None or value is None or (unit and not self._header.takes_unit(column, unit)):
+        factor = None if column is None else self._header.factor(column, unit)
+        if match["not"] or column is None or value is None or factor is None:
             return None
-        return [self._says(column, "greater" if way > 0 else "less", f"{value}")]
+        return [self._says(column, "greater" if way > 0 else "less", f"{value * factor:.12g}")]
 
     def _equals_number(self, match: re.Match[str]) -> list[str] | None:
         if match["n"].lower() == "no":
@@ -157,9 +163,11 @@ class Clauses:
 
     def _weekdays(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"]) if match["c"] and not self._header.is_clock(int(match["c"])) else None
+        named = self._header.holding(_WEEKDAY) if column is None else None
         name = f"weekday of {self.dated_by if column is None else self._header.names[column]}"
-        weekend = re.match(r"weekend|saturdays? (?:or|and) sunday", match["days"], re.IGNORECASE)
-        days = ["Saturday", "Sunday"] if weekend else [match["day"].title()]
+        name = name if named is None else self._header.names[named]
+        said = [match[name] for name in ("day", "other") if match[name]]
+        days = [day.title() for day in said] or ["Saturday", "Sunday"]
         how = "not_equals" if match["not"] else "equals"
         return None if match["not"] and len(days) > 1 else [" or ".join(_said(name, how, day) for day in days)]
 
@@ -213,6 +221,9 @@ class Clauses:
             if years is not None and self._header.kind(years) == "number":
                 return self._header.names[years], text
         found = _part(text)
+        months = self._header.holding(rf"{_YEAR}-\d\d|(?i:{MONTHS})") if column is None else None
+        if found and found[0] == "month" and months is not None:
+            return self._header.names[months], found[1]
         if found and ((column and found[0] != "time" and self._header.is_clock(int(column))) or found[0] == "time"):
             name = name if column and found[0] == "time" else "*"
         return (f"{found[0]} of {name}", found[1]) if found and self._dated(column) else None

@@ -50,20 +50,17 @@ ALIKE = (
     ("cooking time|preparation time|time needed", "minutes duration"),
     ("distances?|far|kilomet(?:re|er)s|miles", "distance"),
     ("ages?|old", "age"),
-    ("pages?", "pages"),
     ("servings?|serves?|portions?", "servings portions serves"),
     ("revenue|turnover", "revenue total turnover sales"),
     ("finish(?:es|ed)?|finishing time|times?", "finish"),
     ("came in|come in|taken in|admitted", "received reported intake admitted arrival"),
-    ("rated(?= (?:over|above|below|under|at|between|more|less|higher|lower)\\b)|stars?", "rating"),
+    ("rated(?= (?:[0-9]|over\\b|above|below|under|at|between|more|less|higher|lower)\\b)|stars?", "rating"),
     ("consumption|consumed", "used consumption usage"),
     ("fixe[sd]|fix|repaired|repairs?(?= the)", "technician contractor mechanic"),
     ("arriv(?:e|ed|al|als)|came in|come in|clocked in|started work", "in arrival arrived"),
     ("left|leave|leaves|went home|clocked out", "out departure left"),
-    ("read", "read"),
     ("reps?|salespersons?|salespeople|sellers?", "rep seller salesperson"),
     ("towns?|cities", "city town"),
-    ("messages?", "message"),
     ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
 )
@@ -86,9 +83,9 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "wettest": (("rain rainfall precipitation", "highest"),),
     "rainiest": (("rain rainfall precipitation", "highest"),),
     "windiest": (("wind", "highest"),),
-    "cheapest": (("price cost", "lowest"),),
+    "cheapest": (("price cost rent fee fare", "lowest"),),
     "least expensive": (("price cost", "lowest"),),
-    "most expensive": (("price cost", "highest"),),
+    "most expensive": (("price cost rent fee fare", "highest"), ("total", "highest")),
     "dearest": (("price cost", "highest"),),
     "longest": (("minutes duration length pages words distance nights", "highest"),),
     "shortest": (("minutes duration length pages words distance nights", "lowest"),),
@@ -103,6 +100,10 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "best rated": (("rating", "highest"),),
     "highest rated": (("rating", "highest"),),
     "worst rated": (("rating", "lowest"),),
+    "top rated": (("rating", "highest"),),
+    "lowest rated": (("rating", "lowest"),),
+    "best attended": (("attendee attendance visitor participant", "highest"),),
+    "worst attended": (("attendee attendance visitor participant", "lowest"),),
     "farthest": (("distance", "highest"),),
     "furthest": (("distance", "highest"),),
 }  # fmt: skip
@@ -121,12 +122,16 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
     (r"(?<=\w)['’]s\b", ""),
     (r"(?<=s)['’](?= )", ""),
+    (r"^how much (?:did|do) all (?:(?:of|the|my|our) )*(\w+) cost.*$", r"total cost of \1"),
     (r"\b(?:takes?|took|taken|taking) place\b", "happen"),
+    (r"\babout (?=(?:an? |the )?[A-Za-z])", "for "),
+    (r"\bsquare (?:metres?|meters?)", "sqm"),
     (r"^(?:what|how much) (?:does|do|did) (?:an? |one |the )?(.+?) cost on average$", r"average cost of \1"),
     (r"\b(?:what|which) (?:kind|type|sort|category) of (?=\w)", "which kind of "),
     (r"\bmore than once$", "more than one #R#"),
-    (r"(?<=\w) when (?:i|we|it|they|he|she|the weather) (?:was |were |is )?(?=\w)", " for "),
+    (r"(?<=\w) when (?:i|we|it|they|he|she|the weather) (?:was |were |is )?(?=\w)", ", "),
     (r"(?<=\w) when (?=\w+ing\b)", " for "),
+    (r"\bin total\b", "altogether"),
     (r"^how many times\b", "how often"),
     (r"\bc[ao]mes? up\b", "came-up"),
     (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
@@ -138,7 +143,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"different \1",
     ),
     (
-        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: in total| altogether)?$",
+        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: altogether| together)?$",
         r"total cost of \1",
     ),
     (
@@ -163,11 +168,8 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
     (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
     (r"^(total|average|sum)s (?=for|of|per|in)", r"\1 "),
-    (r"\bof all\b", "of"),
     (r"\b(?:looks? after|takes? care of|(?:is|are) (?:responsible for|in charge of))", "handles"),
     (r"^(?:against|with|by|about) (?=(?:which|what|whom)\b)", ""),
-    (r"\bstrongest\b", "highest"),
-    (r"\bweakest\b", "lowest"),
     (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
     (r"^(?:to|at) which (\w+) (.*?)\b ?(?:end|arrive|finish)(?:s|d|ed)?\b", r"which to \1 \2"),
     (
@@ -178,12 +180,11 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^who (?:is|was|are|were) the (?=\w+ (?:of|for) )", "which "),
     (r"\b(?:and|but) (?=(?:not|without|no|with|is|are|was|were|have|has|had|whose)\b)", ", "),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
-    (r"\bhave not yet been\b", "have not been"),
     (r"\bexceed(?:s|ed)?\b", "over"),
     (r"\b(?:there is|there are|is there|are there|there was|there were|were there|was there)\b", ""),
     (r"^(?:on|in|at|for|to|from|by) (?=how (?:many|much) )", ""),
     (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
-    (r"\b(?:of|all) (?:our|my|your|us|them|the) (?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
+    (r"\b(?:of|all) (?:our|my|your|us|them|the) (?!week\b)(?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
     (r"^(?:the )?(?:names?|titles?) of (?:everything|everyone|everybody|all)\b", "which #R#"),
     (r"\b(?:everything|anything|something)(?= (?:\w+ )?(?:from|in|at|by|for|with|that)\b)", ""),
 )
@@ -198,7 +199,18 @@ SINCE_MARKED = (
         r"\2 of \1",
     ),
     (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
+    (r"(?:#R# )?(?:length|duration)(?: of (?:an? |the )?(?:#R#|[a-z]+))? in (#\d+#)", r"\1"),
+    (r"\b(than|over|under) an? (?=#\d+#)", r"\1 1 "),
+    (r"^what (?:does|do|did) (?:an? |the |my )?([^#]+) (#\d+#)$", r"\2 of \1"),
+    (r"^((?:which|what) #\d+#|who) (#\d+#) the (most|least|fewest)$", r"\1 has the \3 \2"),
+    (
+        r"^(how (?:much|many) #\d+#) (?:was|were|is|are|(?:has|have) been) (?:used|consumed|needed|produced)\b",
+        r"\1 was",
+    ),
     (r"\bnon-(?=#)", "not "),
+    (r"\bbetween (?:the )?(#\d+#) ([\w-]+) and (?:the )?\1 (?=[\w-]+)", r"between \2 and "),
+    (r"^how much (?:more|higher|larger) (?:is|was|were|are) (?:the )?(#\d+#) than (?:the )?(?=#\d+#)", r"\1 minus "),
+    (r"^how much (?:less|lower|smaller) (?:is|was|were|are) (?:the )?(#\d+#) than (?:the )?(#\d+#)", r"\2 minus \1"),
     (r"\b(?:most|highest|largest|biggest|longest|best|greatest) (#\d+#)(.*?) on average\b", r"highest average \1\2"),
     (r"\b(?:fewest|least|lowest|smallest|shortest|worst) (#\d+#)(.*?) on average\b", r"lowest average \1\2"),
     (r"^how (?:much|many|long|far|high) (?!.* than )(.*?),? on average\b", r"average \1"),
@@ -223,23 +235,19 @@ SINCE_MARKED = (
     ),
     (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
     (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
-    (r"(#\d+#)(.*?) in \1", r"\1\2"),
     (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
     (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
     (r"(#\d+#) (?:is |was |were |are )?positive\b", r"\1 above 0"),
     (r"(#\d+#)[ -](?:trained|qualified|certified)\b", r"\1"),
     (r"(#\d+#) (?:nothing|zero)\b", r"without \1"),
-    (r"\bnot #(\d+)# anything\b", r"without #\1#"),
     (r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", ""),
     (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
     (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
     (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
-    (r"(#\d+#) per(?=$|,)", r"\1"),
     (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
     (r"^how (?:much|high|big|large|long) (?:is|was|are|were) (?:the )?(#\d+#) of ", r"\1 of "),
     (r"^how (#\d+#) (?=(?:did|do|does|have|has)\b)", r"how much \1 "),
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
-    (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),
 )
 """The same, where columns and rows are marked."""
 
@@ -289,27 +297,26 @@ FILLERS = set(
 """Words that say nothing more where their question is understood."""
 
 VERBS = set(
-    """sold sell sells bought buy borrowed borrow take took taken took ridden ride rode made make makes paid pay pays
-    spent spend spends placed came come comes got get gets gotten live lives living lived work works working worked
+    """sold sell sells bought buy borrowed borrow take took taken ridden ride rode made make makes paid pay pays spent
+    spend spends placed came come comes got get gets gotten live lives living lived work works working worked
     recorded logged listed kept keep keeps held hold holds happened happen occurred appear appears appeared use uses
     used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
-    need needs needed put produced issued done found seen see saw cook cooked stored store bring
-    brings logged done brought out up off back gave give gives place book books booked play plays played show shows
-    showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
-    purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded include includes included including stay stays stayed
-    observed observe spotted spot noticed notice counted count sighted fixed fix picked pick picks harvested harvest
-    sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled ridden riding serve served
-    sent send sends shipped ship ships delivered deliver delivers carried carry carries felt feel feels burned burnt
-    burn burns uploaded upload posted post posts published publish publishes listened listen listens sung sang sing
-    sings performed perform performs invoiced invoice charged charge charges filed file files reported report reports
-    submitted submit submits offered offer offers supplied supply supplies provided provide
-    provides arranged organised organised trained train trains exercised exercise swam swim swims cycled cycle cycles
-    walked walk walks drove drive drives driven flew fly flies flown parked park repaired built build
-    builds brewed roasted watered called call calls phoned achieved achieve achieves
-    watch watches watched direct directs directed manage manages managed raise raises raised donate donates
-    donated""".split()  # noqa: SIM905
+    need needs needed put produced issued done found seen see saw cook cooked stored store bring brings brought out
+    up off back gave give gives place book books booked play plays played show shows showed shown handle handles
+    handled hire hired travel travels travelled join joins joined purchase purchased purchases own owns wear wears
+    wore worn grow grows grew grown yield yields yielded represented rented lasted include includes included
+    including stay stays stayed observed observe spotted spot noticed notice counted count sighted fixed fix picked
+    pick picks harvested harvest sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled
+    riding serve served sent send sends shipped ship ships delivered deliver delivers carried carry carries felt
+    feel feels burned burnt burn burns uploaded upload posted post posts published publish publishes listened listen
+    listens sung sang sing sings performed perform performs invoiced invoice charged charge charges filed file files
+    reported report reports submitted submit submits offered offer offers supplied supply supplies provided provide
+    provides arranged organised trained train trains exercised exercise swam swim swims cycled cycle cycles walked
+    walk walks drove drive drives driven flew fly flies flown parked park repaired built build builds brewed roasted
+    watered called call calls phoned achieved achieve achieves watch watches watched direct directs directed manage
+    manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

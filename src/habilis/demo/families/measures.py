@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from habilis.demo.families.clauses import Clauses
-from habilis.demo.families.lexicon import PLACES
+from habilis.demo.families.lexicon import PLACES, is_verb
 from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import stems, words
-from habilis.demo.questions.nouns import PEOPLE
+from habilis.demo.questions.language import root, stems, words
+from habilis.demo.questions.nouns import CLASSES, PEOPLE
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, DemoCall
@@ -25,11 +25,11 @@ MEASURES = {
 }
 _VERBS = (
     ("earn|earns|earned|earning", "salary income wage"),
-    ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee"),
+    ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee rent"),
     ("aged", "age"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
-_SPENT = {"expense", "cost", "purchase", "spending", "bill"}
+_SPENT = {"expense", "budget", "cost", "purchase", "spending", "bill"}
 _STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
 """Rows of which each may be many pieces."""
 _RATES = {"monthly", "yearly", "annual", "annually", "weekly", "daily", "hourly", "per"}
@@ -40,16 +40,12 @@ _NO_COUNT = set(
     rate""".split()  # noqa: SIM905
 )
 
-CLASSES = set(
-    """supplier species category type kind genre country city town site shop store company language brand department
-    team variety crop habitat route class form client customer day month region sport subject trade method
-    course cuisine event source level vendor publisher airline organisation bank""".split()  # noqa: SIM905
-)
-"""Columns that say to which of several a row belongs."""
 DUE = {"due", "owed", "owing", "outstanding", "expected", "planned", "budget", "invoiced"}
 """Words of columns of money that nobody has paid for that."""
 FLOWS = r"\b(?:receiv\w+|collect\w*|took in|takes? in|c[ao]mes? in|came in|get|got|pa(?:y|ys|id)|earn\w*|spen[dt]\w*)\b"
 """Verbs of money that goes from one to another."""
+_DONE = {"sold", "bought", "used", "eaten", "returned", "received", "sent", "made", "lost", "found", "sown", "read"}
+_SAME_DEAL = {"sell", "purchas", "order"}
 _HEADS = {
     "time": "time|long|hour|minute|min|second|duration|spen[dt]|quick|fast|slow|short|took|take",
     "weight": "weigh|heav|light|kilo|kg|gram",
@@ -149,6 +145,17 @@ class Measures:
             return
         own = words(re.sub(r"[(\[].*", "", name))
         said = {*stems(self._text)}
+        if {"every", "until", "since"} & {*own} - {*words(self._text)}:
+            raise CannotAnswerError(f"{name} may not be what is asked for")
+        done = {root(word) for word in own if word in _DONE}
+        verb = re.search(r"\b(?:did|do|does|have|has) (?:(?:I|we|they|you) |(?:[A-Z]\w+ ?)+)([a-z]+)\b", self._text)
+        if (
+            done
+            and verb
+            and is_verb(verb[1])
+            and root(verb[1]) not in done | _SAME_DEAL | {"make", "do", "have", "get"}
+        ):
+            raise CannotAnswerError(f"{name} may not be what was {verb[1]}")
         others = [one for one in self._header.money if self._header.names[one] != name]
         due = bool(DUE & {*own})
         if others and self._header.names.index(name) in self._header.money:

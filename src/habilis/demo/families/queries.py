@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
-from habilis.demo.families.lexicon import MONEY
-from habilis.demo.families.parts_asked import EACH
+from habilis.demo.families.lexicon import FILLERS, MONEY, VERBS
+from habilis.demo.families.parts_asked import EACH, NUMBERED
 from habilis.demo.families.ranks_asked import ASKS, RanksAsked
 from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.header import header_of
+from habilis.demo.questions.language import number
+from habilis.demo.questions.shown_tables import header_of
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
@@ -61,6 +63,7 @@ class _Query(RanksAsked):
             self._range,
             self._apart,
             self._share,
+            self._groups_with,
             self._of_each,
             self._ranked,
             self._got,
@@ -80,7 +83,8 @@ class _Query(RanksAsked):
     def _differs(self, text: str) -> DemoCall | None:
         """ "how much more did A sell than B", "by how many km is the average in A longer than in B"."""
         begins = re.match(
-            rf"(?:by )?how (?:much|many)(?P<what>(?! (?:{_MORE}|{_LESS})\b) \w+| #\d+#)?(?: (?P<how>{_MORE}|{_LESS})\b)?",
+            rf"(?:by )?how (?:much|many)(?P<what>(?! (?:{_MORE}|{_LESS})\b) \w+| #\d+#)?"
+            rf"(?: (?P<how>{_MORE}|{_LESS})\b)?",
             text,
             re.I,
         )
@@ -170,8 +174,13 @@ class _Query(RanksAsked):
 
     def _share(self, text: str) -> DemoCall | None:
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
+        money = self._money()
+        if money is not None:
+            said = r"^((?:what )?(?:percentage|percent|share|proportion) of (?:(?:all|the|my|our|total) )*)"
+            text = re.sub(rf"{said}(?:{MONEY})\b", rf"\1#{money}#", text, flags=re.I)
         match = re.fullmatch(
             r"(?:what )?(?:percentage|percent|share|proportion|fraction)(?: of)?(?: all| the| my| our| total)*"
+            r"(?P<kind>(?: (?!of\b)[\w'.-]+){0,2}?)"
             r"(?P<base> #\w+#|(?= [^#]+ (?:is|are|was|were|has|have|had|pay|live|work|own) ))"
             r"(?:(?P<within>| .+?) (?:is|are|was|were|has|have|that|which|came|comes|goes|went|took|takes|had|did|pay"
             r"|live|work|own))?"
@@ -186,7 +195,7 @@ class _Query(RanksAsked):
         if not own and column is not None and self._header.kind(column) != "number":
             return None
         measure = "count" if own or column is None else f"sum of {self._header.names[column]}"
-        where, within = self._rows(match["rest"]), self._rows(match["within"] or "")
+        where, within = self._rows(match["rest"]), self._rows(f"{match['kind']} | {match['within'] or ''}")
         named = [one for one in within or () if not re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one)]
         if not where or within is None or not (base or named):
             return None
@@ -208,8 +217,29 @@ class _Query(RanksAsked):
         if re.fullmatch(r"(?:[^#]*\b)?how many (?!days|times|people|nights|hours|minutes)[^#]*", head, re.I):
             return None  # what is counted is no word of the table
         said = f"how many {head} {rest}" if re.fullmatch(r"#\w+#", head) else f"{head} {rest}"
+        said = f"total {said}" if re.fullmatch(rf"(?:our |my |the )*(?:{MONEY})", head, re.I) else said
         measured = self._measured(said)
         return self._groups(measured[0], group, measured[1]) if group and measured else None
+
+    def _groups_with(self, text: str) -> DemoCall | None:
+        """ "which customer placed more than one order": the groups of so many rows, or how many there are."""
+        match = re.fullmatch(
+            r"(?P<which>which|how many|who)(?: #(?P<g>\d+)#)?(?P<done>(?: #\d+#| [a-z]+){1,3}?) "
+            r"(?P<how>more than|at least|fewer than|less than) "
+            rf"{NUMBERED.replace('|two', '|one|two')} #R#(?P<rest>.*)",
+            text,
+            re.I,
+        )
+        column = int(match["g"]) if match and match["g"] else self._who()
+        done = [one for one in match["done"].split() if one.lower() not in FILLERS | VERBS] if match else []
+        marks = [self._header.kind(int(one)) for one in re.findall(r"#(\d+)#", " ".join(done))]
+        where = self._rows(match["rest"]) if match and marks == ["moment"] * len(done) else None
+        if match is None or column is None or where is None or self._header.kind(column) != "text":
+            return None
+        how = {"more than": "greater", "at least": "at_least"}.get(match["how"].lower(), "less")
+        name = self._header.names[column]
+        groups = self._groups(self._count(), name, where, f"{how} {number(match['n'])}")
+        return replace(groups, view="length") if match["which"].lower() == "how many" else groups
 
     def _got(self, text: str) -> DemoCall | None:
         """ "what did A get in B": what a column holds in one row."""
@@ -231,7 +261,12 @@ class _Query(RanksAsked):
         if column and self._header.kind(int(column[1])) == "text":
             name = self._header.names[int(column[1])]
             return self._made("cells", column=name, conditions=[f'{name} filled ""'], order="")
-        where = self._rows(text) if re.fullmatch(r"(?:all )?[a-z]+(?: [a-z]+)?s", text) else None
+        rows = "|".join(f"{one}" for one in ("R", self._header.label()))
+        kind = re.fullmatch(
+            rf"(?:(?:all|the|my|our) )*(?P<kind>[a-z][\w-]*(?: [\w-]+)*) #(?:{rows})#(?P<rest>.*)", text
+        )
+        bare = re.fullmatch(r"(?:all )?[a-z]+(?: [a-z]+)?s", text)
+        where = self._rows(f"{kind['kind']} | {kind['rest']}" if kind else text) if kind or bare else None
         named = where and self._label() and not self._header.labels_people
         return self._made("cells", column=self._label(), conditions=where, order="") if named else None
 

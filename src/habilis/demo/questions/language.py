@@ -132,7 +132,9 @@ _ROOTS = {
     "taken": "take", "made": "make", "spent": "spend", "left": "leave", "began": "begin", "begun": "begin",
     "expiry": "expire", "sang": "sing", "sung": "sing", "taught": "teach", "drove": "drive", "driven": "drive",
     "flew": "fly", "ran": "run", "won": "win", "gave": "give", "given": "give", "swam": "swim", "rode": "ride",
-    "ridden": "ride", "built": "build", "grew": "grow", "grown": "grow", "delivery": "deliver", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", 
+    "ridden": "ride", "built": "build", "grew": "grow", "grown": "grow", "delivery": "deliver", "brought": "bring",
+    "sown": "sow", "eaten": "eat", "ate": "eat", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold",
+    "wrote": "write",
     "written": "write",
 }  # fmt: skip
 _DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
