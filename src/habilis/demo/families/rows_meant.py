@@ -38,7 +38,7 @@ class RowsMeant(ColumnsMeant):
             .replace("#R#", " ")
             .split()
         )
-        text, found = self._clauses.taken_from(f"{text} ")
+        text, found = self._clauses.taken_from(re.sub(r"\b(from|to) the (?=[A-Z])", r"\1 ", f"{text} "))
         for domain in re.finditer(r"(?<!\S)@?([\w-]+\.[a-z]{2,}) #(\d+)#", text):
             if {"email", "mail"} & set(words(self._header.names[int(domain[2])])):
                 found.append(f"{self._header.names[int(domain[2])]} contains {json.dumps('@' + domain[1])}")
