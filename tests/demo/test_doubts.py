@@ -11,10 +11,10 @@ import pytest
 
 from habilis.demo.questions.prompts import SeenFile
 
-from .test_own_files import FILES, STRANGERS_FILES, THREE_FILES, TWO_FILES, seen
+from .test_own_files import FILES, FOUR_FILES, STRANGERS_FILES, THREE_FILES, TWO_FILES, seen
 from .test_queries import TABLES, answered_in
 
-S, OWN, T, TWO, THREE = STRANGERS_FILES, FILES, TABLES, TWO_FILES, THREE_FILES
+S, OWN, T, TWO, THREE, FOUR = STRANGERS_FILES, FILES, TABLES, TWO_FILES, THREE_FILES, FOUR_FILES
 
 GIVEN_UP: tuple[tuple[str, str, Path], ...] = (
     ("How many tasks have not been paid?", "todo.csv", T),  # one cell is blank
@@ -71,6 +71,15 @@ GIVEN_UP: tuple[tuple[str, str, Path], ...] = (
     ("Which book took me longest?", "reading_log.json", THREE),  # its pages are no time
     ("How many seeds came up?", "sowings.csv", THREE),
     ("How many tomatoes did I sow?", "sowings.csv", THREE),  # rows or seeds
+    ("How many animals did we buy?", "animals.csv", FOUR),  # nothing shows that any was bought
+    ("How many dogs were sold?", "animals.csv", FOUR),
+    ("How many cakes did we bake?", "daily_sales.csv", FOUR),  # only those sold are known
+    ("Who attends the French C1 course?", "courses.csv", FOUR),  # the column says how many
+    ("Who brought Bella to the vet?", "vet_visits.tsv", FOUR),
+    ("How much did Lena Hoffman earn in total?", "staff_shifts.csv", FOUR),  # wages per hour have no sum
+    ("How many objects did I miss?", "observing_log.csv", FOUR),
+    ("How many shifts did Lena Hoffman skip?", "staff_shifts.csv", FOUR),
+    ("Which suppliers delivered late?", "suppliers.json", FOUR),
 )
 
 RIGHT: tuple[tuple[str, str, Path, str], ...] = (
@@ -120,6 +129,20 @@ RIGHT: tuple[tuple[str, str, Path, str], ...] = (
     ("How many routes did I ride with the club?", "rides.csv", TWO, "5"),
     ("How many times have I cooked Ramen?", "recipes.json", TWO, "2"),
     ("How many items are below minimum stock?", "ward_supplies.csv", THREE, "6"),
+    ("How many visits did Dr. Finch do?", "vet_visits.tsv", FOUR, "8"),
+    ("Which vet do most of the visits go to?", "vet_visits.tsv", FOUR, "Dr. Amari, Dr. Keller"),
+    ("What kind of animal is Roxy?", "animals.csv", FOUR, "Dog"),
+    ("How much do dental visits cost on average?", "vet_visits.tsv", FOUR, "176.733333"),
+    ("How many courses take place on Mondays or Fridays?", "courses.csv", FOUR, "10"),
+    ("Which participants owe us money?", "fee_payments.csv", FOUR,
+     "Yusuf Demir, Owen Pritchard, Bridget Doyle, Anton Weiss, Elena Petrova"),
+    ("How many more customers came on 9 March 2024 than on 8 March 2024?", "daily_sales.csv", FOUR, "73"),
+    ("Which objects did I observe with the Refractor 80?", "observing_log.csv", FOUR,
+     "M13, NGC 7000, M45, NGC 869, M42, NGC 2244, IC 434, NGC 1499, M44"),
+    ("What was the total revenue on rainy days?", "daily_sales.csv", FOUR, "7824.8"),
+    ("When did Priya Raman pay?", "fee_payments.csv", FOUR, "01/11/2024"),
+    ("Which participants have more than one invoice?", "fee_payments.csv", FOUR, "none"),
+    ("How many courses are not in the Library?", "courses.csv", FOUR, "20"),
 )  # fmt: skip
 
 

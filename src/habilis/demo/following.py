@@ -59,7 +59,8 @@ def _standing(
     if not earlier:
         return question
     asked, answered = earlier[-1]
-    if isinstance(understand(question, files, missing, by_form=True), Understood) and not _goes_on(question):
+    found = understand(question, files, missing)
+    if isinstance(found, Understood) and not found.is_guess and not (_goes_on(question) or _IT.search(question)):
         return question
     for way in ("answer", "file", "question"):
         if way == "answer":
@@ -68,12 +69,14 @@ def _standing(
             texts = _with_file(question, files)
         else:  # only now, for this takes longer
             texts = _in_place(question, _standing(asked, files, (), earlier[:-1]))
-        meanings: dict[str, str] = {}
+        plain: dict[str, str] = {}
+        queries: dict[str, str] = {}
         for text in texts:
-            found = understand(text, files, missing, by_form=True)
+            found = understand(text, files, missing)
             if isinstance(found, Understood) and not found.is_guess:
+                meanings = queries if found.is_query else plain
                 meanings.setdefault(repr((found.steps, found.asked)), text)
-        if meanings:
+        if meanings := plain or queries:
             return next(iter(meanings.values())) if len(meanings) == 1 else question
     return question
 

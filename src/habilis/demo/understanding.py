@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from habilis.demo.families import ALL, OF_FORM
+from habilis.demo.families import ALL
 from habilis.demo.form import Form, peel
 from habilis.demo.questions.language import QUOTED, core, squeeze
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, Family, FilledOperation, Ref, World
+from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, FilledOperation, Ref, World
 
 LONGEST = 4000
 """Characters of a question that this model tries to understand."""
@@ -63,6 +63,11 @@ class Understood:
             for one in step.values.get("conditions", ())
         )
 
+    @property
+    def is_query(self) -> bool:
+        """Whether the parts of the question may have stood in any order."""
+        return any(step.operation.key.startswith("query_") for step in self.steps)
+
 
 @dataclass(frozen=True)
 class Unclear:
@@ -72,18 +77,15 @@ class Unclear:
     known: bool = False
 
 
-def understand(
-    question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = (), *, by_form: bool = False
-) -> Understood | Unclear:
-    """What `question` asks for. Never raises; what is not wholly understood is `Unclear`. `by_form` reads only what has
-    the form of a question, not its parts in any order."""
+def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[str] = ()) -> Understood | Unclear:
+    """What `question` asks for. Never raises; what is not wholly understood is `Unclear`."""
     text, form = peel(squeeze(question))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
     if missing:
         return Unclear(f"{', '.join(missing)} does not exist", known=True)
     marked, mentions = _mark_files(text, files)
-    world = World(text, tuple(files), mentions, _by_form if by_form else _one)
+    world = World(text, tuple(files), mentions, _one)
     try:
         calls = _all(marked, world)
     except CannotAnswerError as problem:
@@ -131,15 +133,11 @@ def _inherit(part: str, first: str, world: World) -> World:
     return World(world.question, (file,), world.mentions, world.understand)
 
 
-def _by_form(text: str, world: World) -> DemoCall | None:
-    return _one(text, world, OF_FORM)
-
-
-def _one(text: str, world: World, families: Sequence[Family] = ALL) -> DemoCall | None:
+def _one(text: str, world: World) -> DemoCall | None:
     """The call that one question or phrase asks for, by the first family that reads it."""
     phrase = _file_last(core(text))
     problem: CannotAnswerError | None = None
-    for family in families:
+    for family in ALL:
         try:
             if call := family.read(phrase, world):
                 return call

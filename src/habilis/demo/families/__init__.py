@@ -16,12 +16,9 @@ from habilis.demo.families.rates import Rates
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
 from habilis.demo.families.units import Units
-from habilis.demo.families.wordings import Wordings
 from habilis.demo.questions.world import Family
 
-_QUERIES = Queries()
-
-OF_FORM: tuple[Family, ...] = (
+ALL: tuple[Family, ...] = (
     Dates("dates"),
     Units("units"),
     Codes("codes"),
@@ -37,8 +34,5 @@ OF_FORM: tuple[Family, ...] = (
     Texts("texts"),
     Documents("documents"),
     Tables("tables"),
-    _QUERIES,
+    Queries(),
 )
-"""Those that read a phrase by its form."""
-
-ALL: tuple[Family, ...] = (*OF_FORM[:-1], Wordings(_QUERIES))

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 
-from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS, THINGS, is_state, is_verb
+from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS
 from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number, stems
+from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number
 from habilis.demo.questions.nouns import UNITS
 
 _C = r"#(?P<c>\d+)#"
@@ -28,7 +28,8 @@ _STOPS = [*FUNCTION_WORDS.split(), *FILLERS, *(word for word in FILL.split("|") 
 _WORD = rf"(?!(?:{'|'.join(_STOPS)})\b)[^\s#\"`,;:?()<>=]+"
 _VALUE = rf"(?P<v>{QUOTED}|{_WORD}(?: (?:{_WORD}|(?<=\w )(?:of|and the|the)(?= [A-Z])))*)"
 _IS = r"(?:is|are|was|were|equals?|equal to|=|==|of|being)"
-_LEAD = rf"(?P<lead>(?:(?:{FILL}) )*)(?P<not>not (?:(?:{FILL}) )*)?"
+_LEAD = rf"(?P<lead>(?-i:(?:{FILL}) )*)(?P<not>not (?-i:(?:{FILL}) )*)?"
+_OR_MORE = r"(?:(?P<more>more|higher|above|over|longer)|less|fewer|lower|shorter)"
 _MORE = {
     "at_least": "at least|no less than|not less than|>=|≥|a minimum of",
     "at_most": "at most|no more than|not more than|up to|<=|≤|a maximum of",
@@ -50,32 +51,26 @@ ADJECTIVES = {
     "short": ("length duration", -1),
 }  # fmt: skip
 """Words for more or less of something, with how columns of it are called."""
-_COMES = {"from": "from origin source departure start", "to": "to destination arrival target end"}
-_NEGATED = re.compile(r" (?:not_equals|no) \"")
-_DAYS = r"weekends?|saturdays? (?:or|and) sundays?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
-_LEADS_ON = rf"(?:{FILL}|from|to|not|over|under|above|below|more|less|at|before|after)\b|#"
+_WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
+_DAYS = (
+    r"weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
+    r"(?: (?:or|and) (?:on )?(?P<other>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?)?"
+)
 
 
 class Clauses:
-    """Reads the conditions of a phrase whose columns are marked."""
+    """Takes the conditions that are known by more than a value out of a phrase whose columns are marked."""
 
     def __init__(self, header: TableHeader) -> None:
         self._header = header
         self.dated_by = "*"
         """The column of what a row is, where several have dates and the question tells of no other."""
 
-    def read(self, text: str) -> list[str] | None:
-        """All conditions of `text`, each as the tool takes it; None where a word of it is not understood."""
-        text = re.sub(r"\b(is|are|was|were|do|does|did|has|have|had)n['’]?t\b", r"\1 not", text.strip(" ,"))
-        found = self._all(f"{text} ") if text else []
-        mixed = [one for one in found or () if len({part.split(' equals "')[0] for part in one.split('" or ')}) > 1]
-        return None if found is None or (mixed and len(found) > 1) else found
-
     def taken_from(self, text: str) -> tuple[str, list[str]]:
         """The conditions with numbers, dates and times that stand anywhere in `text`, and what is left with a bar for
         each of them."""
         found: list[str] = []
-        for pattern, read in _SURE:
+        for pattern, read in _ATOMS:
             position = 0
             while match := pattern.search(text, position):
                 position = match.end()
@@ -84,44 +79,6 @@ class Clauses:
                     text = f"{text[: match.start()]} | {text[match.end() :]}"
                     position = match.start() + 3
         return text, found
-
-    def _all(self, text: str) -> list[str] | None:
-        for atoms, lead, end in self._first(text):
-            rest = text[end:].strip(" ,")
-            if not rest:
-                return atoms
-            if rest.startswith("by ") and re.search(r"^\* | (?:yes|no) ", atoms[-1]):
-                continue  # "approved by Kim": who did it may be another than whom the table names
-            joined = re.match(r"(?:(and|or|but|as well as|combined) )?(.*)", rest)
-            assert joined
-            further = self._all(f"{joined[2]} ") if joined[2] else None
-            if further is None:
-                continue
-            negated = _NEGATED.search(atoms[-1]) is not None
-            if negated and joined[1] and (joined[1] == "or" or not re.match(_LEADS_ON, joined[2], re.IGNORECASE)):
-                continue  # "not in Oslo or Bergen" is one negation of two values
-            if joined[1] == "or" or (joined[1] == "and" and self._is_choice(atoms, further, lead, joined[2])):
-                if len(atoms) > 1 or _NEGATED.search(further[0]):
-                    continue
-                return [f"{atoms[0]} or {further[0]}", *further[1:]]
-            return [*atoms, *further]
-        return None
-
-    def _is_choice(self, atoms: list[str], further: list[str], lead: str, text: str) -> bool:
-        """Whether "and" stands between two values of one column: "in May and June" is in one or the other."""
-        one, other = (found[0].split(' equals "')[0] for found in (atoms, further))
-        placed = " of " in one or re.search(r"\b(?:in|from|for|by|at|of|on|during) (?:the )?$", lead)
-        bare = one != "*" or not re.match(_LEADS_ON, text, re.IGNORECASE)
-        return one == other != further[0] and placed is not None and bare
-
-    def _first(self, text: str) -> Iterator[tuple[list[str], str, int]]:
-        for pattern, read in _ATOMS:
-            for ending in (r"(?= (?:combined |together |overall )*(?:and|or|but) | $|,)", r"(?=[ ,])"):
-                match = re.match(_LEAD + pattern + ending, text, re.IGNORECASE)
-                if match and (atoms := read(self, match)) is not None:
-                    way = match.groupdict().get("way")
-                    yield atoms, f"{match['lead']}from " if way else match["lead"], match.end()
-                    break
 
     # one kind of condition each; None where it is not of that kind after all
 
@@ -135,7 +92,8 @@ class Clauses:
     def _number(self, match: re.Match[str], how: str) -> list[str] | None:
         said = match.groupdict()
         unit = (said.get("sign") or said.get("unit") or "").strip()
-        column = int(said["c"]) if said.get("c") else self._header.of_unit(unit) if unit else None
+        named = said.get("c") or said.get("after")
+        column = int(named) if named else self._header.of_unit(unit) if unit else None
         if column is None and any(unit.lower() in UNITS[money].split() for money in ("eur", "usd", "gbp")):
             column = self._header.with_word("price", "amount", "cost", "fee", "fare", "salary", "revenue")
             column = None if len(self._header.money) > 1 else column
@@ -151,7 +109,8 @@ class Clauses:
             column = self._header.with_word("amount", "total")  # "payments over 1,000"
         if said["not"] or value is None or column is None or self._header.kind(column) not in ("number", ""):
             return None
-        return None if unit and not self._header.takes_unit(column, unit) else [self._says(column, how, f"{value}")]
+        factor = self._header.factor(column, unit)
+        return None if factor is None else [self._says(column, how, f"{value * factor:.12g}")]
 
     def _adjective(self, match: re.Match[str]) -> list[str] | None:
         word = match["adjective"].lower()
@@ -160,9 +119,10 @@ class Clauses:
         column = self._header.with_word(*names.split())
         column = self._header.of_unit(unit) if column is None and unit else column
         value = number(match["n"])
-        if match["not"] or column is None or value is None or (unit and not self._header.takes_unit(column, unit)):
+        factor = None if column is None else self._header.factor(column, unit)
+        if match["not"] or column is None or value is None or factor is None:
             return None
-        return [self._says(column, "greater" if way > 0 else "less", f"{value}")]
+        return [self._says(column, "greater" if way > 0 else "less", f"{value * factor:.12g}")]
 
     def _equals_number(self, match: re.Match[str]) -> list[str] | None:
         if match["n"].lower() == "no":
@@ -186,6 +146,13 @@ class Clauses:
             return None
         return [_said(low[0], "at_least", low[1]), _said(high[0], "at_most", high[1])]
 
+    def _either_when(self, match: re.Match[str]) -> list[str] | None:
+        """Two months, days or years of which a row is in either."""
+        found = [self._moment(match[name], match["c"]) for name in ("one", "other")]
+        if match["not"] or None in found or len({one[0] for one in found if one}) > 1:
+            return None
+        return [" or ".join(_said(one[0], "equals", one[1]) for one in found if one)]
+
     def _when(self, match: re.Match[str]) -> list[str] | None:
         moment = self._moment(match["when"], match["c"])
         if moment is None or match["not"]:
@@ -196,9 +163,11 @@ class Clauses:
 
     def _weekdays(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"]) if match["c"] and not self._header.is_clock(int(match["c"])) else None
+        named = self._header.holding(_WEEKDAY) if column is None else None
         name = f"weekday of {self.dated_by if column is None else self._header.names[column]}"
-        weekend = re.match(r"weekend|saturdays? (?:or|and) sunday", match["days"], re.IGNORECASE)
-        days = ["Saturday", "Sunday"] if weekend else [match["day"].title()]
+        name = name if named is None else self._header.names[named]
+        said = [match[name] for name in ("day", "other") if match[name]]
+        days = [day.title() for day in said] or ["Saturday", "Sunday"]
         how = "not_equals" if match["not"] else "equals"
         return None if match["not"] and len(days) > 1 else [" or ".join(_said(name, how, day) for day in days)]
 
@@ -240,62 +209,9 @@ class Clauses:
         how = "lacks" if self._header.kind(column) != "flag" else "blank" if empty else "no"
         return None if match["not"] else [self._says(column, how, "")]
 
-    def _flag(self, match: re.Match[str]) -> list[str] | None:
-        column = int(match["c"])
-        return (
-            [self._says(column, "no" if match["not"] else "yes", "")] if self._header.kind(column) == "flag" else None
-        )
-
-    def _value(self, match: re.Match[str]) -> list[str] | None:
-        """A value beside its column."""
-        said = match.groupdict()
-        negated = bool(said["not"]) is not bool(said.get("negated"))
-        value = _bare(match["v"])
-        kind, before = self._header.kind(int(match["c"])), match.start("v") < match.start("c")
-        if before and (
-            int(match["c"]) == self._header.label() or {*stems(self._header.names[int(match["c"])])} <= THINGS
-        ):
-            return None  # "Leo's tasks", "kitchen items": of another column
-        if value and number(value) is None and kind in ("number", "moment"):
-            return None
-        if value and kind == "flag" and value.lower() not in ("yes", "no", "true", "false", "y", "n"):
-            return None
-        return [self._says(int(match["c"]), "not_equals" if negated else "equals", value)] if value else None
-
     def _contains(self, match: re.Match[str]) -> list[str] | None:
         value = _bare(match["v"])
         return [self._says(int(match["c"]), "contains", value)] if value and not match["not"] else None
-
-    def _either(self, match: re.Match[str]) -> list[str] | None:
-        """Two values before their column."""
-        values = [_bare(match[name]) for name in ("one", "v")]
-        return (
-            None
-            if match["not"] or None in values
-            else [" or ".join(self._says(int(match["c"]), "equals", f"{one}") for one in values)]
-        )
-
-    def _anywhere(self, match: re.Match[str]) -> list[str] | None:
-        """A value whose column the question does not name."""
-        value = _bare(match["v"])
-        if value is None or number(value) is not None or re.match(r"\d", value):
-            return None
-        name, way = "*", (match.groupdict().get("way") or "").lower()
-        if way:
-            columns = [self._header.with_word(*_COMES[one].split()) for one in ("from", "to")]
-            column = columns[way == "to"]
-            if column is None and (way == "to" or columns[1] is not None):
-                return None
-            name = "*" if column is None else self._header.names[column]
-        if (
-            name == "*"
-            and (" " in value or is_verb(value))
-            and not is_state(value, match["lead"])
-            and not (match["not"] or match["other"])
-            and not re.fullmatch(QUOTED, match["v"])
-        ):
-            return [_said(name, "says", " ".join(f"({one})" if is_verb(one) else one for one in value.split()))]
-        return [_said(name, "not_equals" if match["not"] or match["other"] else "equals", value)]
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:
         """The column, or a part of its dates, that `text` is compared with, and how it stands there."""
@@ -305,6 +221,9 @@ class Clauses:
             if years is not None and self._header.kind(years) == "number":
                 return self._header.names[years], text
         found = _part(text)
+        months = self._header.holding(rf"{_YEAR}-\d\d|(?i:{MONTHS})") if column is None else None
+        if found and found[0] == "month" and months is not None:
+            return self._header.names[months], found[1]
         if found and ((column and found[0] != "time" and self._header.is_clock(int(column))) or found[0] == "time"):
             name = name if column and found[0] == "time" else "*"
         return (f"{found[0]} of {name}", found[1]) if found and self._dated(column) else None
@@ -344,54 +263,61 @@ def _part(text: str) -> tuple[str, str] | None:
     return ("day", day) if day else None
 
 
-_ATOMS = (
-    (rf"{_C} (?:{_IS} )?(?:{_COMPARED}) {_N}", Clauses._compared),
-    (rf"(?:{_COMPARED}) {_N}(?: (?:of |in |for )?{_C})?", Clauses._compared),
-    (rf"{_C} (?:{_IS} )?{_N} or (?:(?P<more>more|higher|above|over)|less|fewer|lower)", Clauses._or_more),
-    (rf"(?:of |for )?{_N} or (?:(?P<more>more|higher|above|over)|less|fewer|lower)(?: {_C})?", Clauses._or_more),
+_FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | None]], ...] = (
+    ("price over 100", rf"{_C} (?:{_IS} )?(?:{_COMPARED}) {_N}", Clauses._compared),
+    ("over 5 kg", rf"(?:{_COMPARED}) {_N}(?: (?:of |in |for )?{_C})?", Clauses._compared),
+    ("a price of 100 or more", rf"{_C} (?:{_IS} )?{_N} or {_OR_MORE}", Clauses._or_more),
+    ("100 or more in price", rf"(?:of |for )?{_N}(?: {_C})? or {_OR_MORE}(?: #(?P<after>\d+)#)?", Clauses._or_more),
     (
-        r"(?P<adjective>(?:more )?(?:ADJ)(?:er|r|ier)?) than ".replace("ADJ", "|".join([*ADJECTIVES, "heavi"])) + _N,
+        "older than 30",
+        rf"(?P<adjective>(?:more )?(?:{'|'.join([*ADJECTIVES, 'heavi'])})(?:er|r|ier)?) than {_N}",
         Clauses._adjective,
     ),
     (
+        "price between 10 and 20",
         rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{NUMBER}) (?:and|to) (?P<high>{NUMBER})"
         rf"(?: (?P<unit>{_UNIT}))?(?: #(?P<after>\d+)#)?",
         Clauses._between,
     ),
-    (rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{_WHEN}) (?:and|to|until) (?P<high>{_WHEN})", Clauses._from_to),
     (
+        "from March to May",
+        rf"(?:{_C} )?(?:{_IS} )?(?:between|from) (?P<low>{_WHEN}) (?:and|to|until) (?P<high>{_WHEN})",
+        Clauses._from_to,
+    ),
+    (
+        "in March or May",
+        rf"(?:{_C} )?(?:{_IS} )?(?:in |on |during |of |for |from )?(?P<one>{_WHEN}) (?:and|or) (?:in |on )?"
+        rf"(?P<other>{_WHEN})(?: combined| together)?",
+        Clauses._either_when,
+    ),
+    (
+        "shipped before 1 May 2024",
         rf"(?:{_C} )?(?:{_IS} )?(?P<then>{'|'.join(_THEN)}|in|on|at|during|of|for) "
         rf"(?:the (?:year|month of) )?(?P<when>{_WHEN})",
         Clauses._when,
     ),
-    (rf"(?P<c>(?!))?(?P<then>)(?P<when>{_WHEN})", Clauses._when),
-    (rf"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>{_DAYS})", Clauses._weekdays),
+    ("May 2024", rf"(?P<c>(?!))?(?P<then>)(?P<when>{_WHEN})", Clauses._when),
+    ("on a Monday", rf"(?:#(?P<c>\d+)# )?(?:on )?(?:a )?(?P<days>{_DAYS})", Clauses._weekdays),
     (
+        "longer than an hour",
         rf"(?:{_C} )?(?:in |within )?(?P<how>under|less than|below|over|more than|above|longer than) "
         rf"(?P<n>half an|an?|one|two|three|four|five|{NUMBER}) hours?",
         Clauses._hours,
     ),
-    (r"(?:in |from |during |of )?the (?P<decade>(?:1[5-9]|20)[0-9]0)['’]?s", Clauses._decade),
+    ("in the 1990s", r"(?:in |from |during |of )?the (?P<decade>(?:1[5-9]|20)[0-9]0)['’]?s", Clauses._decade),
     (
+        "returned after their due date",
         rf"{_C} (?:(?:is|are|was|were) )?(?P<how>after|later than|before|earlier than|above|below|under|over|more than|"
         r"less than|greater than|higher than|lower than|fewer than) (?:(?:their|its|his|her|the) )?#(?P<other>\d+)#",
         Clauses._against,
     ),
-    (rf"(?:no|without|without any|missing|lack|lacks|lacking) {_C}", Clauses._lacks),
-    (rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
-    (rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
-    (rf"{_C} (?:contains?|containing|includes?|including) {_VALUE}", Clauses._contains),
-    (rf"{_C} (?:{_IS} )?(?P<negated>not |other than |!= ?)?{_VALUE}", Clauses._value),
-    (rf"{_VALUE} {_C}", Clauses._value),
-    (rf"(?P<one>{_WORD}) (?:and|or) {_VALUE} {_C}", Clauses._either),
-    (_C, Clauses._flag),
-    (rf"(?:(?P<way>from|to) )?(?P<other>except |other than |excluding )?(?:the )?{_VALUE}", Clauses._anywhere),
+    ("without a phone number", rf"(?:no|without|without any|missing|lack|lacks|lacking) {_C}", Clauses._lacks),
+    ("price is missing", rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
+    ("with 2 doors", rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
+    ("title contains fog", rf"{_C} (?:contains?|containing|includes?|including) {_VALUE}", Clauses._contains),
 )
-"""Forms of a condition, surest first, with what reads them."""
+"""Forms of a condition, surest first: an example, what it looks like, what reads it."""
 
-_SURE = tuple(
-    (re.compile(rf"(?<![\w#|.]){_LEAD}{pattern}(?= |,|$)", re.IGNORECASE), read)
-    for pattern, read in _ATOMS
-    if read not in (Clauses._value, Clauses._anywhere, Clauses._either, Clauses._contains, Clauses._flag)
+_ATOMS = tuple(
+    (re.compile(rf"(?<![\w#|.]){_LEAD}{pattern}(?= |,|$)", re.IGNORECASE), read) for _, pattern, read in _FORMS
 )
-"""Those that are known by more than a value, wherever they stand."""

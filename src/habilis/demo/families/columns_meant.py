@@ -5,41 +5,34 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.asked import counted
+from habilis.demo.families.doers import doer_of, done_by_others, is_shown
 from habilis.demo.families.lexicon import (
     ALIKE,
     ASKED_OF,
     COMES,
     FILLERS,
     FUNCTION_WORDS,
-    NOT_ALONE,
     PLACES,
     REWRITTEN,
     SINCE_MARKED,
-    VERBS,
     first_column_for,
-    is_verb,
 )
-from habilis.demo.families.rewording import Rewording
-from habilis.demo.questions.language import QUOTED, root, stems, words
+from habilis.demo.families.partly_said import PartlySaid, roots
+from habilis.demo.questions.language import root, stems, words
 from habilis.demo.questions.nouns import PEOPLE
+from habilis.demo.questions.world import CannotAnswerError
 
-_MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _TO_DO = (
     r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?"
     r"|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )to (?:be )?#(\d+)#"
 )
-_VERB_ROOTS = {*map(root, VERBS)}
+_NOT_DONE = r"\bnot (?:yet |been |have |has |had |all |work |live )*#(\d+)#(?: yet)?"
+_DID = re.compile(r"\b(?:did|does|do) (?P<who>[A-Z][\w'-]*\.?(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]+)\b")
 _LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
-_CALCULATED = re.compile(r" (?:minus|plus|times|divided by|less) ", re.I)
-_LONGEST = 6
-"""Words of a question that may say a part of one column's name."""
 
 
-class ColumnsMeant(Rewording):
+class ColumnsMeant(PartlySaid):
     """The columns of one table as a question words them."""
-
-    _partly: frozenset[int] = frozenset()
-    """Those that the question says in part only."""
 
     def _prepared(self, phrase: str) -> str:
         """`phrase` with columns and rows marked, also by other words than their own, and one wording for many."""
@@ -47,11 +40,12 @@ class ColumnsMeant(Rewording):
         for pattern, said in REWRITTEN:
             text = re.sub(pattern, said, text, flags=re.I)
         self._own_day(phrase)
-        done = [name for name in self._header.names if {"finish", "complet"} & {*_roots(name)}]
+        done = [name for name in self._header.names if {"finish", "complet"} & {*roots(name)}]
         if done and re.search(r"\b(?:read|completed)\b", text, re.I) and len(self._header.names) > len(done):
             text = re.sub(r"\bread\b(?! (?:in|log))", "read-through", text, flags=re.I)  # begun, or finished
         text = self._before_marking(self._named(text))
         text = self._alike(self._verbs(self._header.marked(self._from_where(text))))
+        text = _DID.sub(self._done_by, text)
         text = re.sub(r"(#\d+#)(?: \1)+", r"\1", self._in_part(text))
         moments = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "moment")
         if moments:
@@ -60,6 +54,9 @@ class ColumnsMeant(Rewording):
         lasting = "|".join(f"{i}" for i, name in enumerate(self._header.names) if _LASTING & {*words(name)})
         text = re.sub(rf"(#(?:{lasting})#) time\b", r"\1", text) if lasting else text
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
+        text = re.sub(
+            r"(?<=\d)(?: euros?| dollars?| pounds?| ?[€$£])? (?:per|an?|each|every) (\w+)", self._at_rate, text
+        )
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
         text = self._after_marking(text)
@@ -67,7 +64,7 @@ class ColumnsMeant(Rewording):
             text = re.sub(r"#R# (?:numbers?|nos?|ids?)\b", f"#{number}#", text, flags=re.I)
         text = re.sub(r"\bnever #(\d+)#", self._negated, text, flags=re.I)
         text = re.sub(_TO_DO, self._negated, text, flags=re.I)
-        text = re.sub(r"\bnot (?:yet |been |have |has |had |all )*#(\d+)#(?: yet)?", self._negated, text, flags=re.I)
+        text = re.sub(_NOT_DONE, self._negated, text, flags=re.I)
         total = self._header.names.index("total") if "total" in self._header.names else None
         if total is not None:
             text = re.sub(r"(?<=#R# )totals?\b", f"#{total}#", text, flags=re.I)
@@ -77,7 +74,7 @@ class ColumnsMeant(Rewording):
             column = self._header.with_word(*names.split())
             of = None if column is None or self._header.are_sums else re.fullmatch(asked, text, re.I)
             rate = of.groupdict().get("rate") if of else None
-            if of and column is not None and (not rate or root(rate) in _roots(self._header.names[column])):
+            if of and column is not None and (not rate or root(rate) in roots(self._header.names[column])):
                 text = f"#{column}# of {next(filter(None, of.groups()))}"
         self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
@@ -97,6 +94,15 @@ class ColumnsMeant(Rewording):
                 text = re.sub(said, f"{end} {word} temperature", text, flags=re.I)
         return text
 
+    def _done_by(self, match: re.Match[str]) -> str:
+        """ "did Tom send" with the column of senders. Raises `CannotAnswerError` where only others are named."""
+        column = doer_of(self._header, match["verb"])
+        if column is None and done_by_others(self._header, match["verb"]):
+            raise CannotAnswerError(f"{self._file.named} does not say who did {match['verb']}")
+        counted_only = re.match(r"(?:on |in )?how many (?!more)|number of", match.string, re.I)
+        bound = counted_only and column is not None and is_shown(self._header, match["verb"])
+        return f"#{column}#= {match['who']} ," if bound else match[0]
+
     def _from_where(self, text: str) -> str:
         """ "started at Museum" with the column that says from where."""
         for said, names in COMES:
@@ -111,9 +117,6 @@ class ColumnsMeant(Rewording):
         text = self._header.kind(column) == "text" and not self._names_rows(match[2])
         plain = value.lower() not in FILLERS | {*FUNCTION_WORDS.split()} and not self._is_verb(value)
         return f"#{rows}# #{column}#= {value}" if text and plain and self._names_rows(rows) else match[0]
-
-    def _names_rows(self, mark: str) -> bool:
-        return mark == "R" or int(mark) in (self._header.label(), self._header.key()) or self._header.is_rows(int(mark))
 
     def _negated(self, match: re.Match[str]) -> str:
         kind = self._header.kind(int(match[1]))
@@ -136,105 +139,12 @@ class ColumnsMeant(Rewording):
 
     def _own_rate(self, match: re.Match[str]) -> str:
         """ "travel allowance per month" where the column is the monthly allowance."""
-        own = root(match[2]) in _roots(self._header.names[int(match[1])])
+        own = root(match[2]) in roots(self._header.names[int(match[1])])
         return f"#{match[1]}#" if own else match[0]
 
-    # a part of a column's name
-
-    def _in_part(self, text: str) -> str:
-        """`text` with the columns marked whose name it says in part. What several may be called is the one of them that
-        another word of the question tells; that word, or what all of them are named by besides, says nothing more."""
-        tokens = re.split(rf"({QUOTED}|#\w+#=?|[^\W_]+(?:['’-][^\W_]+)*)", text)
-        sure = {int(one) for one in re.findall(r"#(\d+)#", text)}
-        spans, start = [], 1
-        while start < len(tokens):
-            end, columns = self._said_from(tokens, start)
-            if columns:
-                spans.append((start, end, columns))
-            start = max(end, start) + 2
-        alone = sure | {next(iter(columns)) for _, _, columns in spans if len(columns) == 1}
-        told: dict[int, int] = {}
-        for start, end, columns in spans:
-            meant = columns if len(columns) == 1 else columns & alone
-            if len(meant) == 1:
-                column = next(iter(meant))
-                told[start] = column if len(columns) > 1 else told.get(start, column)
-            if columns <= alone and len(columns) > 1 and len(meant) > 1:
-                tokens[start : end + 1] = [""] * (end + 1 - start)
-        self._partly = frozenset(told.values()) - sure
-        shared = {told[start] for start, _, columns in spans if len(columns) > 1 and start in told}
-        for start, end, columns in spans:
-            verb = start == end and self._is_verb(tokens[start]) and not self._is_dated(tokens, start)
-            verb = verb and tokens[start + 2 : start + 3] != [f"#{told.get(start)}#"]
-            if start in told and self._is_verb(tokens[start]) and self._header.kind(told[start]) != "moment":
-                verb = start == end
-            if start in told and (not verb or told[start] in shared or _CALCULATED.search(text)):
-                repeated = len(columns) == 1 and told[start] in shared
-                others = sure | {told[one] for one in told if one != start}
-                repeated |= told[start] in others and self._header.of_unit(tokens[start]) is not None
-                tokens[start : end + 1] = ["" if repeated else f"#{told[start]}#", *[""] * (end - start)]
-        text = "".join(tokens)
-        for column in shared & sure:  # said in full as well: "holiday days … taken"
-            marks = [*re.finditer(rf"#{column}#", text)]
-            text = text if len(marks) < 2 else f"{text[: marks[-1].start()]}{text[marks[-1].end() :]}"
-        return text
-
-    def _said_from(self, tokens: list[str], start: int) -> tuple[int, set[int]]:
-        """The end of the longest run of words from `start` that are all in the name of a column, and such columns."""
-        best: tuple[int, set[int]] = (start, set())
-        for end in range(start, min(start + 2 * _LONGEST, len(tokens)), 2):
-            between = "".join(tokens[start + 1 : end + 1 : 2] if end > start else [])
-            word = tokens[end]
-            if between.strip(" ") or not re.match(r"[^\W\d_]", word):
-                break
-            said = tokens[start : end + 1 : 2]
-            if not any(self._may_stand_alone(tokens, at) for at in range(start, end + 1, 2)):
-                continue
-            found = self._named_by(" ".join(said))
-            if not found:
-                break
-            best = (end, found)
-        return best
-
-    def _may_stand_alone(self, tokens: list[str], at: int) -> bool:
-        """Whether one word may say a column: none that has another use, a verb only before a date or a time or where
-        it tells which of several columns, or what is calculated."""
-        word = tokens[at].lower()
-        if self._header.of_unit(word) is not None and word != "days":
-            return not re.search(r"\d ?$", "".join(tokens[:at]))
-        if self._is_dated(tokens, at) and is_verb(word):
-            return True
-        if stems(word) == ["time"]:
-            return False
-        if word in NOT_ALONE | FILLERS | {*FUNCTION_WORDS.split()} or len(word) < 3 or self._is_own_verb(word):
-            return False
-        exact = any(set(stems(word)) & set(stems(name)) for name in self._header.names)
-        return exact or not self._is_verb(word) or self._is_dated(tokens, at)
-
-    def _is_dated(self, tokens: list[str], at: int) -> bool:
-        return _MOMENT_NEXT.match("".join(tokens[at + 1 :])) is not None
-
-    def _is_verb(self, word: str) -> bool:
-        """Whether a word says no more than what the table is about, unless it is a cell."""
-        does = {re.sub("(?:er|or)$", "", stems(name)[-1]) for name in self._header.names if {*stems(name)} & PEOPLE}
-        going = word.endswith("ing") and root(word) in _VERB_ROOTS
-        return is_verb(word) or going or root(word) in does or self._is_own_verb(word)
-
-    def _is_own_verb(self, word: str) -> bool:
-        """Whether a word that is not marked is what was done for there to be a row: "invoiced" of invoices."""
-        day = self._header.only_day()
-        done = [one for one in words(self._header.names[day]) if one.endswith("ed")] if day is not None else []
-        return word != "" and root(word) in {root(one) for one in (self._header.rows_are, *done) if one}
-
-    def _named_by(self, said: str) -> set[int]:
-        """The columns whose names have all these words, or else other forms of them."""
-        unit = self._header.of_unit(said)
-        if unit is not None and said.lower() != "days":
-            return {unit}
-        for form in (stems, _roots):
-            if found := {i for i, name in enumerate(self._header.names) if {*form(said)} <= {*form(name)}}:
-                return found
-        return set()
+    def _at_rate(self, match: re.Match[str]) -> str:
+        """ "less than 1000 a month" of a monthly rent."""
+        return "" if any(root(match[1]) in roots(self._header.names[i]) for i in self._header.money) else match[0]
 
     # the column for a word that names none
 
@@ -288,7 +198,3 @@ class ColumnsMeant(Rewording):
     def _whose(self, asks: str) -> str | None:
         column = self._who() if asks.lower() == "who" else self._header.label()
         return None if column is None else self._header.names[column]
-
-
-def _roots(text: str) -> list[str]:
-    return [root(word) for word in words(text)]

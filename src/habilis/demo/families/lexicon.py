@@ -46,49 +46,49 @@ ALIKE = (
     ("phone numbers?|phones?|telephone(?: numbers?)?", "phone telephone mobile"),
     ("birthdays?|born|dates? of birth", "birthday birthdate born"),
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
-    ("wind|winds", "wind"),
+    ("winds?(?: speeds?)?", "wind"),
     ("cooking time|preparation time|time needed", "minutes duration"),
     ("distances?|far|kilomet(?:re|er)s|miles", "distance"),
     ("ages?|old", "age"),
-    ("pages?", "pages"),
     ("servings?|serves?|portions?", "servings portions serves"),
     ("revenue|turnover", "revenue total turnover sales"),
     ("finish(?:es|ed)?|finishing time|times?", "finish"),
-    ("came in|come in", "received reported"),
+    ("came in|come in|taken in|admitted", "received reported intake admitted arrival"),
+    ("rated(?= (?:[0-9]|over\\b|above|below|under|at|between|more|less|higher|lower)\\b)|stars?", "rating"),
+    ("consumption|consumed", "used consumption usage"),
     ("fixe[sd]|fix|repaired|repairs?(?= the)", "technician contractor mechanic"),
     ("arriv(?:e|ed|al|als)|came in|come in|clocked in|started work", "in arrival arrived"),
     ("left|leave|leaves|went home|clocked out", "out departure left"),
-    ("read", "read"),
     ("reps?|salespersons?|salespeople|sellers?", "rep seller salesperson"),
     ("towns?|cities", "city town"),
-    ("messages?", "message"),
     ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
 
 COMES = (
+    (rf"from(?! (?:{MONTHS})\b)", "from origin"),
     ("(?:start(?:ed|s|ing)?|began|begin|begun|depart(?:ed|ing)?|left) (?:at|in|from)", "from origin"),
     ("(?:end(?:ed|s|ing)?|arriv(?:ed|ing)?|finish(?:ed|ing)?) (?:at|in)", "to destination"),
 )
 """Verbs before a place, and the columns that say from or to where."""
 
 SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
-    "oldest": (("age", "highest"), ("year published", "lowest"), ("birthday birthdate born", "lowest")),
+    "oldest": (("age", "highest"), ("year published vintage built", "lowest"), ("birthday birthdate born", "lowest")),
     "youngest": (("age", "lowest"), ("birthday birthdate born", "highest")),
-    "newest": (("year published", "highest"),),
+    "newest": (("year published vintage built", "highest"),),
     "hottest": (("max maximum", "highest"), ("temperature temp", "highest")),
     "warmest": (("max maximum", "highest"), ("temperature temp", "highest")),
     "coldest": (("min minimum", "lowest"), ("temperature temp", "lowest")),
     "wettest": (("rain rainfall precipitation", "highest"),),
     "rainiest": (("rain rainfall precipitation", "highest"),),
     "windiest": (("wind", "highest"),),
-    "cheapest": (("price cost", "lowest"),),
+    "cheapest": (("price cost rent fee fare", "lowest"),),
     "least expensive": (("price cost", "lowest"),),
-    "most expensive": (("price cost", "highest"),),
+    "most expensive": (("price cost rent fee fare", "highest"), ("total", "highest")),
     "dearest": (("price cost", "highest"),),
-    "longest": (("minutes duration length pages distance", "highest"),),
-    "shortest": (("minutes duration length pages distance", "lowest"),),
+    "longest": (("minutes duration length pages words distance nights", "highest"),),
+    "shortest": (("minutes duration length pages words distance nights", "lowest"),),
     "quickest": (("minutes duration", "lowest"), ("finish", "lowest")),
     "fastest": (("speed", "highest"), ("finish", "lowest"), ("minutes duration", "lowest")),
     "slowest": (("speed", "lowest"), ("finish", "highest"), ("minutes duration", "highest")),
@@ -100,6 +100,10 @@ SUPERLATIVES: dict[str, tuple[tuple[str, str], ...]] = {
     "best rated": (("rating", "highest"),),
     "highest rated": (("rating", "highest"),),
     "worst rated": (("rating", "lowest"),),
+    "top rated": (("rating", "highest"),),
+    "lowest rated": (("rating", "lowest"),),
+    "best attended": (("attendee attendance visitor participant", "highest"),),
+    "worst attended": (("attendee attendance visitor participant", "lowest"),),
     "farthest": (("distance", "highest"),),
     "furthest": (("distance", "highest"),),
 }  # fmt: skip
@@ -118,6 +122,16 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(what|who|where|when|which)['’]s\b", r"\1 is"),
     (r"(?<=\w)['’]s\b", ""),
     (r"(?<=s)['’](?= )", ""),
+    (r"^how much (?:did|do) all (?:(?:of|the|my|our) )*(\w+) cost.*$", r"total cost of \1"),
+    (r"\b(?:takes?|took|taken|taking) place\b", "happen"),
+    (r"\babout (?=(?:an? |the )?[A-Za-z])", "for "),
+    (r"\bsquare (?:metres?|meters?)", "sqm"),
+    (r"^(?:what|how much) (?:does|do|did) (?:an? |one |the )?(.+?) cost on average$", r"average cost of \1"),
+    (r"\b(?:what|which) (?:kind|type|sort|category) of (?=\w)", "which kind of "),
+    (r"\bmore than once$", "more than one #R#"),
+    (r"(?<=\w) when (?:i|we|it|they|he|she|the weather) (?:was |were |is )?(?=\w)", ", "),
+    (r"(?<=\w) when (?=\w+ing\b)", " for "),
+    (r"\bin total\b", "altogether"),
     (r"^how many times\b", "how often"),
     (r"\bc[ao]mes? up\b", "came-up"),
     (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
@@ -129,7 +143,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"different \1",
     ),
     (
-        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: in total| altogether)?$",
+        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: altogether| together)?$",
         r"total cost of \1",
     ),
     (
@@ -154,25 +168,23 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
     (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
     (r"^(total|average|sum)s (?=for|of|per|in)", r"\1 "),
-    (r"\bof all\b", "of"),
     (r"\b(?:looks? after|takes? care of|(?:is|are) (?:responsible for|in charge of))", "handles"),
     (r"^(?:against|with|by|about) (?=(?:which|what|whom)\b)", ""),
-    (r"\bstrongest\b", "highest"),
-    (r"\bweakest\b", "lowest"),
     (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
     (r"^(?:to|at) which (\w+) (.*?)\b ?(?:end|arrive|finish)(?:s|d|ed)?\b", r"which to \1 \2"),
     (
         r",? (?:in|on|of|from) (?:the|this|that|my|our) (?:table|list|file|data|sheet|spreadsheet|whole year|ledger)$",
         "",
     ),
-    (r"\bpublished (?=after|before|in|since)", "year "),
+    (r"\b(has|have|had|is|was) the (high|low|larg|small|great|bigg|long|short)e?r\b", r"\1 the \2est"),
+    (r"^who (?:is|was|are|were) the (?=\w+ (?:of|for) )", "which "),
+    (r"\b(?:and|but) (?=(?:not|without|no|with|is|are|was|were|have|has|had|whose)\b)", ", "),
     (r"\b(?:i['’]ve|have i|i have) (?!not)", ""),
-    (r"\bhave not yet been\b", "have not been"),
     (r"\bexceed(?:s|ed)?\b", "over"),
     (r"\b(?:there is|there are|is there|are there|there was|there were|were there|was there)\b", ""),
     (r"^(?:on|in|at|for|to|from|by) (?=how (?:many|much) )", ""),
     (r"^how many (?:of )?(?:my|our|the|these|those) ", "how many "),
-    (r"\b(?:of|all) (?:our|my|your|us|them|the) (?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
+    (r"\b(?:of|all) (?:our|my|your|us|them|the) (?!week\b)(?=\w+ (?:have|has|are|were|is|was|did|do)\b)", ""),
     (r"^(?:the )?(?:names?|titles?) of (?:everything|everyone|everybody|all)\b", "which #R#"),
     (r"\b(?:everything|anything|something)(?= (?:\w+ )?(?:from|in|at|by|for|with|that)\b)", ""),
 )
@@ -187,6 +199,27 @@ SINCE_MARKED = (
         r"\2 of \1",
     ),
     (r"\bnot (?:(?:have|with|own|got) )?(?:(?:their|his|her|its|an?|any) )+(?=#\d+#)", "not "),
+    (r"(?:#R# )?(?:length|duration)(?: of (?:an? |the )?(?:#R#|[a-z]+))? in (#\d+#)", r"\1"),
+    (r"\b(than|over|under) an? (?=#\d+#)", r"\1 1 "),
+    (r"^what (?:does|do|did) (?:an? |the |my )?([^#]+) (#\d+#)$", r"\2 of \1"),
+    (r"^((?:which|what) #\d+#|who) (#\d+#) the (most|least|fewest)$", r"\1 has the \3 \2"),
+    (
+        r"^(how (?:much|many) #\d+#) (?:was|were|is|are|(?:has|have) been) (?:used|consumed|needed|produced)\b",
+        r"\1 was",
+    ),
+    (r"\bnon-(?=#)", "not "),
+    (r"\bbetween (?:the )?(#\d+#) ([\w-]+) and (?:the )?\1 (?=[\w-]+)", r"between \2 and "),
+    (r"^how much (?:more|higher|larger) (?:is|was|were|are) (?:the )?(#\d+#) than (?:the )?(?=#\d+#)", r"\1 minus "),
+    (r"^how much (?:less|lower|smaller) (?:is|was|were|are) (?:the )?(#\d+#) than (?:the )?(#\d+#)", r"\2 minus \1"),
+    (r"\b(?:most|highest|largest|biggest|longest|best|greatest) (#\d+#)(.*?) on average\b", r"highest average \1\2"),
+    (r"\b(?:fewest|least|lowest|smallest|shortest|worst) (#\d+#)(.*?) on average\b", r"lowest average \1\2"),
+    (r"^how (?:much|many|long|far|high) (?!.* than )(.*?),? on average\b", r"average \1"),
+    (r" (?:with|across|over|from|for|of) (?:all )?(?:our |the |my )?#R# (?:together|combined|altogether)$", ""),
+    (
+        r"\b(?:where|with|whose|and) (#\d+#) (?:is|was|are|were|equals?|equal to|=) "
+        r"(?!(?:not|no|after|before|above|below|over|under|at|in|on|between|more|less|missing|blank|empty)\b)(?=[^\W\d_])",
+        r", \1= ",
+    ),
     (r"\b(no|without) (?:(?:an?|any|the) )?(#\d+#) (?:entered|given|recorded|listed|named|noted)\b", r"\1 \2"),
     (
         r"(?:\b(?:is|are|was|were|has|have) (?:(?:the|their|its) )?)?(#\d+#) "
@@ -202,23 +235,19 @@ SINCE_MARKED = (
     ),
     (r"^((?:which|what|how many|whose) #\d+#) (?:is|was|are|were) #\d+# (?=in )", r"\1 was "),
     (r"\b(?:(?:is|are|was|were|has|have|had|been) )*never (#\d+#)", r"never \1"),
-    (r"(#\d+#)(.*?) in \1", r"\1\2"),
     (r"(#\d+#) (?:numbers?|address(?:es)?|values?|recorded|given|listed)(?=[ ,]|$)", r"\1"),
     (r"(#\d+#) (?:is |was |were |are )?negative\b", r"\1 below 0"),
     (r"(#\d+#) (?:is |was |were |are )?positive\b", r"\1 above 0"),
     (r"(#\d+#)[ -](?:trained|qualified|certified)\b", r"\1"),
     (r"(#\d+#) (?:nothing|zero)\b", r"without \1"),
-    (r"\bnot #(\d+)# anything\b", r"without #\1#"),
     (r" (?:each|apiece)$|^(?:all|any) (?:of )?(?:the )?", ""),
     (r"^(average|mean|median)(.*?) (?:per|in an?|of an?) #R#", r"\1\2"),
     (rf"^busiest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the most #R#"),
     (rf"^quietest ({_BUSY}.*?)(?:,? by (?:how many|number of) #R#)?$", r"which \1 has the fewest #R#"),
-    (r"(#\d+#) per(?=$|,)", r"\1"),
     (r"^how (#\d+#) (?:is|was|are) (.+)$", r"\1 of \2"),
     (r"^how (?:much|high|big|large|long) (?:is|was|are|were) (?:the )?(#\d+#) of ", r"\1 of "),
     (r"^how (#\d+#) (?=(?:did|do|does|have|has)\b)", r"how much \1 "),
     (r"^(?:sum|add)(?: up)? (?:of )?(?:all )?(?:the )?", "total "),
-    (r"\b(?:how many|number of) (?:different )?#R# (?:do|did|does|have|has) each (#\d+#) \w+$", r"how many #R# per \1"),
 )
 """The same, where columns and rows are marked."""
 
@@ -261,31 +290,40 @@ FILLERS = set(
     """the a an of in at on for with is are was were be been being have has had do does did who which that whose where
     there they them their its it we our us my me i you your please altogether total overall combined
     doing by into this these those still currently yet already among during can made make anyone anybody someone
+    because through via his her hers myself
     somebody any everything anything something everyone everybody together us just simply exactly actually
     overall""".split()  # noqa: SIM905
 )
 """Words that say nothing more where their question is understood."""
 
 VERBS = set(
-    """sold sell sells bought buy borrowed borrow take took taken took ridden ride rode made make makes paid pay pays
-    spent spend spends placed came come comes got get gets gotten live lives living lived work works working worked
+    """sold sell sells bought buy borrowed borrow take took taken ridden ride rode made make makes paid pay pays spent
+    spend spends placed came come comes got get gets gotten live lives living lived work works working worked
     recorded logged listed kept keep keeps held hold holds happened happen occurred appear appears appeared use uses
     used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
     belong belongs run ran runs finished finish finishing started start starts began begun registered measured
     mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
-    need needs needed put produced issued done found seen see saw cook cooked stored store bring
-    brings logged done brought out up off back gave give gives place book books booked play plays played show shows
-    showed shown handle handles handled hire hired travel travels travelled join joins joined run bring purchase
-    purchased purchases own owns wear wears wore worn grow grows grew grown yield yields yielded stay stays stayed
-    observed observe spotted spot noticed notice counted count sighted fixed fix picked pick picks harvested harvest
-    sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled ridden riding serve served
-    watch watches watched direct directs directed manage manages managed raise raises raised donate donates
-    donated""".split()  # noqa: SIM905
+    need needs needed put produced issued done found seen see saw cook cooked stored store bring brings brought out
+    up off back gave give gives place book books booked play plays played show shows showed shown handle handles
+    handled hire hired travel travels travelled join joins joined purchase purchased purchases own owns wear wears
+    wore worn grow grows grew grown yield yields yielded represented rented lasted include includes included
+    including stay stays stayed observed observe spotted spot noticed notice counted count sighted fixed fix picked
+    pick picks harvested harvest sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled
+    riding serve served sent send sends shipped ship ships delivered deliver delivers carried carry carries felt
+    feel feels burned burnt burn burns uploaded upload posted post posts published publish publishes listened listen
+    listens sung sang sing sings performed perform performs invoiced invoice charged charge charges filed file files
+    reported report reports submitted submit submits offered offer offers supplied supply supplies provided provide
+    provides arranged organised trained train trains exercised exercise swam swim swims cycled cycle cycles walked
+    walk walks drove drive drives driven flew fly flies flown parked park repaired built build builds brewed roasted
+    watered called call calls phoned achieved achieve achieves watch watches watched direct directs directed manage
+    manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 
 
-STATES = set(
+EVENTS = set("sent shipped delivered published posted invoiced submitted reported offered repaired filed".split())  # noqa: SIM905
+"""Verbs that say in what state a row is, unless it is said where, when or by whom that was done."""
+STATES = EVENTS | set(
     """finished done paid used collected received registered issued visited eaten cooked hired
     handled logged""".split()  # noqa: SIM905
 )
@@ -298,8 +336,10 @@ def is_verb(word: str) -> bool:
     return word.lower() in VERBS or (len(said) == 1 and said[0] in VERBS)
 
 
-def is_state(word: str, before: str) -> bool:
-    """Whether a verb behind these words says in what state a row is, as in "are sold", "were finished"."""
+def is_state(word: str, before: str, after: str = "") -> bool:
+    """Whether a verb between these words says in what state a row is, as in "are sold", "were finished"."""
+    if word.lower() in EVENTS and re.match(r"(?:to|in|on|by|from|at|through|via|with|during|before|after)\b", after):
+        return False
     said = before.lower().split()
     now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
     done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match(

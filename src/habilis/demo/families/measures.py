@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from habilis.demo.families.clauses import Clauses
-from habilis.demo.families.lexicon import PLACES
+from habilis.demo.families.lexicon import PLACES, is_verb
 from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import stems, words
-from habilis.demo.questions.nouns import PEOPLE
+from habilis.demo.questions.language import root, stems, words
+from habilis.demo.questions.nouns import CLASSES, PEOPLE
 from habilis.demo.questions.operations import DemoOperation
 from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.questions.world import CannotAnswerError, DemoCall
@@ -23,20 +23,13 @@ MEASURES = {
     "maximum": "maximum|max|highest|largest|biggest|greatest|longest",
     "deviation": "standard deviation|sample standard deviation|std|stdev",
 }
-SAY = "|".join(f"(?P<{measure}>{said})" for measure, said in MEASURES.items())
-COLUMN = r"#(?P<column>\d+)#"
-_TWO = r"#(?P<one>\d+)# (?P<sign>times|multiplied by|[*×/+-]|minus|plus|divided by) #(?P<other>\d+)#"
-_PAIR = r"(?P<pair>product of|difference between) (?:the )?#(?P<first>\d+)# and (?:the )?#(?P<second>\d+)#"
-_VALUES = rf"(?:{_TWO}|{_PAIR}|{COLUMN})"
-_SIGNS = {"times": "*", "multiplied by": "*", "×": "*", "minus": "-", "plus": "+", "divided by": "/",
-          "product of": "*", "difference between": "-"}  # fmt: skip
 _VERBS = (
     ("earn|earns|earned|earning", "salary income wage"),
-    ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee"),
+    ("costs|costing|priced at|cost(?= (?:more|less|over|under|at|between|above|below)\\b)", "price cost fare fee rent"),
     ("aged", "age"),
     ("weigh|weighs|weighing|weighed", "weight"),
 )
-_SPENT = {"expense", "cost", "purchase", "spending", "bill"}
+_SPENT = {"expense", "budget", "cost", "purchase", "spending", "bill"}
 _STOCKED = {"equipment", "inventory", "stock", "asset", "item", "product"}
 """Rows of which each may be many pieces."""
 _RATES = {"monthly", "yearly", "annual", "annually", "weekly", "daily", "hourly", "per"}
@@ -47,16 +40,12 @@ _NO_COUNT = set(
     rate""".split()  # noqa: SIM905
 )
 
-CLASSES = set(
-    """supplier species category type kind genre country city town site shop store company language brand department
-    team variety crop habitat route class form client customer day month region sport subject trade method
-    course cuisine event source level vendor publisher airline organisation bank""".split()  # noqa: SIM905
-)
-"""Columns that say to which of several a row belongs."""
 DUE = {"due", "owed", "owing", "outstanding", "expected", "planned", "budget", "invoiced"}
 """Words of columns of money that nobody has paid for that."""
 FLOWS = r"\b(?:receiv\w+|collect\w*|took in|takes? in|c[ao]mes? in|came in|get|got|pa(?:y|ys|id)|earn\w*|spen[dt]\w*)\b"
 """Verbs of money that goes from one to another."""
+_DONE = {"sold", "bought", "used", "eaten", "returned", "received", "sent", "made", "lost", "found", "sown", "read"}
+_SAME_DEAL = {"sell", "purchas", "order"}
 _HEADS = {
     "time": "time|long|hour|minute|min|second|duration|spen[dt]|quick|fast|slow|short|took|take",
     "weight": "weigh|heav|light|kilo|kg|gram",
@@ -110,65 +99,11 @@ class Measures:
 
     # parts of a form
 
-    def _where(self, *texts: str | None) -> list[str] | None:
-        found: list[str] = []
-        for text in texts:
-            for column in filter(self._header.is_rows, range(len(self._header.names))):
-                text = re.sub(
-                    rf"#{column}#(?= (?:in|with|where|whose|that|which|from|at|on|by)\b|$)", "#R#", text or ""
-                )
-            text = re.sub(r"(?<=[^\W\d#]) #R#|(?<=\d#) #R#", "", text or "")
-            read = self._clauses.read(re.sub(r"^#R#(?: |$)", "", text.strip(" ,")))
-            if read is None:
-                self._left.append(text)
-                return None
-            found += read
-        return found
-
-    def _values(self, match: re.Match[str]) -> str:
-        names = self._header.names
-        if match["one"]:
-            sign = _SIGNS.get(match["sign"].lower(), match["sign"])
-            return f"{names[int(match['one'])]} {sign} {names[int(match['other'])]}"
-        if match["pair"]:
-            return f"{names[int(match['first'])]} {_SIGNS[match['pair'].lower()]} {names[int(match['second'])]}"
-        return names[int(match["column"])]
-
-    def _measure(self, text: str) -> tuple[str, list[str]] | None:
-        """The measure that a phrase begins with, and the conditions in what follows."""
-        if match := re.fullmatch(r"(?:how many|number of) (?:of )?(?:the )?(?P<kind>.*?)#R#(?P<rest>.*)", text, re.I):
-            where = self._where(match["kind"], match["rest"])
-            return None if where is None else (self._count(), where)
-        distinct = re.fullmatch(rf"how many (?:distinct|different|unique) {COLUMN}(?P<rest>.*)", text, re.I)
-        if distinct and (where := self._where(distinct["rest"])) is not None:
-            return f"distinct of {self._header.names[int(distinct['column'])]}", where
-        match = re.fullmatch(rf"how (?:many|much) (?:of )?(?:the )?(?P<kind>[^#]*?){COLUMN}(?P<rest>.*)", text, re.I)
-        if match and (where := self._where(match["kind"], match["rest"])) is not None:
-            found = self._how_many(int(match["column"]), text[:8].lower() == "how many")
-            found = found.replace("sum of", "value of") if self._asks_price(text, int(match["column"])) else found
-            own = any(one.startswith(f"{self._header.names[int(match['column'])]} ") for one in where)
-            return None if own and found.startswith("sum") else (found, where)
-        for kind in (r"[^#]*?", r"#\d+# "):  # "average price", "average approved amount"
-            said = rf"(?:overall )?(?:{SAY})(?: value| number| amount)?(?: of| in| for)?(?: all)?(?: the)?"
-            match = re.fullmatch(rf"{said} (?P<kind>{kind}){_VALUES}(?P<rest>.*)", text, re.I)
-            where = self._where(match["kind"], match["rest"]) if match else None
-            named = match and match["column"]
-            if match and where is not None and not (named and self._header.kind(int(named)) == "text"):
-                return self._statistic(match), where
-        return None
-
     def _asks_price(self, text: str, column: int) -> bool:
         """Whether one price is asked for, not the sum of all: "how much does the trip cost"."""
         price = {"cost", "price", "fee", "fare"} & set(words(self._header.names[column]))
         one = re.match(r"how much (?:does|do|is|are)\b", text, re.I)
         return bool(price and one) and not re.search(r"\b(?:total|altogether|together|overall|all)\b", text, re.I)
-
-    def _statistic(self, match: re.Match[str]) -> str:
-        measure = next(name for name in MEASURES if match[name])
-        values = self._values(match)
-        if measure == "sum" and {"unit", "per", "avg", "average", "rate"} & set(words(values)) and not match["one"]:
-            raise CannotAnswerError(f"the sum of {values} may not be what is meant, for it is said per unit")
-        return f"{measure} of {values}"
 
     def _how_many(self, column: int, counted: bool) -> str:
         name = self._header.names[column]
@@ -210,6 +145,17 @@ class Measures:
             return
         own = words(re.sub(r"[(\[].*", "", name))
         said = {*stems(self._text)}
+        if {"every", "until", "since"} & {*own} - {*words(self._text)}:
+            raise CannotAnswerError(f"{name} may not be what is asked for")
+        done = {root(word) for word in own if word in _DONE}
+        verb = re.search(r"\b(?:did|do|does|have|has) (?:(?:I|we|they|you) |(?:[A-Z]\w+ ?)+)([a-z]+)\b", self._text)
+        if (
+            done
+            and verb
+            and is_verb(verb[1])
+            and root(verb[1]) not in done | _SAME_DEAL | {"make", "do", "have", "get"}
+        ):
+            raise CannotAnswerError(f"{name} may not be what was {verb[1]}")
         others = [one for one in self._header.money if self._header.names[one] != name]
         due = bool(DUE & {*own})
         if others and self._header.names.index(name) in self._header.money:
@@ -225,13 +171,6 @@ class Measures:
         head = _HEADS.get(own[-1]) if len(own) > 1 else None
         if head and {*stems(" ".join(own[:-1]))} & said and not re.search(rf"\b(?:{head})", self._text, re.I):
             raise CannotAnswerError(f"the question does not say that {own[-1]} is meant")
-
-    def _group(self, match: re.Match[str]) -> str | None:
-        if match["g"]:
-            return self._header.names[int(match["g"])]
-        if not match["part"]:
-            return None
-        return f"{'weekday' if 'week' in match['part'].lower() else match['part'].lower()} of *"
 
     def _label(self) -> str | None:
         label = self._header.label()

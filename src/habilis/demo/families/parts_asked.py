@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 
-from habilis.demo.families.columns_meant import ColumnsMeant
-from habilis.demo.families.lexicon import FILLERS, MONEY, THINGS, VERBS, WORTH, is_state
+from habilis.demo.families.lexicon import MONEY, THINGS, WORTH
 from habilis.demo.families.measures import MEASURES
-from habilis.demo.questions.language import QUOTED, stems, words
+from habilis.demo.families.rows_meant import RowsMeant
+from habilis.demo.questions.language import stems, words
+from habilis.demo.questions.nouns import PEOPLE, UNITS
 from habilis.demo.questions.world import DemoCall
 
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
@@ -16,7 +16,7 @@ NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"
 SAID = "|".join(rf"(?P<{name}>{said})" for name, said in MEASURES.items() if name in ("mean", "sum", "median"))
 EACH = (
     r"(?<![\w#])(?:per|by|for each|for every|for the different|in each|in every|at each|of each|each|every|from each|"
-    rf"across|for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)"
+    rf"across|for each kind of) (?:the )?(?:#(?P<g>\d+)#|{PART})(?= |,|$)(?! (?-i:[A-Z0-9]))"
 )
 _SIGNS = {"times": "*", "multiplied by": "*", "x": "*", "*": "*", "×": "*", "minus": "-", "less": "-", "-": "-",
           "plus": "+", "+": "+", "divided by": "/", "/": "/"}  # fmt: skip
@@ -35,21 +35,10 @@ _MEASURED = set(
     debit credit budget allowance eur usd gbp page size speed area population calorie fine rent tax bill""".split()  # noqa: SIM905
 )
 """What numbers of a row say that is no count of it."""
-_PER_UNIT = {"unit", "rate", "average", "avg", "balance", "each", "per", "price"}
-_UNREAD = re.compile(
-    r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
-    r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
-    r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
-    r"average|mean|total|sum|percent|percentage|share|many|much|often|today|yesterday|tomorrow|now|what|when|and|also|"
-    r"columns?|rows?|lines?|words?|years?|months?|weeks?|weekdays?|days?|hours?|non|one|two|three|four|five|six|seven|"
-    r"eight|nine|ten|zero|versus|vs|compared|difference|again|deviation|variance|correlation|percentile|quartile|ratio|"
-    r"growth|increase|decrease|change|changed|trend)\b|[.?!:;`()] |[`&]",
-    re.I,
-)
-"""Words that change what is asked: where one is left, nothing is understood."""
+_PER_UNIT = set("hourly daily weekly nightly unit rate average avg balance each per price".split())  # noqa: SIM905
 
 
-class PartsAsked(ColumnsMeant):
+class PartsAsked(RowsMeant):
     """A measure, groups and conditions, taken out of a question about one table."""
 
     def _measured(self, text: str) -> tuple[str, list[str]] | None:
@@ -60,7 +49,11 @@ class PartsAsked(ColumnsMeant):
             return calculated
         if many := re.search(rf"\b(?:{_COUNTED}) ?(?:(?:the|my|our) )*", text, re.I):
             before, rest = text[: many.start()], text[many.end() :]
-            return self._with("count", f"{before} {rest}") if many["often"] else self._many(before, rest, many)
+            if not many["often"]:
+                return self._many(before, rest, many)
+            found = self._with("count", f"{before} {rest}")
+            free = found and [re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one) for one in found[1]]
+            return None if free and all(free) else found  # all rows, unless what is done is a cell
         said = re.search(rf"(?:\b(?:overall|the) )*\b(?:{SAID}|(?P<much>how much))\b", text, re.I)
         if said:
             measure = next((name for name in ("mean", "sum", "median") if said[name]), "sum")
@@ -96,6 +89,8 @@ class PartsAsked(ColumnsMeant):
             return self._many_of(own, kind, after.replace(f"#{own}#", " ", 1))  # "how many days was A absent"
         if noun["other"]:
             return None if distinct else self._many_others(noun["other"].lower(), kind, after)
+        if noun["c"] != "R" and self._is_day(int(noun["c"])):
+            return self._with(f"distinct of day of {self._header.names[int(noun['c'])]}", f"{kind} {after}")
         if noun["c"] == "R":
             key = self._label() if distinct else None
             if distinct and key is None:
@@ -105,6 +100,10 @@ class PartsAsked(ColumnsMeant):
         if distinct:
             return self._with(f"distinct of {self._header.names[column]}", f"{kind} {after}")
         return self._many_of(column, kind, after)
+
+    def _is_day(self, column: int) -> bool:
+        named = {*stems(self._header.names[column])} <= {"day", "date", "night"}
+        return named and self._header.kind(column) == "moment"
 
     def _many_unnamed(self, rest: str) -> tuple[str, list[str]] | None:
         """ "how many training cones": the rows, or how many each of them is, where the words must be a cell."""
@@ -125,7 +124,7 @@ class PartsAsked(ColumnsMeant):
         """Whether a column may say how many of something each row is: one of numbers that measure nothing."""
         names, own = self._header.names, {self._header.key(), self._header.numbering()}
         numbers = [i for i in range(len(names)) if self._header.kind(i) == "number" and i not in own]
-        return any(not _MEASURED & {*stems(names[i])} for i in numbers)
+        return any(not (_MEASURED & {*stems(names[i])} or names[i].endswith(")")) for i in numbers)
 
     def _many_others(self, noun: str, kind: str, after: str) -> tuple[str, list[str]] | None:
         if noun in ("hours", "minutes"):
@@ -138,7 +137,11 @@ class PartsAsked(ColumnsMeant):
         if present and self._header.kind(int(present["c"])) == "number":  # "how many people attended"
             name = self._header.names[int(present["c"])]
             return self._with(f"sum of {name}", f"{kind} {after[present.end() :]}")
-        who = self._who()
+        who, names = self._who(), self._header.names
+        if any(
+            self._header.kind(i) == "number" and (PEOPLE - {"paid"}) & {*stems(names[i])} for i in range(len(names))
+        ):
+            return None  # those who are named, or how many came
         return None if who is None else self._with(f"distinct of {self._header.names[who]}", f"{kind} {after}")
 
     def _long(self, unit: str, rest: str) -> tuple[str, list[str]] | None:
@@ -212,111 +215,14 @@ class PartsAsked(ColumnsMeant):
     def _adds_up(self, column: int) -> bool:
         """Whether the numbers of a column may be summed: prices of one piece, rates and balances may not."""
         name = words(self._header.names[column])
-        return not (_PER_UNIT & set(name) and len(name) > 1)
+        if re.search(r"/| per ", self._header.names[column]):
+            return False
+        units = {word for said in UNITS.values() for word in said.split()} - {"each", "per"}
+        return not (_PER_UNIT & {*name} and len([word for word in name if word not in units]) > 1)
 
     def _with(self, measure: str, rest: str) -> tuple[str, list[str]] | None:
         where = self._rows(rest)
         return None if where is None else (measure, where)
-
-    # conditions
-
-    def _rows(self, text: str) -> list[str] | None:
-        """The conditions of what is left of a question; None where a word of it is not understood."""
-        text = " ".join(re.sub(r"#R# (?=that|which|who|whose|with)", "| ", text).replace("#R#", " ").split())
-        text, found = self._clauses.taken_from(f"{text} ")
-        for domain in re.finditer(r"(?<!\S)@?([\w-]+\.[a-z]{2,}) #(\d+)#", text):
-            if {"email", "mail"} & set(words(self._header.names[int(domain[2])])):
-                found.append(f"{self._header.names[int(domain[2])]} contains {json.dumps('@' + domain[1])}")
-                text = text.replace(domain[0], "|")
-        if re.search(r"\b(?:start|begin|end)(?:s|ing)? with\b", text, re.I):
-            return None
-        for quoted in re.findall(r'"[^"]*"', text):
-            found.append(f"* equals {quoted}")
-            text = text.replace(quoted, "|")
-        text = self._beside(text, found)
-        said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
-        bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
-        if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", said) or _UNREAD.search(bare):
-            return None
-        if self._directed and re.search(r"\b(?:from|to)\b", bare):
-            return None
-        said = re.sub(r",? ?\b(?:from|to)\b(?! ?,)", ",", said).strip(" ,")
-        return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
-
-    def _runs(self, text: str) -> list[str]:
-        """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
-        in what state a row is."""
-        runs, before = [""], ""
-        for word in re.findall(rf"{QUOTED}|[^\s]+", text):
-            bare = word.lower().strip(".'")
-            if bare in FILLERS:
-                runs += [""]
-            else:
-                free = self._is_own_verb(bare) or (self._is_verb(word) and not is_state(bare, before))
-                free = free and word[0] != "("
-                runs[-1] += f" ({word})" if free else f" {word}"
-            before = f"{before} {bare}"
-        return [run.strip() for run in runs if run]
-
-    def _beside(self, text: str, found: list[str]) -> str:
-        """`text` without its columns: each says yes, what was done, or of which column a word beside it is."""
-        names = self._header.names
-
-        def told(match: re.Match[str]) -> str:
-            column, before, after = int(match["c"]), match["before"] or "", match["after"] or ""
-            kind, negated = self._header.kind(column), before.lower().endswith("not ")
-            if match["is"]:
-                word, _, after = after.strip().partition(" ")
-                found.append(f"{names[column]} equals {json.dumps(word)}")
-                return f"{before} | {after}"
-            if kind in ("flag", "moment") and re.match(r" by\b", after, re.I):
-                return match[0]  # who did it may be another than whom the table names
-            if kind == "flag" and re.search(r"\b(?:did|does|do|has|have) (?!I\b)[A-Z]", before):
-                return match[0]  # "did Kim approve": as much
-            if kind == "flag":
-                found.append(f'{names[column]} {"no" if negated else "yes"} ""')
-                return f"{before.removesuffix('not ')} | {after}"
-            if negated:
-                return match[0]
-            if kind == "moment" and re.search(r"\bto (?:be )?$", before):
-                return match[0]  # "a book to return"
-            if kind == "moment":
-                found.append(f'{names[column]} filled ""')
-                return f"{before} | {after}"
-            if column == self._header.label() or set(stems(names[column])) <= THINGS:
-                return f"{before} {after}"
-            if kind != "text":
-                return match[0]
-            left, value = _parted(before.split()[::-1])
-            if not value:
-                right, value = _parted(re.sub(r"^ the ", " ", after).split())
-                if self._is(column, value, found):
-                    return f"{before} | {' '.join(right)}"
-                return f"{before} {after}" if column == 0 and not value else match[0]  # what the rows are about
-            return f"{' '.join(left[::-1])} | {after}" if self._is(column, value[::-1], found) else match[0]
-
-        run = r"(?:(?<![#\w])[\w'-]+ )*"
-        return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?(?P<after>(?: [\w'-]+(?![#\w]))*)", told, text)
-
-    def _is(self, column: int, value: list[str], found: list[str]) -> bool:
-        if not value or _UNREAD.search(" ".join(value)):
-            return False
-        found.append(f"{self._header.names[column]} equals {json.dumps(' '.join(value), ensure_ascii=False)}")
-        return True
-
-    @property
-    def _directed(self) -> bool:
-        """Whether columns say from where and to where."""
-        said = [i for i in range(len(self._header.names)) if self._header.kind(i) != "flag"]
-        return any({"from", "to", "origin", "destination"} & {*words(self._header.names[i])} for i in said)
-
-    def _without_money(self, text: str) -> str:
-        """`text` without words for money; "paid" may be a cell as well."""
-
-        def told(match: re.Match[str]) -> str:
-            return " (paid) " if match[0].lower().startswith("pa") else f" ({match[0]}) " if match[0] in VERBS else " "
-
-        return re.sub(rf"(?<![\w#(])(?:{MONEY})(?![\w#)])", told, text, flags=re.I)
 
     def _grouped(self, match: re.Match[str], beside: str | None = None) -> str | None:
         if group := match.groupdict().get("g"):
@@ -330,14 +236,11 @@ class PartsAsked(ColumnsMeant):
             clocks = [i for i in clocks if i in said] if said else clocks
             return f"time of {self._header.names[clocks[0]]}" if len(clocks) == 1 else None
         moment = said[0] if len(said) == 1 else self._header.only_day()
+        named = self._header.with_word(part)
+        if not said and moment is None and named is not None and self._header.kind(named) == "text":
+            return self._header.names[named]  # delivery day
         return f"{part} of {self._header.names[moment]}" if moment is not None else None
 
     def _groups(self, measure: str, group: str, where: list[str], rank: str = "") -> DemoCall:
         values = {"measure": measure, "group": group, "conditions": where}
         return self._made("top_groups", **values, rank=rank) if rank else self._made("groups", **values)
-
-
-def _parted(words_beside: list[str]) -> tuple[list[str], list[str]]:
-    """Words beside a column, without and with those next to it that may be one of its cells."""
-    count = next((i for i, word in enumerate(words_beside) if word.lower() in FILLERS | VERBS), len(words_beside))
-    return words_beside[count:], words_beside[:count]

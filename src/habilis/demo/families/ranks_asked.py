@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from habilis.demo.families.doers import doer_of, is_role
 from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, THINGS, VERBS
 from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
-from habilis.demo.questions.language import number, root, stems
+from habilis.demo.questions.language import number, root, stems, words
+from habilis.demo.questions.nouns import PEOPLE
 from habilis.demo.questions.world import DemoCall
 
 ASKS = (
@@ -44,6 +46,8 @@ _BY = re.compile(
     rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
 )
 SCORES = {"score", "rating", "point", "mark", "grade", "result"}
+_PRICES = {"price", "cost"}
+_NO_SUM = {"wage", "salary", "rating", "age", "temperature", "altitude", "height", "speed"}
 _OCCURS = {"use", "uses", "used", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens",
            "happened", "listed", "shows", "show"}  # fmt: skip
 
@@ -134,10 +138,18 @@ class RanksAsked(PartsAsked):
 
     def _doing(self, rest: str) -> tuple[str | None, str]:
         """Who is asked for, and the rest: those who do what is said, as a teacher teaches."""
-        for verb in re.findall(r"^[a-z]+", rest):
-            found = [one for one in self._header.names if re.sub("(?:er|or)$", "", stems(one)[-1]) == root(verb)]
-            if len(found) == 1:
-                return found[0], rest.removeprefix(verb)
+        verb = re.match(r"(?:(?:has|have|had|is|are|was|were) )*(?:#(?P<c>\d+)#|(?P<verb>[a-z]+))", rest)
+        if verb and verb["c"]:
+            name = self._header.names[int(verb["c"])]
+            if words(name)[-1] == "by" or ({*stems(name)} & PEOPLE and self._header.kind(int(verb["c"])) == "text"):
+                return name, rest[verb.end() :]
+            column = doer_of(self._header, words(name)[0])
+            return (self._whose("who") if column is None else self._header.names[column]), rest
+        column = doer_of(self._header, verb["verb"]) if verb and verb["verb"] else None
+        if column is not None and verb:
+            return self._header.names[column], rest[verb.end() :]
+        if verb and verb["verb"] and is_role(verb["verb"]):
+            return None, rest
         return self._whose("who"), rest
 
     def _when(self, rest: str, beside: str) -> tuple[str | None, str]:
@@ -145,10 +157,17 @@ class RanksAsked(PartsAsked):
         said = [int(one) for one in re.findall(r"#(\d+)#", rest) if self._header.kind(int(one)) == "moment"]
         if len(said) == 1 and not beside:
             return self._header.names[said[0]], rest.replace(f"#{said[0]}#", " ")
+        for verb in re.findall(r"\b[a-z]{3,}\b", rest):  # "when did she pay": paid on
+            named = [i for i, name in enumerate(self._header.names) if root(verb) in map(root, words(name))]
+            named = [one for one in named if self._header.kind(one) == "moment"]
+            if len(named) == 1:
+                return self._header.names[named[0]], re.sub(rf"\b{verb}\b", " ", rest)
         return self._moment_name(), rest
 
     def _row_name(self) -> str | None:
         key = self._header.key() if self._label() is None else self._header.label()
+        if self._label() is None and self._header.is_people:
+            return None  # people are told by name, not by number
         return None if key is None else self._header.names[key]
 
     def _held(self, target: str | None) -> str | None:
@@ -162,11 +181,11 @@ class RanksAsked(PartsAsked):
         column = int(shown["c"]) if shown and (shown["c"] or "").isdigit() else None
         kind = "text" if column is None else self._header.kind(column)
         if shown is None or kind in ("number", "flag") or (kind == "moment" and not end.was("adjective")):
-            return (self._label() if end.was("adjective") else None), end.head, end
+            return (self._row_name() if end.was("adjective") else None), end.head, end
         name = (
             self._grouped(shown, "")
             if shown["part"]
-            else self._label()
+            else self._row_name()
             if column is None
             else self._header.names[column]
         )
@@ -211,6 +230,8 @@ class RanksAsked(PartsAsked):
             return f"{said} of {self._header.names[column]}" if summable and column is not None else None
         if of and (of["c"] == "R" or (column is not None and column == self._header.key())):
             return self._count() if of["count"] or end.counts else None
+        if column is not None and self._header.kind(column) == "text" and (of["count"] if of else False or end.counts):
+            return self._kinds_of(column) if self._header.names[column] != target else None
         if of and (of["count"] or not end.counts or not numeric or column is None):
             return None
         if column is not None:
@@ -222,7 +243,7 @@ class RanksAsked(PartsAsked):
         """Rows, or money, where nothing is said but who did most of it."""
         if not end.counts:
             return None
-        if re.search(rf"\b(?:{MONEY})\b", head, re.I):
+        if re.search(rf"\b(?:{MONEY})\b", head, re.I) and not end.match["often"]:
             money = self._money(head)
             return None if money is None else f"sum of {self._header.names[money]}"
         if self._pieces() and not end.match["often"]:
@@ -262,9 +283,12 @@ class RanksAsked(PartsAsked):
                 return self._made("cells", column=name, conditions=where, order=f"{rank} by {name}")
             return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
         named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
+        if target is None and re.match(r"(?:who|whose|where)\b", end.head, re.I):
+            return None
         target = self._held(target) or (name if named and self._header.kind(column) == "moment" else None)
         one = re.search(r"\b(?:at|with)$|#R#.* (?:that|which|with) (?:had|has|have)?$", end.head) is not None
         alone = one or end.was("late", "early", "single") or (end.was("adjective") and target in (self._label(), name))
+        alone = alone or bool(_NO_SUM & {*stems(name)})
         order = f"{rank}{' row' if alone else ''} by {name}"
         return self._made("cells", column=target, conditions=where, order=order) if target else None
 
@@ -286,6 +310,9 @@ class RanksAsked(PartsAsked):
                 return int(named[1]), way, tail[named.end() :]
             moments = {int(one) for one in re.findall(r"#(\d+)#", f"{end.head} {tail}")}
             told = [one for one in moments if self._header.kind(one) == "moment"]
+            days = [i for i in range(len(self._header.names)) if self._header.kind(i) == "moment"]
+            done = {root(word) for word in words(f"{end.head} {tail}") if self._is_verb(word)}
+            told = told or [i for i in days if done & {*map(root, words(self._header.names[i]))}]
             tail = re.sub(r"^ (?:time|date|day|moment)\b(?: that| when)?", " ", tail)
             return (told[0] if len(told) == 1 else self._header.only_day()), way, tail
         if named:
@@ -293,8 +320,12 @@ class RanksAsked(PartsAsked):
         before = re.search(r"#(\d+)#(?: was| is| were| are)?(?: the)?$", end.head)
         if before and self._header.kind(int(before[1])) == "number":
             return int(before[1]), way, tail
-        single = re.match(r" (?:#R#|payments?|sales?)|$", tail, re.I)
-        return (self._money() if single and not end.counts else None), way, tail
+        large = re.fullmatch("biggest|largest|smallest", end.match["high"] or end.match["low"] or "", re.I)
+        sized = self._header.with_word("size", "area") if large else None
+        if sized is not None and not re.search(r"#\d", tail):
+            return sized, way, tail
+        single = re.match(r" (?:#R#|payments?|sales?)", tail, re.I)
+        return (None if end.counts else self._money() if single else None if tail else self._only_number()), way, tail
 
     def _meant(self, end: _End) -> tuple[int | None, str]:
         """The column that an adjective is about, and which end of it."""
@@ -303,6 +334,9 @@ class RanksAsked(PartsAsked):
         for names, way in SUPERLATIVES[adjective]:
             names = "minutes duration" if lasting else names
             column = self._header.with_word(*stems(names))
+            others = [one for one in self._header.money if one != column]
+            if column is not None and {*stems(names)} & _PRICES and others:
+                return None, ""  # of one piece, or of all
             if column is not None:
                 return column, way
         in_time = {"oldest": "lowest", "newest": "highest"}.get(adjective)

@@ -10,6 +10,9 @@ from habilis.demo.questions.language import root, stems, words
 from habilis.demo.questions.nouns import UNITS
 
 _NEUTRAL = {"do", "did", "does", "made", "make", "take", "took", "taken"}
+_BEGINS = {"loan": "borrow", "invoice": "issu", "parcel": "ship", "shipment": "ship", "ticket": "open", "case": "open"}
+"""What is done at first with what rows are."""
+_NO_KINDS = ("different", "distinct", "unique", "kinds", "types", "expensive", "recent", "popular")
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
@@ -20,34 +23,37 @@ class Rewording(Measures):
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
-        text = self._done_often(self._in_stock(self._picked(text)))
-        text = re.sub(r"\b(\w+ing) time\b", self._lasted, text, flags=re.I)
-        flag = self._header.with_word("passed", "pass")
-        if flag is not None and self._header.kind(flag) == "flag":
-            text = re.sub(r"\bfail(?:ed|s)?\b", f"not #{flag}#", text, flags=re.I)
-        return self._counted_by_name(text)
+        for rule in (self._picked, self._in_stock, self._done_often, self._lasting, self._failed, self._undone,
+                     self._visited, self._counted_by_name):  # fmt: skip
+            text = rule(text)
+        return text
 
     def _after_marking(self, text: str) -> str:
         """`text`, whose columns are marked, in the words that the readers know."""
-        text = self._kinds_of_rows(self._flowing(text))
-        text = self._below_minimum(self._in_its_unit(text))
-        texts = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "text")
-        if texts:
-            text = re.sub(rf"(#(?:{texts})#) (?:on|about) (?!\d)", r"\1 ", text)
-            text = re.sub(rf"\b(which|what|by|per|different) #R# (#(?:{texts})#)", r"\1 \2", text, flags=re.I)
-        flags = "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) == "flag")
-        if flags:
-            text = re.sub(rf"^(?:(?:all|the|my|our) )*((?:not )?#(?:{flags})# #R#)", r"which \1", text, flags=re.I)
-        if self._header.with_word("unit") is not None:
-            text = re.sub(r"\b(expensive|cheapest) per (?:unit|piece|#\d+#)", r"\1", text, flags=re.I)
-        return self._end_of_one(text)
+        for rule in (self._flowing, self._kinds_of_rows, self._in_its_unit, self._below_minimum, self._about,
+                     self._flagged, self._per_piece, self._owed, self._of_days, self._of_one, self._kind_of,
+                     self._most_of, self._moneyed, self._end_of_one):  # fmt: skip
+            text = rule(text)
+        return text
+
+    def _marks(self, *kinds: str) -> str:
+        """The numbers of the columns of some kinds, as a pattern that fits nothing where there is none."""
+        return "|".join(f"{i}" for i in range(len(self._header.names)) if self._header.kind(i) in kinds) or "(?!)"
 
     def _own_day(self, phrase: str) -> None:
         """Takes the date of what a row is for the one that is meant, where nothing else is said to be done."""
         days = [i for i in range(len(self._header.names)) if self._header.kind(i) == "moment"]
         days = [i for i in days if not self._header.is_clock(i)]
-        row = root(self._header.rows_are)
+        starts = [i for i in days if {"start", "begin", "started"} & {*words(self._header.names[i])}]
+        ends = [i for i in days if {"end", "finish", "ended", "finished"} & {*words(self._header.names[i])}]
+        if len(starts) == len(ends) == 1 and len(days) == 2:
+            self._clauses.dated_by = self._header.names[starts[0]]
+        row = _BEGINS.get(self._header.rows_are, root(self._header.rows_are))
         own = [i for i in days if row in [root(word) for word in words(self._header.names[i])]]
+        verb = re.search(r"\b(?:did|do|have|has) (?:I|we|they|[A-Z]\w+) ([a-z]+)\b", phrase)
+        done = [i for i in days if verb and root(verb[1]) in [root(word) for word in words(self._header.names[i])]]
+        if len(done) == 1:
+            self._clauses.dated_by = self._header.names[done[0]]
         said = {word for word in words(phrase) if word in VERBS or word.endswith("ed")} - _NEUTRAL
         if len(days) > 1 and len(own) == 1 and all(root(word) == row for word in said):
             self._clauses.dated_by = self._header.names[own[0]]
@@ -70,6 +76,10 @@ class Rewording(Measures):
         """ "cooked most often", "did I last cook" with the columns that say how often and when."""
         for column, name in enumerate(self._header.names):
             said = words(name)
+            if len(said) == 1 and self._header.kind(column) == "number":
+                verb = rf"(?:has|have|had|is|was|were|are) (?:been )?{re.escape(root(said[0]))}(?:ed|d)"
+                text = re.sub(rf"\b{verb} (?:the )?(most|least)(?: often| frequently)?\b",
+                              rf"has the \1 #{column}#", text, flags=re.I)  # fmt: skip
             if len(said) != 2 or not said[1].endswith("ed"):
                 continue
             verb = rf"{re.escape(root(said[1]))}\w*"
@@ -94,13 +104,34 @@ class Rewording(Measures):
 
     def _kinds_of_rows(self, text: str) -> str:
         """ "late shifts" as rows of that kind, "how many shifts" as rows, where rows and their kinds have one name."""
-        busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), "different", "distinct", "unique", "kinds", "types"])
+        busy = "|".join([*FILLERS, *FUNCTION_WORDS.split(), *_NO_KINDS])
         kind = rf"(?: (?!(?:{busy})\b)[a-z-]+)?"
         for column in filter(self._header.is_rows, range(len(self._header.names))):
             if self._header.kind(column) == "text":
                 said = rf"\b(how many|number of|most|fewest)({kind}) #{column}#"
                 text = re.sub(said, r"\1\2 #R#", text, flags=re.I)
         return re.sub(rf"\b(most|fewest)({kind}) #R#", r"\1 #R#\2", text, flags=re.I)
+
+    def _failed(self, text: str) -> str:
+        """ "who failed" as not passed."""
+        flag = self._header.with_word("passed", "pass")
+        failed = flag is not None and self._header.kind(flag) == "flag"
+        return re.sub(r"\bfail(?:ed|s)?\b", f"not #{flag}#", text, flags=re.I) if failed else text
+
+    def _undone(self, text: str) -> str:
+        """ "unpaid bills" as bills not paid, where a column says whether or when they were."""
+        for column in map(int, re.findall(r"\d+", self._marks("flag", "moment"))):
+            for word in words(self._header.names[column]):
+                if len(word) > 3 and word.endswith(("ed", "id", "ld", "en")):
+                    text = re.sub(rf"\bun{word} (\w+)\b", rf"\1 not #{column}#", text, flags=re.I)
+                    text = re.sub(rf"\bun{word}\b", f"not #{column}#", text, flags=re.I)
+        return text
+
+    def _visited(self, text: str) -> str:
+        """Without "to the vet" in a table of vet visits."""
+        kind = words(self._file.named.rsplit("/")[-1].rpartition(".")[0])[:-1]
+        said = rf" (?:to|at|from|with) the {kind[0]}s?\b(?! [A-Z0-9])" if len(kind) == 1 else "(?!)"
+        return re.sub(said, "", text)
 
     # what is measured
 
@@ -124,10 +155,26 @@ class Rewording(Measures):
         )  # fmt: skip
         return f"{text[: match.start()]} {text[match.end() :]}" if match and (own or said) else text
 
+    def _lasting(self, text: str) -> str:
+        """ "cooking time", "took the longest on average" with the column of how long it took."""
+        text = re.sub(r"\b(\w+ing) time\b", self._lasted, text, flags=re.I)
+        units = {word for unit in ("s", "min", "h") for word in UNITS[unit].split()} | {"duration"}
+        lasting = [i for i, name in enumerate(self._header.names) if units & {*words(name)}]
+        if len(lasting) != 1 or self._header.kind(lasting[0]) != "number":
+            return text
+        for said, end in (("longest", "highest"), ("shortest|least time|quickest", "lowest")):
+            took = rf"\b(?:takes?|took|lasts?|lasted|stayed) (?:the )?(?:{said})"
+            text = re.sub(rf"{took} on average$", f"has the {end} average #{lasting[0]}#", text)
+            text = re.sub(rf"{took}$", f"has the {end} #{lasting[0]}#", text)
+        return text
+
     def _lasted(self, match: re.Match[str]) -> str:
         """ "cooking time" as the minutes that something cooks."""
         names = [{root(word) for word in words(name)} for name in self._header.names]
         lasting = [i for i, name in enumerate(names) if root(match[1]) in name and {"minut", "hour", "min"} & name]
+        if match[1].lower() in ("playing", "running"):
+            units = {*UNITS["s"].split(), *UNITS["min"].split(), *UNITS["h"].split()}
+            lasting = [i for i, name in enumerate(self._header.names) if units & {*words(name)[-1:]}]
         return f"#{lasting[0]}#" if len(lasting) == 1 else match[0]
 
     def _in_stock(self, text: str) -> str:
@@ -152,6 +199,89 @@ class Rewording(Measures):
         fallen = rf"\b(?:(?:is|are|have|has|fallen|dropped|gone|been) )+(below|under) (?:(?:their|its|the) )?#{least}#"
         return re.sub(fallen, rf"#{there}# \1 #{least}#", text, flags=re.I)
 
+    def _about(self, text: str) -> str:
+        """Without words between a column of text and its cell, or rows between a question word and a column."""
+        texts = self._marks("text")
+        text = re.sub(rf"(#(?:{texts})#) (?:on|about) (?!\d)", r"\1 ", text)
+        return re.sub(rf"\b(which|what|by|per|different) #R# (#(?:{texts})#)", r"\1 \2", text, flags=re.I)
+
+    def _flagged(self, text: str) -> str:
+        """ "all vegetarian recipes" as which they are."""
+        said = rf"^(?:(?:all|the|my|our) )*((?:not )?#(?:{self._marks('flag')})# #R#)"
+        return re.sub(said, r"which \1", text, flags=re.I)
+
+    def _per_piece(self, text: str) -> str:
+        """ "a bottle of X" with a price per bottle, "cheapest per unit" with a price of a unit."""
+        if self._header.with_word("unit") is not None:
+            text = re.sub(r"\b(expensive|cheapest) per (?:unit|piece|#\d+#)", r"\1", text, flags=re.I)
+
+        def told(match: re.Match[str]) -> str:
+            price, piece = ({*stems(self._header.names[int(match[i])])} for i in (1, 2))
+            return f"#{match[1]}# of " if piece <= price else match[0]
+
+        return re.sub(r"#(\d+)# of (?:an? |one |the )?#(\d+)# of ", told, text)
+
+    def _owed(self, text: str) -> str:
+        """ "who owes", "still have to pay" as what is not paid, where a column says whether or when it was."""
+        paid = [i for i, name in enumerate(self._header.names) if {"paid", "payed"} & {*words(name)}]
+        asked = re.match(r"(?:which|who|how many|whose)\b", text, re.I)
+        if len(paid) != 1 or not asked or self._header.kind(paid[0]) not in ("flag", "moment"):
+            return text
+        what = r"(?: (?:(?:their|his|her|its|the|any|some|us|money) ?)+(?:#R#)?)?"
+        said = {"flag": f"not #{paid[0]}#", "moment": f"without #{paid[0]}#"}[self._header.kind(paid[0])]
+        return re.sub(rf"\b(?:still )?(?:owes?|owing){what}", said, text, flags=re.I)
+
+    def _of_days(self, text: str) -> str:
+        """ "on rainy days" as the rows that are rainy, where each row is a day."""
+        if self._header.only_day() != 0:
+            return text
+        return re.sub(r"\b(?:on|during) ([a-z]{3,}(?:y|ed|ing|t)) days?\b", r"for \1", text)
+
+    def _of_one(self, text: str) -> str:
+        """ "red wine" as the rows that are red, "the album Lights" as that cell, where the noun is what a row is."""
+        rows = [i for i in range(len(self._header.names)) if self._header.is_rows(i) or i == self._header.label()]
+        for column in rows:
+            if self._header.kind(column) == "text":
+                text = re.sub(rf"\b(of (?:the |my |our |all )*)([a-z]+) #{column}#", r"\1\2 #R#", text)
+        return text
+
+    def _kind_of(self, text: str) -> str:
+        """ "what kind of claim" with the column of kinds."""
+        column = first_column_for(self._header, "type kind category sort genre species")
+        return text if column is None else re.sub(r"\bwhich kind of (?:#\w+#|\w+)", f"which #{column}#", text)
+
+    def _most_of(self, text: str) -> str:
+        """ "which country do most of my wines come from" as the one with the most of them."""
+        rows = "|".join(["R", *(f"{i}" for i in range(len(self._header.names)) if self._names_rows(f"{i}"))])
+        done = "come|came|live|work|belong|made|taken|placed|held|go|went|take|happen|have"
+        said = (
+            r"^(?:(?:from|in|to|at|by|of|on) )?(?:which|what) (#\d+#|day|month|year|weekday) (?:do|did|does|are|were) "
+            rf"(?:the )?most (?:of )?(?:(?:the|my|our|these|all) )*#(?:{rows})#"
+            rf"(?: (?:{done}))?(?: (?:from|to|in|at|by|of|on))?$"
+        )
+        return re.sub(said, r"which \1 has the most #R#", text, flags=re.I)
+
+    def _moneyed(self, text: str) -> str:
+        """ "how much did A claim" with the amount claimed, "how much has not been paid" with the only amount."""
+        asks = re.match(r"how much\b(?! #)(?! (?:more|less)\b)", text, re.I)
+        if asks is None or any(f"#{one}#" in text for one in map(int, re.findall(r"\d+", self._marks("number")))):
+            return text
+        done = re.match(
+            r"how much (?:money )?(?:of it )?(?:has|have|was|were|is|are) (?:(?:still|already|yet|been) )*"
+            rf"((?:not |without )?)(?:been )?#({self._marks('flag', 'moment')})#",
+            text,
+            re.I,
+        )
+        if done and len(self._header.money) == 1:
+            return f"total #{self._header.money[0]}# {done[1]}#{done[2]}#{text[done.end() :]}"
+        for verb in re.findall(r"\b[a-z]{4,}\b", text[asks.end() :]):
+            meant = [i for i in self._header.money if root(verb) in map(root, words(self._header.names[i]))]
+            rows = {root(self._header.rows_are), root(self._header.numbered)}
+            own = self._header.money if root(verb) in rows and len(self._header.money) == 1 else []
+            if len(meant or own) == 1 and (verb not in VERBS or own):
+                return re.sub(rf"\b{verb}\b", " ", f"total #{(meant or own)[0]}# {text[asks.end() :]}")
+        return text
+
     def _end_of_one(self, text: str) -> str:
         """ "what did my heaviest loaf weigh" as the highest weight."""
         match = re.fullmatch(
@@ -162,3 +292,6 @@ class Rewording(Measures):
             if match and column is not None:
                 return f"{way} #{column}# of {match['rest']}"
         return text
+
+    def _names_rows(self, mark: str) -> bool:
+        return mark == "R" or int(mark) in (self._header.label(), self._header.key()) or self._header.is_rows(int(mark))

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
 from habilis.demo.families.conditions import ROWS, THINGS, known_column
-from habilis.demo.questions.header import header_of
 from habilis.demo.questions.operations import DemoOperation
+from habilis.demo.questions.shown_tables import header_of
 from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
 _STATISTIC = (

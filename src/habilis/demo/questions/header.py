@@ -6,30 +6,27 @@ nothing (`salary_eur`, `started_at`), or by a word of it that no other column ha
 
 from __future__ import annotations
 
-import csv
-import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import PurePosixPath
 
 from habilis.demo.questions.language import QUOTED, number, stems, words
 from habilis.demo.questions.nouns import (
     ADDS_NOTHING,
+    CLASSES,
     GENERIC,
     IN_ORDER,
     KINDS,
     MONEY_NAMES,
     NAMING,
     NEVER,
-    NO_NOUN,
     NO_NUMBER,
     PEOPLE,
     SAME,
+    TIMES,
     UNITS,
 )
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import CannotAnswerError, divider_of
+from habilis.demo.questions.world import CannotAnswerError
 
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"
@@ -39,8 +36,6 @@ _DATE = re.compile(
     r"\d{1,2}\.? [A-Z][a-z]{2,8}\.? \d{4}$"
 )
 
-_LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
-
 
 @dataclass(frozen=True)
 class TableHeader:
@@ -49,7 +44,9 @@ class TableHeader:
     names: tuple[str, ...]
     samples: tuple[tuple[str, ...], ...]
     rows_are: str
-    """The last word of the file's name, as a stem."""
+    """The last word of the file's name, or of the key of a list of objects, as a stem."""
+    file_is: str = ""
+    """The last word of the file's name where a list has a key of its own."""
 
     def kind(self, column: int) -> str:
         """number, flag, moment or text, as far as the shown cells say; '' where none is shown."""
@@ -79,7 +76,7 @@ class TableHeader:
     @cached_property
     def _alike(self) -> set[str]:
         """Words for the rows, as stems."""
-        own = {self.rows_are, *([self.numbered] if self.numbered else [])}
+        own = {self.rows_are, self.file_is, *([self.numbered] if self.numbered else [])}
         own |= {"book"} if {"title", "author"} <= {*self.names} else set()
         return {one for kind in (*KINDS, *own) if own & {*kind.split()} for one in kind.split()} - {""}
 
@@ -104,7 +101,8 @@ class TableHeader:
         found = [
             i
             for i, name in enumerate(self.names)
-            if (MONEY_NAMES & {*stems(name)} or self._is_priced(i)) and self.kind(i) == "number"
+            if (MONEY_NAMES & {*stems(name)} or {"eur", "usd", "gbp"} & {*words(name)[-1:]} or self._is_priced(i))
+            and self.kind(i) == "number"
         ]
         return [i for i in found if not {"unit", "each", "per"} & {*words(self.names[i])}]
 
@@ -114,7 +112,17 @@ class TableHeader:
     @property
     def are_sums(self) -> bool:
         """Whether a row is a sum of money."""
-        return self.rows_are in {*KINDS[0].split(), "donation", "bill", "cost", "fine", "loan", "refund", "ledger"}
+        return self.rows_are in {
+            *KINDS[0].split(),
+            "donation",
+            "budget",
+            "bill",
+            "cost",
+            "fine",
+            "loan",
+            "refund",
+            "ledger",
+        }
 
     @property
     def labels_people(self) -> bool:
@@ -125,10 +133,6 @@ class TableHeader:
     def with_word(self, *wanted: str) -> int | None:
         """The one column whose name has one of these words."""
         return _only([i for i, name in enumerate(self.names) if set(wanted) & set(stems(name))])
-
-    def only_moment(self) -> int | None:
-        """The one column whose shown cells are dates or times."""
-        return _only([i for i in range(len(self.names)) if self.kind(i) == "moment"])
 
     def only_day(self) -> int | None:
         """The one column whose shown cells are dates."""
@@ -141,14 +145,21 @@ class TableHeader:
     def label(self) -> int | None:
         """The one column that names the rows."""
         own = self._own({"name", "title", "label", "full"})
-        if own is not None:
+        if own is not None and self.kind(own) != "number":
             return own
         if self.numbering() is not None:
             naming = [i for i, name in enumerate(self.names) if stems(name) in ([self.numbered], *NAMING)]
             cells = [row[naming[0]] for row in self.samples if len(naming) == 1 and naming[0] < len(row)]
             return naming[0] if len(naming) == 1 and len({*cells}) == len(cells) else None
         named = [{*stems(name)} for name in self.names]
-        return _only([i for i, name in enumerate(named) if "name" in name and name <= {"name", "full"} | PEOPLE])
+        named_so = [i for i, name in enumerate(named) if "name" in name and name <= {"name", "full"} | PEOPLE]
+        return _only(named_so) if named_so else self._first_names()
+
+    def _first_names(self) -> int | None:
+        """The first column where it holds a text of its own in each shown row: addresses, say."""
+        cells = [row[0].strip() for row in self.samples if row]
+        own = self.kind(0) == "text" and len({*cells}) == len(cells) > (0 if self.file_is else 2)
+        return 0 if own and not {*stems(self.names[0])} & (PEOPLE | CLASSES) else None
 
     def key(self) -> int | None:
         """The one column that tells the rows apart: their number, else their name."""
@@ -165,11 +176,25 @@ class TableHeader:
 
     def takes_unit(self, column: int, unit: str) -> bool:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""
-        meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
         own = words(self.names[column])
+        meant = next((key for key, said in UNITS.items() if unit.lower() in said.split()), None)
+        if any(unit.lower() in said.split() and {*said.split()} & {*own} for said in UNITS.values()):
+            return True
         if any(set(said.split()) & set(own) for said in UNITS.values()):
             return bool(set(UNITS.get(meant or "", "").split()) & set(own))
         return meant in ("eur", "usd", "gbp", "pct") or (meant == "years" and "age" in own)
+
+    def factor(self, column: int, unit: str) -> float | None:
+        """By what a number said in a unit is multiplied to be one of a column; None where it may not be said so."""
+        own = {*words(self.names[column])}
+        if not unit or self.takes_unit(column, unit):
+            return 1
+        for large, small, factor in TIMES:
+            ways = ((large, small, factor), (small, large, 1 / factor))
+            for one, other, times in ways:
+                if unit.lower() in UNITS[one].split() and {*UNITS[other].split()} & own:
+                    return times
+        return None
 
     def of_unit(self, unit: str) -> int | None:
         """The one column that is counted in a unit."""
@@ -177,6 +202,11 @@ class TableHeader:
         own = {i: words(re.sub(r"/.*| per .*", "", name)) for i, name in enumerate(self.names)}  # of "€/kg" the euro
         ending = _only([i for i, said in own.items() if meant & {*said[-1:]}])
         return _only([i for i, said in own.items() if meant & {*said}]) if ending is None else ending
+
+    def holding(self, pattern: str) -> int | None:
+        """The one column of which each shown cell has a form, such as that of a weekday."""
+        cells = [[row[i].strip() for row in self.samples if i < len(row)] for i in range(len(self.names))]
+        return _only([i for i, of in enumerate(cells) if of and all(re.fullmatch(pattern, one) for one in of)])
 
     def duration(self) -> int | None:
         """The one column of times that something took, as h:mm:ss."""
@@ -239,9 +269,21 @@ class TableHeader:
         for end in range(min(start + 9, len(tokens) - 1), start, -2):
             between = "".join(tokens[start + 1 : end : 2])
             way = tuple(stems(" ".join(tokens[start:end:2])))
-            if between.strip(" ") or way not in self._said or (end == start + 1 and tokens[start].lower() in NEVER):
+            if (
+                between.strip(" ")
+                or way not in self._said
+                or (end == start + 1 and tokens[start].lower() in NEVER | {"first", "last"})
+            ):
                 continue
             columns = self._said[way]
+            kinds = {self.kind(column): column for column in columns}
+            asked = re.match(r"(?:which|list|names?|who)\b", tokens[1] if len(tokens) > 1 else "", re.I)
+            if (
+                len(columns) == len(kinds) == 2
+                and {*kinds} == {"text", "number"}
+                and (asked or way == (*words(tokens[start]),))
+            ):
+                return end - start, f"#{kinds['text']}#"  # a guest is named, guests may be counted
             if len(columns) > 1 and end == start + 1 and re.search("ed$|paid|sold", tokens[start], re.I):
                 return 1, None  # what was done
             if len(columns) > 1:
@@ -252,7 +294,10 @@ class TableHeader:
 
     def _is_done_at(self, tokens: list[str], position: int) -> bool:
         """Whether a word for rows is what was done: "how many lamps did we order"."""
-        own = position % 2 and tokens[position].lower() in self._alike
+        word = tokens[position].lower()
+        counts = [name for i, name in enumerate(self.names) if self.kind(i) == "number" and words(name) == [f"{word}s"]]
+        texts = [name for i, name in enumerate(self.names) if self.kind(i) == "text" and words(name) == [word]]
+        own = position % 2 and (word in self._alike or bool(counts or texts))
         return bool(own and _DOING.search("".join(tokens[:position])))
 
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
@@ -263,62 +308,6 @@ class TableHeader:
         return stem in self._alike or re.fullmatch(GENERIC, word, re.I) is not None
 
 
-def header_of(file: SeenFile) -> TableHeader | None:
-    """The header of a table, of a list of JSON objects or of a log; None where the prompt shows none, or only its
-    beginning."""
-    if file.named.lower().endswith(".json"):
-        return _of_objects(file)
-    if file.named.lower().endswith(".log"):
-        return _of_log(file)
-    lines = [line for line in file.begins.splitlines() if line.strip()]
-    if not lines or lines[0].endswith("…"):
-        return None
-    names, *rows = csv.reader([_whole(line, divider_of(lines[0])) for line in lines], delimiter=divider_of(lines[0]))
-    names = [name.strip() for name in names]
-    if len(names) < 2 or not all(names) or len(set(names)) < len(names):
-        return None
-    return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(PurePosixPath(file.named).stem))
-
-
-def _whole(line: str, divider: str) -> str:
-    """The cells of a line without the one in which it was cut off."""
-    return line.rpartition(divider)[0] if line.endswith("…") and '"' not in line else line.removesuffix("…")
-
-
-def _rows_are(name: str) -> str:
-    kept = [word for word in words(name) if word.isalpha() and word not in NO_NOUN and not word.endswith("ed")]
-    return next(iter(stems(kept[-1])), "") if kept else ""
-
-
-def _of_objects(file: SeenFile) -> TableHeader | None:
-    """The keys of the first object of a list, at the top of a document or under its last key."""
-    text = " ".join(file.begins.split())
-    opening = re.match(r'(?:\{(?: ?"\w+": ?(?:"[^"]*"|[\w.+-]+),)* ?"(?P<key>\w+)": ?)?\[ ?\{', text)
-    if opening is None:
-        return None
-    cells: dict[str, str] = {}
-    position = opening.end()
-    while key := re.compile(r' ?"([^"\\]+)": ?').match(text, position):
-        try:
-            value, position = json.JSONDecoder().raw_decode(text, key.end())
-        except ValueError:
-            break  # cut off here
-        cells[key[1]] = value if isinstance(value, str) else json.dumps(value)
-        position += text[position : position + 1] == ","
-    if len(cells) < 2 or any(text[: opening.end()].count(f'"{key}"') for key in cells):
-        return None
-    rows_are = _rows_are(opening["key"] or PurePosixPath(file.named).stem)
-    return TableHeader(tuple(cells), (tuple(cells.values()),), rows_are)
-
-
-def _of_log(file: SeenFile) -> TableHeader | None:
-    """Time, level, source and message, where the first lines are entries of that form."""
-    found = [_LOGGED.match(line) for line in file.begins.splitlines() if line.strip()]
-    rows = [entry.groups("") for entry in found if entry]
-    names = ("time", "level", "source", "message")
-    return TableHeader(names, tuple(rows), "log") if rows and len(rows) == len(found) else None
-
-
 def _in_full(name: str) -> list[tuple[str, ...]]:
     own = tuple(stems(name))
     return [own, (*own[:-1], f"{own[-1]}ly")] if own else []
@@ -326,6 +315,7 @@ def _in_full(name: str) -> list[tuple[str, ...]]:
 
 def _in_short(name: str) -> list[tuple[str, ...]]:
     """Without a unit or a word that adds nothing at its end, and with a word for a usual abbreviation."""
+    name = re.sub(r"(?<=\w) ?[(\[][^)\]]*[)\]]$", "", name)
     own = words(name)
     while len(own) > 1 and (own[-1] in ADDS_NOTHING or any(own[-1] in said.split() for said in UNITS.values())):
         own = own[:-1]

@@ -130,7 +130,11 @@ def _stem(word: str) -> str:
 _ROOTS = {
     "paid": "pay", "bought": "purchase", "buy": "purchase", "buys": "purchase", "sold": "sell", "took": "take",
     "taken": "take", "made": "make", "spent": "spend", "left": "leave", "began": "begin", "begun": "begin",
-    "expiry": "expire", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold", "wrote": "write", 
+    "expiry": "expire", "sang": "sing", "sung": "sing", "taught": "teach", "drove": "drive", "driven": "drive",
+    "flew": "fly", "ran": "run", "won": "win", "gave": "give", "given": "give", "swam": "swim", "rode": "ride",
+    "ridden": "ride", "built": "build", "grew": "grow", "grown": "grow", "delivery": "deliver", "brought": "bring",
+    "sown": "sow", "eaten": "eat", "ate": "eat", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold",
+    "wrote": "write",
     "written": "write",
 }  # fmt: skip
 _DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")

@@ -8,11 +8,15 @@ UNITS = {
     "g": "g gram grams", "km": "km kilometre kilometres kilometer kilometers", "m": "m metre metres meter meters",
     "cm": "cm centimetre centimetres centimeter centimeters", "mm": "mm millimetre millimetres millimeters",
     "min": "min mins minute minutes", "h": "h hour hours", "s": "s sec second seconds", "ms": "ms milliseconds",
-    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m²",
+    "c": "c °c celsius degrees", "pct": "% pct percent", "km2": "km2 km²", "m2": "m2 m² sqm",
     "l": "l litre litres liter liters",
-    "kmh": "kmh km/h", "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
+    "kmh": "kmh km/h", "deg": "deg degree degrees", "arcsec": "arcsec arcseconds", "bpm": "bpm",
+    "millions": "million millions", "years": "year years", "days": "day days", "kwh": "kwh",
 }  # fmt: skip
 """Units as questions write them, by the word that stands for them here."""
+TIMES = (("min", "s", 60), ("h", "min", 60), ("h", "s", 3600), ("kg", "g", 1000), ("km", "m", 1000), ("m", "cm", 100),
+         ("cm", "mm", 10))  # fmt: skip
+"""Units, and how many smaller ones they are."""
 ADDS_NOTHING = {"at", "on", "date", "time", "name"}
 SAME = {
     "temp": "temperature",
@@ -34,6 +38,7 @@ GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
 KINDS = (
     "order sale transaction purchase payment invoice expense",
     "trip ride journey rental",
+    "route trip tour",
     "employee staff people person worker colleague",
     "member people person",
     "volunteer helper people person",
@@ -65,6 +70,12 @@ KINDS = (
     "repair job",
     "observation sighting",
     "reading measurement",
+    "apartment flat listing property",
+    "talk session presentation lecture",
+    "budget expense purchase payment transaction",
+    "song track",
+    "parcel package shipment delivery",
+    "post article",
 )
 """Words for the same rows: a question may say any of those among which is the last word of the file's name."""
 PEOPLE = {
@@ -72,14 +83,32 @@ PEOPLE = {
     "seller", "player", "user", "reader", "paid", "payer", "colleague", "guest", "patient", "author", "agent", "driver",
     "teacher", "manager", "owner", "coach", "scorer", "donor", "visitor", "volunteer", "assignee", "handler", "doctor",
     "gardener", "trainer", "instructor", "chef", "nurse", "lecturer", "supervisor", "photographer", "speaker", "winner",
-    "tenant", "organiser", "organizer", "contact", "tutor", "leader", "host", "observer", "technician", "contractor",
+    "tenant", "participant", "attendee", "recipient", "sender", "applicant", "candidate", "buyer", "borrower", "lender",
+    "artist", "singer", "musician", "composer", "referee", "baker", "cook", "vet", "dentist", "therapist", "resident",
+    "inspector", "coordinator", "subscriber", "sponsor", "athlete", "swimmer", "cyclist", "climber", "walker", "carer",
+    "sitter", "editor", "reviewer", "referrer", "breeder", "adopter", "foster", "keeper", "caller", "inventor",
+    "mechanic", "electrician", "plumber", "worker", "helper", "operator", "assistant", "boss", "parent", "child",
+    "pilot",
+    "rapper", "band", "cleaner", "director", "actor", "physician", "surgeon", "midwife", "courier", "landlord", "buddy",
+    "organiser", "organizer", "contact", "tutor", "leader", "host", "observer", "technician", "contractor",
 }  # fmt: skip
 """Last words of columns that say who."""
+CLASSES = set(
+    """supplier species category type kind genre country city town site shop store company language brand department
+    team variety crop habitat route class form client customer day month region sport subject trade method
+    course cuisine event source level vendor publisher airline organisation bank""".split()  # noqa: SIM905
+)
+"""Columns that say to which of several a row belongs."""
 NO_NOUN = {
     "data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
     "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
     "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
 }  # fmt: skip
+CONTAINERS = {
+    "cellar", "collection", "library", "catalogue", "catalog", "shelf", "shop", "store", "garden", "menu", "archive",
+    "database", "directory", "playlist", "portfolio", "warehouse",
+}  # fmt: skip
+"""Words of files that say where the rows are, not what they are."""
 NAMING = (["description"], ["problem"])
 """Columns that name what another numbers."""
 IN_ORDER = {

@@ -1,0 +1,183 @@
+"""Which rows a question is about: conditions in all that is left of it, and cells that only the tool can tell."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from habilis.demo.families.columns_meant import ColumnsMeant
+from habilis.demo.families.lexicon import FILLERS, MONEY, MONTHS, STATES, THINGS, VERBS, is_state
+from habilis.demo.families.measures import FLOWS
+from habilis.demo.questions.language import QUOTED, stems, words
+
+_NOUN_NEXT = (["on"], ["for"], ["of"], ["about"], ["a"], ["an"])
+_LEADING = r"(?:(?:in|at|from|on|of|for|by|the|an?|any|are|is|were|was|have|has) )*"
+_WORD = rf"(?!(?:{'|'.join(FILLERS)}|and|or|but|not)\b)[^\W\d_][\w'.&-]*"
+_RUN = rf"{_WORD}(?: {_WORD})*"
+_UNREAD = re.compile(
+    r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
+    r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
+    r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
+    r"average|mean|median|maximum|minimum|total|sum|percent|percentage|share|many|much|often|today|yesterday|tomorrow|now|what|when|and|also|"
+    r"columns?|rows?|lines?|words?|years?|months?|weeks?|weekdays?|days?|hours?|non|one|two|three|four|five|six|seven|"
+    r"eight|nine|ten|zero|versus|vs|compared|difference|again|deviation|variance|correlation|percentile|quartile|ratio|"
+    r"growth|increase|decrease|change|changed|trend)\b|"
+    r"(?<!\b[A-Z])(?<!\bDr)(?<!\bM[rs])(?<!\bMrs)(?<!\bSt)\. |[?!:;`()] |[`&]",
+    re.I,
+)
+"""Words that change what is asked: where one is left, nothing is understood."""
+
+
+class RowsMeant(ColumnsMeant):
+    """The conditions that a question puts on rows."""
+
+    def _rows(self, text: str) -> list[str] | None:
+        """The conditions of what is left of a question; None where a word of it is not understood."""
+        text = " ".join(
+            re.sub(r"#R# (?=(?:that|which|who|whose|with|[a-z]+(?:ed|ld|en|ing))\b)", "| ", text)
+            .replace("#R#", " ")
+            .split()
+        )
+        text, found = self._clauses.taken_from(re.sub(r"\b(from|to) the (?=[A-Z])", r"\1 ", f"{text} "))
+        for domain in re.finditer(r"(?<!\S)@?([\w-]+\.[a-z]{2,}) #(\d+)#", text):
+            if {"email", "mail"} & set(words(self._header.names[int(domain[2])])):
+                found.append(f"{self._header.names[int(domain[2])]} contains {json.dumps('@' + domain[1])}")
+                text = text.replace(domain[0], "|")
+        if re.search(r"\b(?:start|begin|end)(?:s|ing)? with\b", text, re.I):
+            return None
+        for quoted in re.findall(r'"[^"]*"', text):
+            found.append(f"* equals {quoted}")
+            text = text.replace(quoted, "|")
+        text = self._joined(self._beside(self._chosen(self._excepted(text, found), found), found))
+        if text is None or _contradicts(found):
+            return None
+        said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
+        bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
+        bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
+        bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
+        if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or _UNREAD.search(bare):
+            unread = _UNREAD.search(text)
+            self._left.append(text[unread.start() :].strip(" |,") if unread else said)
+            return None
+        if self._directed and re.search(r"\b(?:from|to)\b", bare):
+            return None
+        said = re.sub(r",? ?\b(?:from|to)\b(?! ?,)", ",", said).strip(" ,")
+        return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
+
+    def _excepted(self, text: str, found: list[str]) -> str:
+        """`text` without the cells that it rules out: "not in Oslo", "except the veterans"."""
+
+        def told(match: re.Match[str]) -> str:
+            value = match["v"].split()
+            if {*map(str.lower, value)} & (VERBS - STATES) or _UNREAD.search(match["v"]):
+                return match[0]
+            found.append(f"* not_equals {json.dumps(' '.join(value), ensure_ascii=False)}")
+            return "|"
+
+        return re.sub(rf"\b(?:but )?(?:not|except(?: for)?|other than|excluding|apart from) {_LEADING}(?P<v>{_RUN})"
+                      r"(?= *(?:[|,]|$))", told, text)  # fmt: skip
+
+    def _chosen(self, text: str, found: list[str]) -> str:
+        """`text` without two cells of one column, of which a row has either: "in Oslo or Bergen"."""
+
+        def told(match: re.Match[str]) -> str:
+            values = [json.dumps(match[name], ensure_ascii=False) for name in ("one", "other")]
+            if any(_UNREAD.search(match[name]) or {*match[name].lower().split()} & VERBS for name in ("one", "other")):
+                return match[0]
+            found.append(" or ".join(f"* equals {one}" for one in values))
+            return "|"
+
+        return re.sub(rf"\b(?P<one>{_RUN}) or {_LEADING}(?P<other>{_RUN})", told, text)
+
+    def _joined(self, text: str) -> str:
+        """`text` without "and" and "but" between two conditions."""
+        return re.sub(rf"(?<=\|) *(?:and|but) +{_LEADING} *(?=\|)", " ", text)
+
+    def _runs(self, text: str) -> list[str]:
+        """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
+        in what state a row is."""
+        runs, before, said = [""], "", re.findall(rf"{QUOTED}|[^\s]+", text)
+        for at, word in enumerate(said):
+            bare, after = word.lower().strip(".'"), " ".join(said[at + 1 : at + 2])
+            if bare in FILLERS and word != "A":  # route A
+                runs += [""]
+            else:
+                free = self._is_own_verb(bare) or (self._may_be_dropped(bare) and not is_state(bare, before, after))
+                free = free and word[0] != "(" and not word[0].isupper() and before.split()[-1:] not in _NOUN_NEXT
+                runs[-1] += f" ({word})" if free else f" {word}"
+            before = f"{before} {bare}"
+        return [run.strip() for run in runs if run]
+
+    def _beside(self, text: str, found: list[str]) -> str:
+        """`text` without its columns: each says yes, what was done, or of which column a word beside it is."""
+        names = self._header.names
+
+        def told(match: re.Match[str]) -> str:
+            column, before, after = int(match["c"]), match["before"] or "", match["after"] or ""
+            kind, negated = self._header.kind(column), before.lower().endswith("not ")
+            if match["is"]:
+                right, value = _parted(after.split())
+                return f"{before} | {' '.join(right)}" if self._is(column, value, found) else match[0]
+            way = self._header.with_word("method", "mode", "via", "channel", "means")
+            if kind in ("flag", "moment") and re.match(r" by\b" if way is None else r" by [A-Z]", after):
+                return match[0]  # who did it may be another than whom the table names
+            if kind == "flag" and re.search(r"\b(?:for|on) (?:the )?$", before) and re.search(FLOWS, self._text, re.I):
+                return match[0]  # what was paid for it alone is not known
+            if kind == "flag" and re.search(r"\b(?:did|does|do|has|have) (?!I\b)[A-Z]", before):
+                return match[0]  # "did Kim approve": as much
+            if kind == "flag":
+                found.append(f'{names[column]} {"no" if negated else "yes"} ""')
+                return f"{before.removesuffix('not ')} | {after}"
+            if negated:
+                return match[0]
+            if kind == "moment" and re.search(r"\bto (?:be )?$", before):
+                return match[0]  # "a book to return"
+            if kind == "moment":
+                found.append(f'{names[column]} filled ""')
+                return f"{before} | {after}"
+            if column == self._header.label() or set(stems(names[column])) <= THINGS:
+                return f"{before} {after}"
+            if kind != "text":
+                return match[0]
+            left, value = _parted(before.split()[::-1])
+            if not value:
+                right, value = _parted(re.sub(r"^ the ", " ", after).split())
+                if self._is(column, value, found):
+                    return f"{before} | {' '.join(right)}"
+                return f"{before} {after}" if column == 0 and not value else match[0]  # what the rows are about
+            return f"{' '.join(left[::-1])} | {after}" if self._is(column, value[::-1], found) else match[0]
+
+        run = r"(?:(?<![#\w])[\w'-]+ )*"
+        return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?(?P<after>(?: [\w'.-]+(?![#\w]))*)", told, text)
+
+    def _is(self, column: int, value: list[str], found: list[str]) -> bool:
+        if not value or _UNREAD.search(" ".join(value)):
+            return False
+        found.append(f"{self._header.names[column]} equals {json.dumps(' '.join(value), ensure_ascii=False)}")
+        return True
+
+    @property
+    def _directed(self) -> bool:
+        """Whether columns say from where and to where."""
+        said = [i for i in range(len(self._header.names)) if self._header.kind(i) != "flag"]
+        return any({"from", "to", "origin", "destination"} & {*words(self._header.names[i])} for i in said)
+
+    def _without_money(self, text: str) -> str:
+        """`text` without words for money; "paid" may be a cell as well."""
+
+        def told(match: re.Match[str]) -> str:
+            return " (paid) " if match[0].lower().startswith("pa") else f" ({match[0]}) " if match[0] in VERBS else " "
+
+        return re.sub(rf"(?<![\w#(])(?:{MONEY})(?![\w#)])", told, text, flags=re.I)
+
+
+def _contradicts(conditions: list[str]) -> bool:
+    """Whether a row would have to hold two values in one column."""
+    equal = [one.partition(" equals ")[0] for one in conditions if " equals " in one and not one.startswith("* ")]
+    return len({*equal}) < len(equal)
+
+
+def _parted(words_beside: list[str]) -> tuple[list[str], list[str]]:
+    """Words beside a column, without and with those next to it that may be one of its cells."""
+    count = next((i for i, word in enumerate(words_beside) if word.lower() in FILLERS | VERBS), len(words_beside))
+    return words_beside[count:], words_beside[:count]
