@@ -3,6 +3,7 @@
 Ray finds a node and starts an actor there (`node.TaskOnNode`), which runs the program that `ProcessRunner` runs; time
 limit, memory limit, orders and the run's purse are that runner's. What a task leaves goes through the run's store: each
 attempt writes under a lease of its own, so that a node that was cut off writes nothing more once the next one has it.
+Its files go there by the same way, as they are when the task is given out.
 Through Ray go jobs, settings without secrets and events; keys and passwords come from the environment of each node.
 """
 
@@ -26,6 +27,7 @@ from habilis.core.events import Notice
 from habilis.core.ports import Lease, Purse
 from habilis.curation.ledger.reports import Finished
 from habilis.rundir import safe_id
+from habilis.rundir.datafiles import FilesInStore
 from habilis.rundir.fetching import fetch_task
 from habilis.rundir.kept import KeptFolder, kept_at
 from habilis.training.runners.job import Job, Watch, broken_off
@@ -56,12 +58,18 @@ class ClusterRunner:
         self._settings = settings
         self._runner = ProcessRunner(settings, start=self._start, purse=purse)
         self._tell: dict[str, Callable[[str], None]] = {}
+        self._files: FilesInStore | None = None
 
     async def run(self, job: Job, watch: Watch) -> Finished:
         kept = kept_at(Path(job.run))
         assert kept is not None
         tell = self._tell[job.task.id] = lambda text: watch(Notice(level="warning", text=text))
         started = time.monotonic()
+        self._files = self._files or FilesInStore(kept)
+        try:
+            job = job.model_copy(update={"files": await asyncio.to_thread(self._files.put, job.task.files)})
+        except UserError as refused:
+            return broken_off(job, "crashed", str(refused), time.monotonic() - started, saved=False)
         for _ in range(ATTEMPTS):
             lease = await asyncio.to_thread(_leased, kept, job)
             try:
