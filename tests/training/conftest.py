@@ -77,6 +77,11 @@ class World:
         ]
         return sum(line.get("kind") == "reply" for tape in tapes for line in read_jsonl(tape))
 
+    def asked(self, task: str, name: str = "first") -> list[str]:
+        """Which requests to models a task put on record, in their order."""
+        lines = read_jsonl(self.training(name).path / "tasks" / task / "tape.jsonl")
+        return [line["key"] for line in lines if line.get("kind") == "reply"]
+
     def predictions(self, name: str = "first") -> dict[str, dict[str, Any]]:
         rows = list(read_jsonl(self.training(name).predictions))
         found = {row["task_id"]: row for row in rows}

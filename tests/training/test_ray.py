@@ -19,12 +19,13 @@ import yaml
 from jsonschema import ValidationError
 
 from habilis.core.errors import HabilisError
+from habilis.curation.ledger.reports import Row
 from habilis.library.generations import digest
 from habilis.rundir.store.postgres import PostgresStore
 
 from ..store.conftest import database, server, template
 from ..store.postgres import PostgresServer
-from .cluster import RAY, Cluster, begun, cluster
+from .cluster import RAY, Cluster, begun, can_hide, cluster
 from .conftest import World
 from .test_kept import NAMES
 from .test_training import finished
@@ -56,6 +57,33 @@ async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(world: World, clus
     assert world.server.finished == world.replies_on_tapes()
     assert len(cluster.worked()) > 1, "one node did it all"
     assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
+
+
+@pytest.mark.skipif(not can_hide(), reason="only root can hide a folder from a node")
+async def test_files_reach_nodes_that_do_not_have_them(world: World, cluster: Cluster, database: str) -> None:
+    """A row's files are the same on every node, under the names that the local runner knows them by."""
+    data, other = cluster.hidden / "data", cluster.hidden / "other"
+    for folder in (data / "tables" / "of 2024", other):
+        folder.mkdir(parents=True)
+    for place in (data, data / "tables" / "of 2024", other):
+        shutil.copy(world.home / "sales.csv", place)
+    rows = [
+        *world.rows(*NAMES),
+        Row(id="below", question='What is the sum of price in "tables/of 2024/sales.csv"?'),
+        Row(id="outside", question="What is the maximum price?", files=(str(other / "sales.csv"),)),
+    ]
+    assert not any(cluster.sees(number, data) for number in cluster.alive())
+    plain = ["evolution.concurrency=1", "evolution.batch_size=3"]
+    done = await world.evolution(*plain, absorbing=None).run(rows, name="plain", base=data)
+    assert done.stopped == "done", done.reason
+    done = await world.evolution(*settings_of(cluster, database), absorbing=None).run(rows, name="first", base=data)
+    assert done.stopped == "done", done.reason
+    assert world.answers() == world.answers("plain")
+    assert world.answers()["below"] == ("answered", "60")
+    assert world.answers()["outside"] == ("answered", "30")
+    assert world.asked("below") == world.asked("below", "plain"), "other words were sent to the model"
+    assert world.asked("outside") == world.asked("outside", "plain"), "other words were sent to the model"
+    assert digest((world.runs / "first" / "library").resolve()) == digest((world.runs / "plain" / "library").resolve())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
