@@ -80,6 +80,11 @@ class Cluster:
         kill_tree(self.nodes[number].pid)
         self.nodes[number].wait()
 
+    def kill_head(self) -> None:
+        """End the head with all that runs there, and so the part of Ray that drivers of this machine talk to."""
+        kill_tree(self._head.pid)
+        self._head.wait()
+
     def alive(self) -> list[int]:
         return [number for number, node in enumerate(self.nodes) if node.poll() is None]
 

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -96,14 +96,19 @@ class World:
 
     def start(self, **orders: Any) -> subprocess.Popen[str]:
         """A training run in a process of its own, which does as `orders` say; see `train_child.py`."""
+        return self.program([sys.executable, str(CHILD), json.dumps(orders)])
+
+    def program(self, command: list[str], more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """A program that asks the scripted server; `more` is added to its environment."""
         environment = {
             **os.environ,
             "OPENAI_BASE_URL": self.server.base_url,
             "OPENAI_MODEL": "scripted",
             "PYTHONPATH": str(ROOT / "src"),
+            **(more or {}),
         }
         return nursery.Program(
-            [sys.executable, str(CHILD), json.dumps(orders)],
+            command,
             cwd=self.home,
             env=environment,
             stdin=subprocess.PIPE,

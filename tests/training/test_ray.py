@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import shutil
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,7 @@ from ..store.conftest import database, server, template
 from ..store.postgres import PostgresServer
 from .cluster import RAY, Cluster, begun, can_hide, cluster
 from .conftest import World
+from .doubles import QUESTIONS
 from .test_kept import NAMES
 from .test_training import finished
 
@@ -47,6 +51,25 @@ async def library_of(world: World) -> str:
     code, out, errors = await finished(world.start(**plain, kill_point=[0, ""]))
     assert code == 0, out or errors
     return digest((world.runs / "plain" / "library").resolve())
+
+
+@contextlib.contextmanager
+def anew(folders: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of a test's own, with two nodes."""
+    made = Cluster(folders.mktemp("cluster"))
+    try:
+        made.add()
+        made.add()
+        yield made
+    finally:
+        made.end()
+
+
+def trained(world: World, cluster: Cluster, database: str, *options: str) -> Any:
+    """`habilis evolve` in a process of its own."""
+    ray = ["--runner", "ray", "--ray-address", cluster.address, "--set", f"store={database}"]
+    command = [sys.executable, "-m", "habilis", "evolve", "--run-name", "first", "--set", f"runs_dir={world.runs}"]
+    return world.program([*command, *ray, *options], cluster.environment)
 
 
 async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(world: World, cluster: Cluster, database: str) -> None:
@@ -177,6 +200,33 @@ async def test_a_database_that_dies_stops_the_run_which_goes_on_when_it_is_back(
     assert (training.stopped, world.answers()) == ("done", world.expected(*NAMES))
     lost = world.server.finished - world.replies_on_tapes()
     assert 0 <= lost <= 3, "each task loses the reply that met a dead database, and no more"
+
+
+async def test_a_head_that_dies_stops_the_run_which_goes_on_with_another_one(
+    world: World, tmp_path_factory: pytest.TempPathFactory, database: str
+) -> None:
+    """Ray itself would wait for it, and then end the process. Nothing is lost, and no finished reply is paid again."""
+    rows = [{"id": name, "question": QUESTIONS[name][0], "answer": QUESTIONS[name][1]} for name in NAMES]
+    (world.home / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with anew(tmp_path_factory) as first:
+        child = trained(world, first, database, "--dataset", "rows.jsonl", "--batch-size", "3")
+        assert await asyncio.to_thread(world.server.wait_for, 8, 120.0), "no task was under way"
+        world.server.latency_s = 50.0  # what is under way now is under way still when the head is given up
+        first.kill_head()
+        code, out, errors = await finished(child)
+        assert code == 5, out or errors
+        line = next(line for line in out.splitlines() if "outcome" in line)
+        assert "its head has not answered for 30 s; start it again; then continue with --resume" in line, out
+        assert "Traceback" not in errors
+    assert not world.training().predictions.exists(), "a task was over before the head was given up"
+    world.server.latency_s = 0.0
+    with anew(tmp_path_factory) as second:
+        code, out, errors = await finished(trained(world, second, database, "--resume"))
+    assert code == 0, out or errors
+    assert world.answers() == world.expected(*NAMES)
+    lost = world.server.finished - world.replies_on_tapes()
+    assert 0 <= lost <= 3, "each task loses the reply that was on its way, and no more"
+    assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
 
 
 @pytest.mark.parametrize(
