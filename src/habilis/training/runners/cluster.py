@@ -30,7 +30,7 @@ from habilis.rundir import safe_id
 from habilis.rundir.datafiles import FilesInStore
 from habilis.rundir.fetching import fetch_task
 from habilis.rundir.kept import KeptFolder, kept_at
-from habilis.training.runners.head import Head
+from habilis.training.runners.head import ClusterHead
 from habilis.training.runners.job import Job, Watch, broken_off
 from habilis.training.runners.process import ProcessRunner, first_line
 from habilis.training.runners.program import Death
@@ -58,7 +58,7 @@ class ClusterRunner:
     It raises `PlaceError` once the head is lost: what runs is told to stop, and goes on from the store after a resume.
     """
 
-    def __init__(self, settings: Settings, head: Head, *, purse: Purse | None = None) -> None:
+    def __init__(self, settings: Settings, head: ClusterHead, *, purse: Purse | None = None) -> None:
         self._settings, self._head = settings, head
         self._runner = ProcessRunner(settings, start=self._start, purse=purse)
         self._tell: dict[str, Callable[[str], None]] = {}
@@ -220,7 +220,7 @@ def _hidden_in(tree: Any, shown: Any, name: str = "") -> Iterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def joined(address: str | None) -> AsyncIterator[Head]:
+async def joined(address: str | None) -> AsyncIterator[ClusterHead]:
     """Be a driver of the cluster at `address`, or of one of this machine alone that ends with the block: its head.
 
     Raises `UserError` where Ray is not installed, `PlaceError` where the cluster cannot be reached.
@@ -238,7 +238,7 @@ async def joined(address: str | None) -> AsyncIterator[Head]:
     except (ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
         raise PlaceError(f"{where} cannot be reached: {_first_line(error)}; start it with ray start") from None
     try:
-        head = Head(where)
+        head = ClusterHead(where)
         with contextlib.redirect_stdout(sys.stderr):  # Ray prints what befalls its nodes
             async with head.watched():
                 yield head

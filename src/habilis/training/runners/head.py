@@ -21,7 +21,7 @@ SILENT_S = 30.0
 """Seconds without an answer after which the head is given up. A busy one takes a few."""
 
 
-class Head:
+class ClusterHead:
     """The head of the cluster that this process has joined; `where` names the cluster. `lost` once it is given up."""
 
     def __init__(self, where: str) -> None:
