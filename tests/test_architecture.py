@@ -83,6 +83,7 @@ LONG_FILES = {
 WRITES_BY_ITSELF = {
     "habilis.rundir.files": "masks all that it writes",
     "habilis.rundir.store.files": "contents by their digest, masked by whoever gives them",
+    "habilis.rundir.datafiles": "the user's own files, as they are",
     "habilis.contract.records": "masks each line",
     "habilis.exchange.exporting": "masks all of an export before it is put in place",
     "habilis.exchange.package": "part of an export",

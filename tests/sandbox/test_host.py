@@ -10,7 +10,9 @@ import pytest
 
 from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Description, Runnable
-from habilis.core.types import CallError
+from habilis.contract.taskfiles import link_into
+from habilis.core.locations import located
+from habilis.core.types import CallError, TaskFile
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 
@@ -49,6 +51,31 @@ async def test_task_files_are_read_where_they_lie_and_by_their_links(
     assert outcome.opened == (str(hidden / "data.csv"), str(folder / "deep" / "x.txt"))
     assert outcome.made == ()
     assert (hidden / "data.csv").stat().st_mode & 0o777 == 0o600
+
+
+async def test_files_that_lie_elsewhere_here_are_read_by_the_names_that_the_task_has_for_them(
+    level: str, host_with: Callable[..., ToolHost], tool: MakeTool, workspace: Path, tmp_path: Path
+) -> None:
+    """A task that runs on another machine than the one that asked knows its files by their paths there."""
+    laid = tmp_path / "laid"
+    (laid / "folder").mkdir(parents=True)
+    (laid / "data.csv").write_text("a,b")
+    (laid / "folder" / "x.txt").write_text("deep")
+    asked = [Path("/data/of another machine/data.csv"), Path("/data/of another machine/folder")]
+    body = """
+    return OutputModel(value=[open(input.path).read(), open("data.csv").read(), open("folder/x.txt").read()])
+    """
+    with located({str(path): str(laid / path.name) for path in asked}):
+        link_into(workspace, [TaskFile(named=path.name, path=str(path)) for path in asked])
+        outcome = await host_with(level).call(
+            CallSpec(tool(body), {"path": str(asked[0])}, workspace=workspace, files=asked)
+        )
+        assert outcome.output == {"value": ["a,b", "a,b", "deep"], "error": None}
+        assert outcome.opened == (str(asked[0]), str(asked[1] / "x.txt")), "as on the machine that asked"
+        by_link = await host_with(level).call(
+            CallSpec(tool(body), {"path": "data.csv"}, workspace=workspace, files=asked)
+        )
+        assert by_link.output == outcome.output
 
 
 async def test_a_database_among_the_files_counts_as_opened(

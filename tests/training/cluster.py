@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import secrets
+import shutil
 import signal
 import socket
 import subprocess
@@ -26,14 +27,18 @@ RAY = [
     pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed here: make test-ray"),
 ]
 NODES, TRIES = 3, 8
+_HIDE = 'mount -t tmpfs none "$0" && exec "$@"'
 _MEMORY = "--object-store-memory=80000000"
 
 
 class Cluster:
-    """`address` is where drivers join. Each node has its cache in a folder of its own below `folder`."""
+    """`address` is where drivers join. Each node has its cache in a folder of its own below `folder`; what lies in
+    `hidden` no node sees, where a user may hide it (root)."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.hidden = folder / "hidden"
+        self.hidden.mkdir()
         self.nodes: list[subprocess.Popen[bytes]] = []
         self._before: set[Path] = set()
         self._environment = {
@@ -61,7 +66,8 @@ class Cluster:
 
     def add(self) -> None:
         """Add a node, and wait until it has joined."""
-        self.nodes.append(self._started(f"node{len(self.nodes)}", f"--address={self.address}", "--num-cpus=4"))
+        options = f"--address={self.address}", "--num-cpus=4"
+        self.nodes.append(self._started(f"node{len(self.nodes)}", *options, hiding=can_hide()))
 
     def fill(self) -> None:
         """Add nodes until three are alive. What runs before left on them stays, and is not counted."""
@@ -73,6 +79,11 @@ class Cluster:
         """End a node with all that runs on it, as if its plug were pulled."""
         kill_tree(self.nodes[number].pid)
         self.nodes[number].wait()
+
+    def kill_head(self) -> None:
+        """End the head with all that runs there, and so the part of Ray that drivers of this machine talk to."""
+        kill_tree(self._head.pid)
+        self._head.wait()
 
     def alive(self) -> list[int]:
         return [number for number, node in enumerate(self.nodes) if node.poll() is None]
@@ -107,11 +118,15 @@ class Cluster:
             process.wait()
         self._ray.cleanup()
 
-    def _started(self, name: str, *options: str) -> subprocess.Popen[bytes]:
+    def sees(self, number: int, path: Path) -> bool:
+        """Whether a node has anything there."""
+        return (Path(f"/proc/{self.nodes[number].pid}/root") / path.relative_to("/")).exists()
+
+    def _started(self, name: str, *options: str, hiding: bool = False) -> subprocess.Popen[bytes]:
         """A part of the cluster that has joined. Ray gives its parts fifteen seconds to begin: on a busy machine that
         is too little now and then."""
         for _ in range(TRIES):
-            process = self._start(name, *options)
+            process = self._start(name, *options, hiding=hiding)
             while process.poll() is None:
                 if "--block" in (self.folder / f"{name}.log").read_text():
                     return process
@@ -119,18 +134,24 @@ class Cluster:
             kill_tree(process.pid)
         raise AssertionError((self.folder / f"{name}.log").read_text()[-1000:])
 
-    def _start(self, name: str, *options: str) -> subprocess.Popen[bytes]:
-        program = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats", _MEMORY]
+    def _start(self, name: str, *options: str, hiding: bool) -> subprocess.Popen[bytes]:
+        before = ["unshare", "--mount", "sh", "-c", _HIDE, str(self.hidden)] if hiding else []
+        ray = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", "--disable-usage-stats", _MEMORY]
         log = (self.folder / f"{name}.log").open("wb")
         with log:
             return subprocess.Popen(
-                [*program, *options],
+                [*before, *ray, *options],
                 env={**self._environment, "HABILIS_CACHE_DIR": str(self.folder / name)},
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
+
+
+def can_hide() -> bool:
+    """Whether this user may give a process a view of its own of the disk."""
+    return os.geteuid() == 0 and shutil.which("unshare") is not None
 
 
 def _free_port() -> int:

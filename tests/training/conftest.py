@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -77,6 +77,11 @@ class World:
         ]
         return sum(line.get("kind") == "reply" for tape in tapes for line in read_jsonl(tape))
 
+    def asked(self, task: str, name: str = "first") -> list[str]:
+        """Which requests to models a task put on record, in their order."""
+        lines = read_jsonl(self.training(name).path / "tasks" / task / "tape.jsonl")
+        return [line["key"] for line in lines if line.get("kind") == "reply"]
+
     def predictions(self, name: str = "first") -> dict[str, dict[str, Any]]:
         rows = list(read_jsonl(self.training(name).predictions))
         found = {row["task_id"]: row for row in rows}
@@ -91,14 +96,19 @@ class World:
 
     def start(self, **orders: Any) -> subprocess.Popen[str]:
         """A training run in a process of its own, which does as `orders` say; see `train_child.py`."""
+        return self.program([sys.executable, str(CHILD), json.dumps(orders)])
+
+    def program(self, command: list[str], more: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
+        """A program that asks the scripted server; `more` is added to its environment."""
         environment = {
             **os.environ,
             "OPENAI_BASE_URL": self.server.base_url,
             "OPENAI_MODEL": "scripted",
             "PYTHONPATH": str(ROOT / "src"),
+            **(more or {}),
         }
         return nursery.Program(
-            [sys.executable, str(CHILD), json.dumps(orders)],
+            command,
             cwd=self.home,
             env=environment,
             stdin=subprocess.PIPE,

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import random
 import shutil
 import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +22,15 @@ import yaml
 from jsonschema import ValidationError
 
 from habilis.core.errors import HabilisError
+from habilis.curation.ledger.reports import Row
 from habilis.library.generations import digest
 from habilis.rundir.store.postgres import PostgresStore
 
 from ..store.conftest import database, server, template
 from ..store.postgres import PostgresServer
-from .cluster import RAY, Cluster, begun, cluster
+from .cluster import RAY, Cluster, begun, can_hide, cluster
 from .conftest import World
+from .doubles import QUESTIONS
 from .test_kept import NAMES
 from .test_training import finished
 
@@ -48,6 +53,25 @@ async def library_of(world: World) -> str:
     return digest((world.runs / "plain" / "library").resolve())
 
 
+@contextlib.contextmanager
+def anew(folders: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A cluster of a test's own, with two nodes."""
+    made = Cluster(folders.mktemp("cluster"))
+    try:
+        made.add()
+        made.add()
+        yield made
+    finally:
+        made.end()
+
+
+def trained(world: World, cluster: Cluster, database: str, *options: str) -> Any:
+    """`habilis evolve` in a process of its own."""
+    ray = ["--runner", "ray", "--ray-address", cluster.address, "--set", f"store={database}"]
+    command = [sys.executable, "-m", "habilis", "evolve", "--run-name", "first", "--set", f"runs_dir={world.runs}"]
+    return world.program([*command, *ray, *options], cluster.environment)
+
+
 async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(world: World, cluster: Cluster, database: str) -> None:
     evolution = world.evolution(*settings_of(cluster, database), absorbing=None)
     done = await evolution.run(world.rows(*NAMES), name="first", base=world.home)
@@ -56,6 +80,33 @@ async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(world: World, clus
     assert world.server.finished == world.replies_on_tapes()
     assert len(cluster.worked()) > 1, "one node did it all"
     assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
+
+
+@pytest.mark.skipif(not can_hide(), reason="only root can hide a folder from a node")
+async def test_files_reach_nodes_that_do_not_have_them(world: World, cluster: Cluster, database: str) -> None:
+    """A row's files are the same on every node, under the names that the local runner knows them by."""
+    data, other = cluster.hidden / "data", cluster.hidden / "other"
+    for folder in (data / "tables" / "of 2024", other):
+        folder.mkdir(parents=True)
+    for place in (data, data / "tables" / "of 2024", other):
+        shutil.copy(world.home / "sales.csv", place)
+    rows = [
+        *world.rows(*NAMES),
+        Row(id="below", question='What is the sum of price in "tables/of 2024/sales.csv"?'),
+        Row(id="outside", question="What is the maximum price?", files=(str(other / "sales.csv"),)),
+    ]
+    assert not any(cluster.sees(number, data) for number in cluster.alive())
+    plain = ["evolution.concurrency=1", "evolution.batch_size=3"]
+    done = await world.evolution(*plain, absorbing=None).run(rows, name="plain", base=data)
+    assert done.stopped == "done", done.reason
+    done = await world.evolution(*settings_of(cluster, database), absorbing=None).run(rows, name="first", base=data)
+    assert done.stopped == "done", done.reason
+    assert world.answers() == world.answers("plain")
+    assert world.answers()["below"] == ("answered", "60")
+    assert world.answers()["outside"] == ("answered", "30")
+    assert world.asked("below") == world.asked("below", "plain"), "other words were sent to the model"
+    assert world.asked("outside") == world.asked("outside", "plain"), "other words were sent to the model"
+    assert digest((world.runs / "first" / "library").resolve()) == digest((world.runs / "plain" / "library").resolve())
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -149,6 +200,33 @@ async def test_a_database_that_dies_stops_the_run_which_goes_on_when_it_is_back(
     assert (training.stopped, world.answers()) == ("done", world.expected(*NAMES))
     lost = world.server.finished - world.replies_on_tapes()
     assert 0 <= lost <= 3, "each task loses the reply that met a dead database, and no more"
+
+
+async def test_a_head_that_dies_stops_the_run_which_goes_on_with_another_one(
+    world: World, tmp_path_factory: pytest.TempPathFactory, database: str
+) -> None:
+    """Ray itself would wait for it, and then end the process. Nothing is lost, and no finished reply is paid again."""
+    rows = [{"id": name, "question": QUESTIONS[name][0], "answer": QUESTIONS[name][1]} for name in NAMES]
+    (world.home / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with anew(tmp_path_factory) as first:
+        child = trained(world, first, database, "--dataset", "rows.jsonl", "--batch-size", "3")
+        assert await asyncio.to_thread(world.server.wait_for, 8, 120.0), "no task was under way"
+        world.server.latency_s = 50.0  # what is under way now is under way still when the head is given up
+        first.kill_head()
+        code, out, errors = await finished(child)
+        assert code == 5, out or errors
+        line = next(line for line in out.splitlines() if "outcome" in line)
+        assert "its head has not answered for 30 s; start it again; then continue with --resume" in line, out
+        assert "Traceback" not in errors
+    assert not world.training().predictions.exists(), "a task was over before the head was given up"
+    world.server.latency_s = 0.0
+    with anew(tmp_path_factory) as second:
+        code, out, errors = await finished(trained(world, second, database, "--resume"))
+    assert code == 0, out or errors
+    assert world.answers() == world.expected(*NAMES)
+    lost = world.server.finished - world.replies_on_tapes()
+    assert 0 <= lost <= 3, "each task loses the reply that was on its way, and no more"
+    assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
 
 
 @pytest.mark.parametrize(

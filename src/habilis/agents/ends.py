@@ -15,6 +15,7 @@ from pathlib import Path
 from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.agents.retelling import numbers_of
 from habilis.contract.columns import READ, Column
+from habilis.core.locations import here
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 
@@ -82,7 +83,7 @@ def none_of_what_is_there(evidence: Evidence) -> str | None:
     cells = {plain(cell) for column in evidence.columns if not column.is_numeric for cell in column.cells}
     words = {cell for cell in cells if len(cell) > 2 and stands_in(cell, asked)}
     words |= {plain(found[1] or found[2]) for found in _WORD_MEANT.finditer(evidence.question)}
-    texts = [plain(_text(file.path)) for file in evidence.files if not file.is_dir]
+    texts = [plain(_text(here(file.path))) for file in evidence.files if not file.is_dir]
     there = [word for word in words if any(stands_in(word, text) for text in texts)]
     if len(words) != 1 or not there:
         return None
@@ -91,10 +92,10 @@ def none_of_what_is_there(evidence: Evidence) -> str | None:
     return f'the answer is none, and "{there[0]}" stands in the file'
 
 
-def _text(path: str) -> str:
+def _text(path: Path) -> str:
     """The text of a file, nothing for what is none, cannot be read or is too long."""
     try:
-        with Path(path).open("rb") as file:
+        with path.open("rb") as file:
             raw = file.read(READ + 1)
         return raw.decode("utf-8-sig") if len(raw) <= READ else ""
     except (OSError, UnicodeDecodeError):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from habilis.context.results import as_text
 from habilis.contract.columns import Column, columns_of
+from habilis.core.locations import here
 from habilis.core.types import Invocation, TaskFile
 from habilis.grounding import Known
 
@@ -74,7 +75,7 @@ class Evidence:
     @cached_property
     def columns(self) -> list[Column]:
         """The columns of the question's tables."""
-        return [column for file in self.files if not file.is_dir for column in columns_of(Path(file.path))]
+        return [column for file in self.files if not file.is_dir for column in columns_of(here(file.path))]
 
     @cached_property
     def found(self) -> Known:

@@ -12,6 +12,7 @@ from habilis.context.presets import Presets
 from habilis.context.task import Events, TaskContext
 from habilis.core.errors import UserError
 from habilis.core.events import Notice
+from habilis.core.locations import all_places
 from habilis.core.ports import Granter, Purse
 from habilis.core.types import Role, Task
 from habilis.library import LayeredLibrary, Library, public_library
@@ -91,7 +92,7 @@ def build_context(
     grants = Grants(
         settings.capabilities,
         env_allow=settings.sandbox.env_allow,
-        files=[Path(file.path) for file in task.files],
+        files=all_places(Path(file.path) for file in task.files),
         granter=granter,
         tape=tape,
         emit=emit,

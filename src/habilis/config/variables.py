@@ -91,6 +91,9 @@ def cache_dir() -> Path:
         raise PlaceError("this user has no home folder for a cache: set HOME or HABILIS_CACHE_DIR") from None
 
 
-def without_usage_reports() -> None:
-    """Have Ray, where it is started by us, send nothing about its use, unless the user said otherwise."""
+def set_up_ray(*, joining: bool) -> None:
+    """Have Ray, where it is started by us, send nothing about its use, and where we are `joining` a cluster, not end
+    this process while its head is away; both unless the user said otherwise. To be called before Ray is imported."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if joining:
+        os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", "3600")

@@ -17,6 +17,7 @@ from habilis.contract.names import RESERVED
 from habilis.contract.paths import FileRefused, read_confined
 from habilis.contract.pictures import MAX_IMAGE_BYTES, can_be_seen, holds_image, image_part, media_type
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
+from habilis.core.locations import here
 from habilis.core.types import CallError, CallOutcome, ErrorKind, Task, ToolSpec
 from habilis.models.bounds import whole_part
 
@@ -127,7 +128,7 @@ class Presets:
             return _failed("invalid_arguments", message, missing_file=image_path)
         try:
             content = read_confined(
-                path, [self._workspace, *(Path(file.path) for file in self._task.files)], MAX_IMAGE_BYTES
+                path, [self._workspace, *(here(file.path) for file in self._task.files)], MAX_IMAGE_BYTES
             )
         except FileRefused as refused:
             return _failed("denied", f"{refused}; only the task's files and the workspace can be looked at")
@@ -150,7 +151,7 @@ class Presets:
 
     def _path(self, image_path: str) -> Path:
         named = next((file.path for file in self._task.files if image_path in (file.named, file.path)), image_path)
-        return self._workspace / named
+        return here(self._workspace / named)
 
 
 def _exists(path: Path) -> bool:

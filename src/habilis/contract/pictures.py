@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.contract.paths import FileRefused, read_confined
+from habilis.core.locations import here
 from habilis.core.types import TaskFile
 
 MAX_IMAGE_BYTES = 10 << 20
@@ -40,13 +41,13 @@ def image_part(content: bytes, kind: str, detail: str | None = None) -> dict[str
 
 def images_of(files: Sequence[TaskFile]) -> list[TaskFile]:
     """Those of `files` that are images which can be shown, at most `MAX_SHOWN`."""
-    found = (file for file in files if not file.is_dir and _is_image(Path(file.path)))
+    found = (file for file in files if not file.is_dir and _is_image(here(file.path)))
     return [file for file, _ in zip(found, range(MAX_SHOWN), strict=False)]
 
 
 def can_be_seen(files: Iterable[TaskFile]) -> bool:
     """Whether one of `files` is an image, or a folder that seems to hold one."""
-    return any(holds_image(Path(file.path)) if file.is_dir else _is_image(Path(file.path)) for file in files)
+    return any(holds_image(here(file.path)) if file.is_dir else _is_image(here(file.path)) for file in files)
 
 
 def holds_image(folder: Path) -> bool:
@@ -66,7 +67,7 @@ def parts_of(files: Sequence[TaskFile], detail: str) -> list[dict[str, Any]]:
     parts = []
     for file in files:
         try:
-            content = read_confined(Path(file.path), [Path(file.path)], MAX_IMAGE_BYTES)
+            content = read_confined(here(file.path), [here(file.path)], MAX_IMAGE_BYTES)
         except FileRefused:
             continue
         if kind := media_type(content):

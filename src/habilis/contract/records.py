@@ -19,6 +19,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from habilis.contract.paths import FileRefused, files_below, read_confined
+from habilis.core.locations import here
 from habilis.core.masker import MASKER
 from habilis.core.types import FORMAT, CallError, CallOutcome, Effects, Frozen, Invocation, Traffic, Verdict
 from habilis.rundir import atomic_write
@@ -248,7 +249,7 @@ def recorded(
     if invocation.effects == "writes" and outcome.level in UNCONFINED:
         return call.model_copy(update={"why_not": "it may have written outside the workspace"}), {}
     try:
-        contents = _opened(invocation, workspace, [workspace, *files])
+        contents = _opened(invocation, workspace, [workspace, *map(here, files)])
     except FileRefused as refused:
         return call.model_copy(update={"why_not": str(refused)}), {}
     return call, contents
@@ -267,11 +268,11 @@ def _opened(invocation: Invocation, workspace: Path, allowed: Sequence[Path]) ->
             names[text] = path
     known = {path.resolve() for path in names.values()}
     for opened in invocation.outcome.opened:
-        path = workspace / opened
+        path = here(workspace / opened)
         if path.resolve() not in known:
             names[_name_for(path, named, workspace)] = path
     made = {(workspace / made).resolve() for made in invocation.outcome.made}
-    read = {(workspace / opened).resolve() for opened in invocation.outcome.opened}
+    read = {here(workspace / opened).resolve() for opened in invocation.outcome.opened}
     contents: dict[str, bytes] = {}
     left = MAX_CALL_BYTES
     for name, path in sorted(names.items()):
@@ -286,7 +287,7 @@ def _opened(invocation: Invocation, workspace: Path, allowed: Sequence[Path]) ->
 def _existing(text: str, workspace: Path, roots: Sequence[Path]) -> Path | None:
     """The file or folder that `text` names, if there is one among the task's; `/` may well be a separator."""
     try:
-        path = workspace / text
+        path = here(workspace / text)
         real = path.resolve(strict=True)
     except (OSError, ValueError, RuntimeError):
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from habilis.contract.columns import columns_of
 from habilis.contract.odd_cells import odd_cells
 from habilis.core.errors import UserError
+from habilis.core.locations import here
 from habilis.core.types import TaskFile
 
 _QUOTED = re.compile(r"[`\"'“”‘’]([^`\"'“”‘’\n]{1,400})[`\"'“”‘’]")
@@ -70,7 +71,7 @@ def link_into(workspace: Path, files: Iterable[TaskFile]) -> None:
             continue
         try:
             link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(file.path)
+            link.symlink_to(here(file.path))
         except (FileExistsError, NotADirectoryError):
             continue  # it lies below a folder that is linked as a whole
 
@@ -80,7 +81,7 @@ def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
     is `odd` about the numbers of a table (see `odd_cells`)."""
     shown = []
     for file in files:
-        begins = _begins(Path(file.path))
+        begins = _begins(here(file.path))
         shown.append({"named": plain(file.named), "path": plain(file.path), "is_dir": file.is_dir, "begins": begins})
         nameless = bool(_TABLE.search(file.path)) and not file.is_dir and is_nameless(begins)
         shown[-1]["kind"] = "other" if nameless else kind_of(file, begins)

@@ -15,7 +15,8 @@ a conversation is a run in `runs/threads/<name>/` whose tasks are its turns (`ru
 
 and for a training run (`rundir.training`) in `runs/<name>/`: rows.jsonl, predictions.jsonl, scores.jsonl,
 metrics.jsonl, journal.jsonl, events.jsonl, state.json, library, generations/, curator/, steps/<n>/, and
-earlier/<id>.<n>/ of tasks that were begun anew. What was damaged is kept in damaged/ of each run.
+earlier/<id>.<n>/ of tasks that were begun anew. A run on a cluster has files/<digest>.json for each of its data files
+(`rundir.datafiles`). What was damaged is kept in damaged/ of each run.
 """
 
 from habilis.config import masked

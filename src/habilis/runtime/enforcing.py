@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from habilis.config import tell_granted
 from habilis.contract.capabilities import NO_PROGRAMS, Grant
+from habilis.contract.records import with_text
+from habilis.core.locations import here
 from habilis.core.masker import MASKER, Masker
 from habilis.core.place import raise_place
 from habilis.core.ports import SandboxJob
@@ -33,6 +35,8 @@ WITH_DOORS = frozenset({"bubblewrap", "landlock"})
 FOR_ANY = frozenset({"landlock"})
 """Those of them where a filter is the only wall before the network: it stands there under the policy `any` alone."""
 WITHOUT_WALLS = frozenset({"unconfined", "off"})
+WITH_VIEW = frozenset({"bubblewrap"})
+"""Levels at which a tool sees files where the task has them, wherever this machine has them."""
 
 
 class Doors:
@@ -219,8 +223,14 @@ def request_for(spec: CallSpec, steps: Sequence[str], source: str, found: Enviro
         "source": source,
         "packages": [str(path) for path in found.paths],
         "steps": list(steps),
-        "arguments": spec.given,
-        "files": [str(path) for path in spec.files],
+        "arguments": spec.given if level in WITH_VIEW else with_text(spec.given, _here),
+        "files": [[str(path), str(here(path))] for path in spec.files],
         "workspace": str(spec.workspace),
         "sealed": "" if unsealed else seccomp.seal(),
     }
+
+
+def _here(text: str) -> str:
+    """An argument that is the path of a task's file, as this machine has it; any other stays as it is."""
+    place = here(text)
+    return str(place) if place != Path(text) else text

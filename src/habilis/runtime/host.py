@@ -23,6 +23,7 @@ from habilis.config import SandboxSettings, Settings
 from habilis.contract.capabilities import Grant
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.errors import PlaceError
+from habilis.core.locations import all_places
 from habilis.core.masker import MASKER
 from habilis.core.place import place_error, place_told, raise_place
 from habilis.core.ports import Sandbox, SandboxExit, SandboxJob, SandboxLimits
@@ -302,7 +303,7 @@ class ToolHost:
             argv=[str(found.python), *FLAGS, str(compiled(_GUEST))],
             request=body,
             workspace=workspace,
-            read_only=(*found.paths, compiled(_GUEST), *files),
+            read_only=(*found.paths, compiled(_GUEST), *all_places(files)),
             env=FIXED_VARIABLES,
             limits=limits,
             packages=found.paths,

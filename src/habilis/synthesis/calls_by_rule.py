@@ -14,6 +14,7 @@ from typing import Any
 from habilis.contract.examples import base_name, names_a_place
 from habilis.contract.needs import need_of
 from habilis.contract.taskfiles import link_into
+from habilis.core.locations import here
 from habilis.core.types import JsonSchema, TaskFile
 
 READ_BYTES, READ_KEYS = 65_536, 4_096
@@ -41,7 +42,7 @@ class TaskGround:
             TaskFile(named=str(file.get("named", "")), path=str(file.get("path", "")), is_dir=bool(file.get("is_dir")))
             for file in files
         )
-        return cls(question, tuple(file for file in there if file.path and is_there(Path(file.path))))
+        return cls(question, tuple(file for file in there if file.path and is_there(here(file.path))))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -139,7 +140,7 @@ class _Supply:
 
     def _text(self, name: str) -> str | None:
         """A column of the file that the question speaks of, or a name in it that stands in the file as well."""
-        content = "\n".join(beginning(Path(file.path)) for file in self.ground.files)
+        content = "\n".join(beginning(here(file.path)) for file in self.ground.files)
         columns = _columns_spoken_of(self.ground.question, content)
         named = list(_said(self.ground.question, {base_name(f.path) for f in self.ground.files}))
         standing = [text for text in named if not content or text in content]

@@ -21,6 +21,7 @@ from habilis.contract.examples import Example, names_a_place
 from habilis.contract.inference import refused_in
 from habilis.contract.needs import need_of
 from habilis.contract.records import is_empty, path_texts, set_error, with_text
+from habilis.core.locations import here
 from habilis.core.types import CallError, CallOutcome, JsonSchema
 from habilis.runtime.calls import CallSpec
 from habilis.schemas.checking import fault_of
@@ -256,7 +257,7 @@ def _flaw(call: _Call, outcome: CallOutcome, schema: JsonSchema) -> _Flaw | None
         if broken := _broken(name, text):
             return _Flaw(f"its file {name} {broken}", certain=False)
     said = error.message if error else set_error(outcome.output) or ""
-    held = "\n".join([*call.example.files.values(), *map(beginning, call.files)])
+    held = "\n".join([*call.example.files.values(), *(beginning(here(file)) for file in call.files)])
     odd = [text for text in sorted(texts - call.example.files.keys()) if held and text not in held]
     odd = [text for text in odd if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", said)]
     return _Flaw(f"{odd[0]!r} stands in none of its files", certain=False) if odd else None

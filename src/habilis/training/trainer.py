@@ -349,8 +349,8 @@ class Evolution:
         else:
             from habilis.training.runners.cluster import ClusterRunner, joined
 
-            async with joined(self.settings.evolution.ray_address):
-                yield ClusterRunner(self.settings, purse=purse)
+            async with joined(self.settings.evolution.ray_address) as head:
+                yield ClusterRunner(self.settings, head, purse=purse)
 
     def _budget(self, run: RunDir, training: TrainingDir) -> RunBudget:
         """The run's budget with what earlier sessions used: what was noted, or what the tapes say if that is more."""

@@ -17,6 +17,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
+from habilis.core.locations import here
 from habilis.core.ports import SandboxExit, SandboxJob
 from habilis.sandbox.backends import relaying
 from habilis.sandbox.backends.landlock import REFER, REFER_ABI, WRITE, landlock_abi
@@ -211,7 +212,7 @@ def _wanted(job: SandboxJob, copies: Mapping[Path, Path]) -> dict[str, tuple[str
     if (certificate := relaying.certificate(job)) is not None:
         wanted[str(relaying.CERTIFICATE)] = ("--ro-bind", str(certificate))
     for path in readable(job):
-        source = path.resolve()
+        source = here(path).resolve()
         if source.exists() and source != workspace:
             for place in {path, source}:
                 wanted[str(place)] = ("--ro-bind", str(copies.get(path, source)))

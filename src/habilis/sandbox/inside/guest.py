@@ -2,10 +2,10 @@
 
 Imports the standard library and Pydantic alone. The descriptors' numbers stand in HABILIS_IN and HABILIS_OUT, so the
 tool may print, log and read stdin as it likes. Request: `{name, source, packages, steps, arguments, files, workspace,
-sealed}` with steps out of `describe` and `call`; `sealed` is a seccomp program in base64 that keeps the tool from
-starting programs, empty for one that may. Replies: `{"step": "ready"}` once the sandbox let us start, then per step
-`{"step", "result"}` or `{"step", "error": {kind, message, exception, missing_file}}`, the last of a call with `opened`
-and `written`.
+sealed}` with steps out of `describe` and `call`; `files` are pairs, the path as the task has it and where this machine
+has it; `sealed` is a seccomp program in base64 that keeps the tool from starting programs, empty for one that may.
+Replies: `{"step": "ready"}` once the sandbox let us start, then per step `{"step", "result"}` or `{"step", "error":
+{kind, message, exception, missing_file}}`, the last of a call with `opened` and `written`.
 """
 
 import gc
@@ -52,10 +52,10 @@ class Refusal(Exception):
 class Opened:
     """Notes which task files and workspace files are opened; stands in the interpreter's audit hook."""
 
-    def __init__(self, files: "list[str]", workspace: str) -> None:
+    def __init__(self, files: "list[list[str]]", workspace: str) -> None:
         self.read: set[str] = set()
         self.written: set[str] = set()
-        roots = [(name, os.path.realpath(name), False) for name in files]
+        roots = [(named, os.path.realpath(place), False) for named, at in files for place in {named, at}]
         roots.append(("", os.path.realpath(workspace), True))
         self._roots = sorted(roots, key=lambda root: len(root[1]), reverse=True)
         self.on = False

@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 from habilis.config import Settings
 from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.events import Event
+from habilis.core.locations import located
 from habilis.core.place import NO_MEMORY, place_failure
 from habilis.core.signals import Ending, hearing
 from habilis.core.starved import end_when_starved
@@ -71,7 +72,7 @@ def main() -> int:
     teller = _Teller(out)
     try:
         job, settings = Job.model_validate(told["job"]), Settings.model_validate(told["settings"])
-        with joined_run(settings.store, Path(job.run), job.lease):
+        with located(job.files), joined_run(settings.store, Path(job.run), job.lease):
             asyncio.run(_work(job, settings, teller))
     except asyncio.CancelledError:  # stopped; the result says so
         teller.say(done=True)

@@ -3,6 +3,7 @@
 Ray finds a node and starts an actor there (`node.TaskOnNode`), which runs the program that `ProcessRunner` runs; time
 limit, memory limit, orders and the run's purse are that runner's. What a task leaves goes through the run's store: each
 attempt writes under a lease of its own, so that a node that was cut off writes nothing more once the next one has it.
+Its files go there by the same way, as they are when the task is given out.
 Through Ray go jobs, settings without secrets and events; keys and passwords come from the environment of each node.
 """
 
@@ -20,14 +21,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.config import masked
-from habilis.config.variables import without_usage_reports
+from habilis.config.variables import set_up_ray
 from habilis.core.errors import PlaceError, UserError
 from habilis.core.events import Notice
 from habilis.core.ports import Lease, Purse
 from habilis.curation.ledger.reports import Finished
 from habilis.rundir import safe_id
+from habilis.rundir.datafiles import FilesInStore
 from habilis.rundir.fetching import fetch_task
 from habilis.rundir.kept import KeptFolder, kept_at
+from habilis.training.runners.head import ClusterHead
 from habilis.training.runners.job import Job, Watch, broken_off
 from habilis.training.runners.process import ProcessRunner, first_line
 from habilis.training.runners.program import Death
@@ -50,22 +53,31 @@ class NodeLost(Exception):
 
 
 class ClusterRunner:
-    """Runs tasks on the cluster that `cluster` has joined. `run` must lie in a folder that is kept in a store."""
+    """Runs tasks on the cluster of `head`, which was joined. `run` must lie in a folder that is kept in a store.
 
-    def __init__(self, settings: Settings, *, purse: Purse | None = None) -> None:
-        self._settings = settings
+    It raises `PlaceError` once the head is lost: what runs is told to stop, and goes on from the store after a resume.
+    """
+
+    def __init__(self, settings: Settings, head: ClusterHead, *, purse: Purse | None = None) -> None:
+        self._settings, self._head = settings, head
         self._runner = ProcessRunner(settings, start=self._start, purse=purse)
         self._tell: dict[str, Callable[[str], None]] = {}
+        self._files: FilesInStore | None = None
 
     async def run(self, job: Job, watch: Watch) -> Finished:
         kept = kept_at(Path(job.run))
         assert kept is not None
         tell = self._tell[job.task.id] = lambda text: watch(Notice(level="warning", text=text))
         started = time.monotonic()
+        self._files = self._files or FilesInStore(kept)
+        try:
+            job = job.model_copy(update={"files": await asyncio.to_thread(self._files.put, job.task.files)})
+        except UserError as refused:
+            return broken_off(job, "crashed", str(refused), time.monotonic() - started, saved=False)
         for _ in range(ATTEMPTS):
             lease = await asyncio.to_thread(_leased, kept, job)
             try:
-                return await self._runner.run(job.model_copy(update={"lease": lease}), watch)
+                return await self._with_head(job.model_copy(update={"lease": lease}), watch)
             except NodeLost as lost:
                 tell(f"task {job.task.id} lost its node ({lost}); it continues elsewhere")
             finally:
@@ -77,24 +89,45 @@ class ClusterRunner:
     def interrupt(self) -> None:
         self._runner.interrupt()
 
+    async def _with_head(self, job: Job, watch: Watch) -> Finished:
+        work = asyncio.ensure_future(self._runner.run(job, watch))
+        lost = asyncio.ensure_future(self._head.lost.wait())
+        try:
+            await asyncio.wait({work, lost}, return_when=asyncio.FIRST_COMPLETED)
+            if not work.done():
+                raise self._head.failure()
+            return work.result()
+        finally:
+            lost.cancel()
+            if not work.done():
+                work.cancel()  # nodes can still be told, without a head
+                await asyncio.wait({work})
+
     async def _start(self, job: Job) -> NodeProgram:
         kept = kept_at(Path(job.run))
         assert kept is not None
-        return NodeProgram(first_line(job, self._settings), kept, safe_id(job.task.id), self._tell[job.task.id])
+        first = first_line(job, self._settings)
+        actor, said = await self._head.asked(lambda: _begun(first))
+        return NodeProgram(actor, said, kept, safe_id(job.task.id), self._tell[job.task.id])
+
+
+def _begun(first: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The actor that works on a task, wherever Ray finds room, and what it says."""
+    import ray
+
+    from habilis.training.runners.node import TaskOnNode
+
+    made = ray.remote(num_cpus=TASK_CPUS, max_restarts=0, scheduling_strategy="SPREAD")(TaskOnNode)
+    actor: Any = made.remote()
+    return actor, actor.run.options(num_returns="streaming").remote(first)
 
 
 class NodeProgram:
     """A task's program on a node that Ray chooses."""
 
-    def __init__(self, first: Mapping[str, Any], kept: KeptFolder, task: str, tell: Callable[[str], None]) -> None:
-        import ray
-
-        from habilis.training.runners.node import TaskOnNode
-
+    def __init__(self, actor: Any, said: Any, kept: KeptFolder, task: str, tell: Callable[[str], None]) -> None:
+        self._actor, self._said = actor, said
         self._kept, self._task, self._death = kept, task, Death(1, b"")
-        actor = ray.remote(num_cpus=TASK_CPUS, max_restarts=0, scheduling_strategy="SPREAD")(TaskOnNode)
-        self._actor: Any = actor.remote()
-        self._said = self._actor.run.options(num_returns="streaming").remote(first)
         self._lost, self._taken = "", asyncio.Event()
         text = f"task {task} waits for a node with {TASK_CPUS} of a processor free; 'ray status' says what there is"
         self._waiting = asyncio.get_running_loop().call_later(PATIENCE_S, tell, text)
@@ -187,12 +220,12 @@ def _hidden_in(tree: Any, shown: Any, name: str = "") -> Iterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def joined(address: str | None) -> AsyncIterator[None]:
-    """Be a driver of the cluster at `address`, or of one of this machine alone that ends with the block.
+async def joined(address: str | None) -> AsyncIterator[ClusterHead]:
+    """Be a driver of the cluster at `address`, or of one of this machine alone that ends with the block: its head.
 
     Raises `UserError` where Ray is not installed, `PlaceError` where the cluster cannot be reached.
     """
-    without_usage_reports()
+    set_up_ray(joining=address is not None)
     try:
         import ray
     except ImportError as error:
@@ -205,8 +238,10 @@ async def joined(address: str | None) -> AsyncIterator[None]:
     except (ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
         raise PlaceError(f"{where} cannot be reached: {_first_line(error)}; start it with ray start") from None
     try:
+        head = ClusterHead(where)
         with contextlib.redirect_stdout(sys.stderr):  # Ray prints what befalls its nodes
-            yield
+            async with head.watched():
+                yield head
     finally:
         await asyncio.to_thread(ray.shutdown)
 

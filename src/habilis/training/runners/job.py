@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from pydantic import Field
+
 from habilis.agents.team import Team
 from habilis.agents.wiring import Clients
 from habilis.core.errors import PlaceError, UserError
@@ -32,7 +34,8 @@ class Job(Frozen):
 
     `timeout_s` is the task's time limit in seconds. `trusted`: the run bears no mark and was looked at already.
     `trace` is what the task's spans go on from (`traceparent`), empty where nothing is traced. `lease` is the right to
-    write to the store that the run is kept in, if it is.
+    write to the store that the run is kept in, if it is. `files` are for a task that runs on another machine: by the
+    path of each of its files, the digest that the store has it under, and once it is there, the place where it lies.
     """
 
     task: Task
@@ -44,6 +47,7 @@ class Job(Frozen):
     trusted: bool = False
     trace: str = ""
     lease: Lease | None = None
+    files: dict[str, str] = Field(default_factory=dict)
 
     @property
     def folder(self) -> TaskDir:

@@ -22,6 +22,7 @@ from habilis.config import cache_dir
 from habilis.core.errors import HabilisError, PlaceError
 from habilis.core.ports import RunStore
 from habilis.rundir import safe_id
+from habilis.rundir.datafiles import FILES, lay_out
 from habilis.rundir.fetching import fetch_library, fetch_settings, fetch_task
 from habilis.rundir.files import place
 from habilis.rundir.kept import KeptFolder
@@ -111,6 +112,8 @@ def _opened(url: str, job: Job) -> KeptFolder:
         kept.root.mkdir(parents=True, exist_ok=True)
         fetch_settings(kept)
         fetch_task(kept, safe_id(job.task.id))
+        for digest in job.files.values():
+            lay_out(store, name, digest, node / FILES)
     except BaseException:
         store.close()
         raise
@@ -140,7 +143,9 @@ def _here(kept: KeptFolder, job: Job) -> Job:
     """The job with the places of this node."""
     builds = str(kept.root / Path(job.builds).relative_to(job.run)) if job.builds else None
     library = kept.root.parents[1] / SHARED / kept.name / Path(job.library).relative_to(job.run)
-    return job.model_copy(update={"run": str(kept.root), "library": str(library), "builds": builds})
+    laid = kept.root.parents[1] / FILES
+    files = {named: str(laid / digest / Path(named).name) for named, digest in job.files.items()}
+    return job.model_copy(update={"run": str(kept.root), "library": str(library), "builds": builds, "files": files})
 
 
 async def _follow(kept: KeptFolder, job: Job) -> None:
