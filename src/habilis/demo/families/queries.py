@@ -30,6 +30,16 @@ _HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|m
 _TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?:{_HIGH}))"
 _STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of|(?:number|amount) of)\b"
 
+_NO_CELL = re.compile(
+    r"(?:is|are|was|were|does|did|has|have) (?!you\b)|what (?:have|has|had) |(?:in|inside|on) (?:the|my|our) \w+est\b",
+    re.IGNORECASE,
+)
+"""Questions that no cell of a column answers: by yes or no, by what somebody has done, by what is in a thing."""
+_ALONE = re.compile(
+    r"\bon (?:your|my|his|her|its|our|their) own\b|\b(?:my|your|him|her|our|them)sel(?:f|ves)\b", re.IGNORECASE
+)
+"""Words that say much and look like none: a verb, or one of those that are passed over."""
+
 
 class Queries:
     """Family of questions about one table with conditions, groups or a rank. The prompt must show its header."""
@@ -56,6 +66,8 @@ class _Query(RanksAsked):
     """One question about one table, taken apart."""
 
     def call(self, phrase: str) -> DemoCall | None:
+        if _ALONE.search(phrase):
+            return None
         text = self._prepared(phrase)
         for way in (
             self._differs,
@@ -72,6 +84,8 @@ class _Query(RanksAsked):
             self._of_one_kind,
         ):
             if call := way(text):
+                if call.operation.key == "query_cells" and _NO_CELL.match(phrase.strip()):
+                    raise CannotAnswerError(f"it does not understand what of {self._file.named} is asked for")
                 return call
         if self._left and "#" in text:
             left = self._plain(min(self._left, key=len))

@@ -305,7 +305,8 @@ class TableHeader:
         if position % 2 == 0 or word.lower() in NEVER:
             return False
         stem = next(iter(stems(word)), "")
-        return stem in self._alike or re.fullmatch(GENERIC, word, re.I) is not None
+        whole = len(stem) > 4 and self.rows_are.endswith(stem)  # a houseplant is a plant
+        return stem in self._alike or whole or re.fullmatch(GENERIC, word, re.I) is not None
 
 
 def _in_full(name: str) -> list[tuple[str, ...]]:
