@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 from habilis.contract.columns import READ, Column
 from habilis.contract.odd_cells import MOST_NOTES, odd_cells
 from habilis.contract.taskfiles import gather, view
+from habilis.core.locations import located
+from habilis.core.types import TaskFile
 from habilis.prompts import Prompts
 
 
@@ -123,6 +125,14 @@ def test_a_prompt_is_told_what_stands_below_the_lines_that_it_shows(rows: int, t
     told = view(gather("", ["long.csv"], tmp_path)[0])[0].get("odd", {})
     assert isinstance(told, dict)
     assert told["note"] == f'`price` has cells without a number ({"blank, " if rows == 3 else ""}"n/a")'
+
+
+def test_the_note_is_the_same_on_a_machine_that_has_the_file_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "copy.csv").write_text("name;price\nx;1,5\ny;2,5\n")
+    named = tmp_path / "far" / "prices.csv"
+    with located({str(named): str(tmp_path / "copy.csv")}):
+        shown = view([TaskFile(named="prices.csv", path=str(named), is_dir=False)])[0]
+    assert shown["odd"] == odd_cells([Column("price", ("1,5", "2,5"))])
 
 
 def test_a_table_without_names_gets_no_note(tmp_path: Path) -> None:

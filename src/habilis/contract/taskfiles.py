@@ -87,7 +87,7 @@ def view(files: Iterable[TaskFile]) -> list[dict[str, object]]:
         shown[-1]["kind"] = "other" if nameless else kind_of(file, begins)
         if nameless:
             shown[-1]["nameless"] = True
-        elif shown[-1]["kind"] != "other" and (odd := odd_cells(columns_of(Path(file.path), head=True))):
+        elif shown[-1]["kind"] != "other" and (odd := odd_cells(columns_of(here(file.path), head=True))):
             shown[-1]["odd"] = odd
     return shown
 
