@@ -272,7 +272,7 @@ USAGE = [
     (["double", "--args", "{}", "--timeout", "0"], "--timeout 0"),
     (["double", "--args", "{}", "--timeout", "soon"], "--timeout soon: expected a time"),
     (["double", "--args", "{}", "--grant", "network=exa mple"], "not a host name such as"),
-    (["double", "--args", "{}", "--grant", "env=A-B"], "no name of an environment variable"),
+    (["double", "--args", "{}", "--grant", "env=A-B"], "is not the name of an environment variable"),
     (["double", "--args", "{}", "--grant", "env=LD_PRELOAD"], "cannot be asked for"),
     (["double", "--args", "{}", "--grant", "read=absent"], "no such file or folder"),
     (["double", "--args", "{}", "--grant", "read=/"], "is everything"),
