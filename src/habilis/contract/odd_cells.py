@@ -19,6 +19,8 @@ FEWEST, SHARE = 2, 0.6
 """Numbers that a column needs to be one of numbers, and the part of the filled cells that they make up."""
 MOST_WORDS = 5
 """Different cells in a column of numbers that are none: with more it is a column of signs, such as tickets."""
+SHORT = 16
+"""Characters of a cell that may stand in an example, among our own words: enough for "not available", no more."""
 SIGNS = "€$£¥%"
 _CELL = re.compile(
     r"(?P<minus>-?)(?P<before>[€$£¥]?)\s?(?P<core>-?\d(?:[\d.,' ]*\d)?(?:e[-+]?\d+)?)"
@@ -73,7 +75,7 @@ def odd_cells(columns: Sequence[Column]) -> dict[str, str]:
     odd = [(column, one) for column, one in read if one.said()]
     if not odd:
         return {}
-    words = dict.fromkeys(word for _, one in odd for word in one.words)
+    words = dict.fromkeys(word for _, one in odd for word in one.words if len(word) <= SHORT)
     skip = ", ".join(json.dumps(word, ensure_ascii=False) for word in ["", *list(words)[:MOST_WORDS]])
     return {"note": _note(odd), "read": _reading([one for _, one in read]), "skip": f"({skip})" if words else ""}
 
