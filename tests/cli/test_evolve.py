@@ -182,3 +182,37 @@ def test_a_long_run_fits_on_a_terminal_and_says_what_is_not_known() -> None:
         "cost     0 tokens, 0.0 s",
         "outcome  model unreachable: 401",
     ]
+
+
+@pytest.mark.sandbox
+def test_two_runs_feed_one_library(here: Path, capsys: Captured) -> None:
+    assert evolve("--feed", "shared/common", "--quiet") == 0
+    capsys.readouterr()
+    again = ["evolve", "--dataset", "tasks.jsonl", "--run-name", "two", "-c", "offline", "--feed", "shared/common"]
+    assert main([*again, "--json", "--quiet"]) == 0
+    (step,) = json.loads(capsys.readouterr().out)["steps"]
+    assert step["synthesised"] == 0, "what the first run fed was there"
+    assert sorted(path.stem for path in Path("shared/common").glob("*.py")) == [
+        "calculate_average_of_column",
+        "evaluate_arithmetic_expression",
+    ]
+    assert main(["library", "history", "--library", "shared/common"]) == 0
+    assert main(["runs", "check", "two"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--feed", "common", "--library", "other"], "leave out one of them"),
+        (["--feed", "common", "--freeze"], "leave out one of them"),
+        (["--feed", "tasks.jsonl"], "tasks.jsonl is a file; name the folder of a library"),
+        (["--feed", "common", "--set", "store=postgresql://localhost/habilis"], "leave out --feed, or the store"),
+    ],
+    ids=["two libraries", "frozen", "a file", "a store"],
+)
+def test_what_cannot_be_fed_is_said(here: Path, capsys: Captured, more: list[str], said: str) -> None:
+    assert evolve(*more) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert len(told.strip().splitlines()) == 1
+    assert not Path("runs/one").exists()

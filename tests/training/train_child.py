@@ -2,7 +2,8 @@
 
 name, rows (ids) or dataset (a file), settings, resume; `kill_at`: at the n-th event of a task or a step;
 `kill_absorbing`: [step, when], with `before` or `after` for when; `kill_point`: [step, point of the journal], with the
-real curator; `file_limit`: no file may grow beyond so many bytes, as on a full disk. Prints how the run ended.
+real curator; `feed`: a library to work on; `file_limit`: no file may grow beyond so many bytes, as on a full disk.
+Prints how the run ended.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ class DyingJournal(Journal):
             die()
 
 
-def curated(training: TrainingDir, settings: Settings, place: list[Any]) -> Shelf:
-    """The real curator, over a journal that dies at `place`."""
+def curated(training: TrainingDir, settings: Settings, place: list[Any], run: str) -> Shelf:
+    """The real curator, over a journal that dies at `place`; `run` as in `Shelf`."""
     journal = DyingJournal(training.journal)
     journal.place = place
-    return Shelf(training, settings, ToolHost(settings.sandbox), journal=journal)
+    return Shelf(training, settings, ToolHost(settings.sandbox), journal=journal, run=run)
 
 
 def main() -> None:
@@ -89,10 +90,11 @@ def main() -> None:
     settings = load_settings(overrides=["runs_dir=runs", "evolution.batch_size=4", *orders.get("settings", [])])
     evolution = Evolution(
         settings,
+        feed=Path(orders["feed"]) if "feed" in orders else None,
         sinks=[killer],
         watch=lambda task, event: killer.emit(event),
         absorbing=lambda training: (
-            curated(training, settings, orders["kill_point"])
+            curated(training, settings, orders["kill_point"], evolution._run)
             if "kill_point" in orders
             else DyingGatherer(training, orders.get("kill_absorbing", []))
         ),

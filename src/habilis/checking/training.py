@@ -32,6 +32,8 @@ class _Training:
         self._run, self._repair, self._whole = run, repair, whole
         self._dir, self._mend = TrainingDir(run.path), Mender(run.path, repair)
         self._fixed: Mapping[str, Any] = run.read_run().get("training") or {}
+        fed = self._fixed.get("feed") or {}
+        self._shelf, self._fed = (Path(fed["library"]), str(fed["run"])) if fed else (self._dir.library, "")
 
     def check(self) -> list[Damage]:
         mend, here = self._mend, self._dir
@@ -74,21 +76,20 @@ class _Training:
         reports = [row["payload"].get("report") or {} for row in journal if row["point"] == "published"]
         published = max((int(report.get("generation") or 0) for report in reports), default=0)
         tools = [task.tools for task in self._run.tasks()]
-        return check_library(
-            self._dir.library, repair=self._repair, sources=tools, published=published, whole=self._whole
-        )
+        return check_library(self._shelf, repair=self._repair, sources=tools, published=published, whole=self._whole)
 
     def _published(self, journal: Log) -> None:
         """Steps whose generation is there and whose point is not: a step absorbed twice would count twice."""
         known = {row["step"] for row in journal if row["point"] == "published"}
         try:
-            generations = Generations(self._dir.library)
+            generations = Generations(self._shelf)
         except UserError:
             return
         for number in generations.numbers():
             report = generations.report(number) or {}
             step = report.get("step")
-            if isinstance(step, int) and "fates" in report and step not in known:
+            ours = (report.get("run") or "") == self._fed
+            if isinstance(step, int) and ours and "fates" in report and step not in known:
                 tape = self._run.path / "curator" / f"step-{step:04d}.jsonl"
                 payload = {"parent": report.get("parent") or 0, "report": report | {"usage": _paid(tape)}}
                 line = journal_line(step, "published", payload)

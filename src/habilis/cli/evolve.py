@@ -37,12 +37,15 @@ def evolve(args: Namespace, factory: Callable[..., Any] | None = None) -> int:
         return resume(args, _named_run(args), factory)
     if args.again:
         raise UserError("--again runs rows of a run once more; add --resume")
+    if args.feed and (args.library or args.freeze):
+        other = "--library" if args.library else "--freeze"
+        raise UserError(f"--feed works on the library that it names, {other} leaves it as it is; leave out one of them")
     if not args.dataset:
         raise UserError("no data set; for example: habilis evolve --dataset tasks.jsonl --run-name first")
     loaded = load(args)
     rows, about = _rows(args, loaded)
     about["chosen_settings"] = chosen_settings(loaded)
-    session = _Session(args, loaded, factory or _evolution(), Path(args.library) if args.library else None)
+    session = _Session(args, loaded, factory or _evolution(), library=_path(args.library), feed=_path(args.feed))
     name = args.run_name
     session.expect(len(rows) - args.start, {})
     return session.drive(
@@ -58,10 +61,11 @@ def resume(args: Namespace, run: RunDir, factory: Callable[..., Any] | None = No
     size = (record.get("training") or {}).get("batch_size")
     if getattr(args, "batch_size", None) not in (None, size):
         raise UserError(f"run {run.name} has steps of {size} tasks; that cannot be changed in the middle of it")
-    if getattr(args, "start", 0) or (getattr(args, "freeze", False) and record["training"].get("synthesis", True)):
-        raise UserError("--start and --freeze belong to the start of a run; leave them out with --resume")
+    froze = getattr(args, "freeze", False) and record["training"].get("synthesis", True)
+    if getattr(args, "start", 0) or froze or getattr(args, "feed", None):
+        raise UserError("--start, --freeze and --feed belong to the start of a run; leave them out with --resume")
     loaded = load(args, record.get("chosen_settings") or {})
-    session = _Session(args, loaded, factory or _evolution(), None)
+    session = _Session(args, loaded, factory or _evolution())
     if not args.quiet:
         session.expect(*_left_of(run, args.again), size)
     seen: dict[str, Any] = {} if run.is_ours(()) else {"trust": True}  # no key is there: the run was looked at above
@@ -94,14 +98,14 @@ def resume_any(args: Namespace, team_factory: Callable[..., Any] | None = None) 
 class _Session:
     """One training run at work for the command line: account, signals, result."""
 
-    def __init__(self, args: Namespace, loaded: Loaded, factory: Callable[..., Any], library: Path | None) -> None:
+    def __init__(self, args: Namespace, loaded: Loaded, factory: Callable[..., Any], **libraries: Path | None) -> None:
         self._args, self._settings = args, loaded.settings.evolution
         self._console = None if args.quiet else make_console(sys.stderr)
         self._sink = TrainingConsole(self._console, live=False if args.debug else None) if self._console else None
         if self._sink and not args.debug:
             logging.getLogger().handlers[:] = [SinkHandler(self._sink)]
         more: dict[str, Any] = {"sinks": [self._sink], "watch": self._sink.heard} if self._sink else {}
-        self._evolution = factory(loaded.settings, library=library, scorer=_right, **more)
+        self._evolution = factory(loaded.settings, scorer=_right, **libraries, **more)
 
     def expect(self, rows: int, ended: Mapping[str, str], size: int | None = None) -> None:
         """How many rows the run has, and which of them have their end; its steps have `size` tasks each."""
@@ -133,6 +137,10 @@ class _Session:
         if self._sink:
             self._sink.line("note", "finishing the tasks' steps; Ctrl-C again stops at once", "yellow", "yellow")
         self._evolution.interrupt()
+
+
+def _path(given: str | None) -> Path | None:
+    return Path(given) if given else None
 
 
 def _evolution() -> Callable[..., Any]:

@@ -39,8 +39,7 @@ async def absorb_task(
     """
     if result.status != "answered":
         return None
-    if (library.parent / "task.json").exists():
-        raise UserError(f"{library} holds the tools of one task, which do not change; copy the folder to build on it")
+    check_grows(library)
     task = RunDir.open(Path(result.run_dir)).task(result.task_id)
     private = Library(task.tools)
     if not private.names() and not any(private.store.path("x").parent.glob("*.jsonl")):
@@ -68,6 +67,12 @@ async def absorb_task(
     finally:
         if host is None:
             await own.aclose()
+
+
+def check_grows(library: Path) -> None:
+    """Raises `UserError` for a folder of tools that is no library, and stays as it is."""
+    if (library.absolute().parent / "task.json").exists():
+        raise UserError(f"{library} holds the tools of one task, which do not change; copy the folder to build on it")
 
 
 def _tell(task: TaskDir, generation: int) -> None:

@@ -53,7 +53,8 @@ class Curator:
     `models` says whether a model may be asked at all: without one names decide what belongs together, and the merge
     policy `model` works as `best` does. `clients` makes chat models in place of the configured ones, which draw on
     `purse`; `told` hears whom it waits for. A tool that cannot be tried again within `verify_s` seconds stays with its
-    task. Raises `UserError` for a library that cannot be published to.
+    task. `run` is the run's name in the reports of a library that several runs feed. Raises `UserError` for a library
+    that cannot be published to.
     """
 
     def __init__(
@@ -71,8 +72,9 @@ class Curator:
         wait_s: float | None = None,
         verify_s: float | None = None,
         purse: Purse | None = None,
+        run: str = "",
     ) -> None:
-        self._generations, self._folder = Generations(library), folder
+        self._generations, self._folder, self._run = Generations(library), folder, run
         self._settings, self._host, self._emit = settings, host, emit
         self._grants = Grants(settings.capabilities, env_allow=settings.sandbox.env_allow)
         self._may_ask, self._clients, self._told, self._wait_s = models, clients, told, wait_s
@@ -119,7 +121,8 @@ class Curator:
             return None
         for generation in range(self._generations.current(), collected["parent"], -1):
             found = self._generations.report(generation) or {}
-            if found.get("step") == number and found.get("went_in") == collected["went_in"]:
+            ours = (found.get("run") or "", found.get("step")) == (self._run, number)
+            if ours and found.get("went_in") == collected["went_in"]:
                 report = StepReport.model_validate({**found, "usage": paid_on(self.tape(number))[0]})
                 self._journal.write(number, "published", {"report": report.model_dump(mode="json")})
                 return report
@@ -151,7 +154,12 @@ class _Step:
     async def run(self, finished: Sequence[Finished]) -> StepReport:
         public = Library(self._generations.library)
         collected = await asyncio.to_thread(
-            collect, finished, public, self._generations.catalogue(), self._staging / "library"
+            collect,
+            finished,
+            public,
+            self._generations.catalogue(),
+            self._staging / "library",
+            self._curator._run,
         )
         self._gate, self._replayer = self._gates(collected)
         merger = Merger(collected, self._gate, self._replayer)
@@ -305,6 +313,7 @@ class _Step:
         with self._generations.draft() as draft:
             filled = fill(draft, collected, decisions)
             report = StepReport(
+                run=self._curator._run,
                 step=self._number,
                 generation=self._parent,
                 parent=self._parent or None,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,15 +48,23 @@ def kept_row(row: Row) -> dict[str, Any]:
     return kept.model_dump(mode="json")
 
 
-def fixed_of(settings: Settings, base: Path | None, library: Path | None) -> dict[str, Any]:
+def fixed_of(settings: Settings, base: Path | None, library: Path | None, feed: Path | None) -> dict[str, Any]:
     """What a run keeps for ever, as it stands in `run.yaml`."""
+    fed = {"feed": {"library": str(feed.absolute()), "run": secrets.token_hex(8)}} if feed else {}
     return {
         "batch_size": settings.evolution.batch_size,
         "synthesis": settings.tools.synthesis,
         "base": str(base.absolute()) if base else None,
         "library": str(library.absolute()) if library else None,
+        **fed,
         **stored(settings),
     }
+
+
+def fed_by(fixed: Mapping[str, Any]) -> tuple[Path | None, str]:
+    """The library that a run feeds together with others, and the run's name there; None and "" where it feeds none."""
+    fed = fixed.get("feed") or {}
+    return (Path(fed["library"]), str(fed["run"])) if fed else (None, "")
 
 
 def with_fixed(settings: Settings, fixed: dict[str, Any]) -> Settings:

@@ -1,7 +1,9 @@
-"""The run's own library: forked from the one to start from, then one generation per step, by way of the curator."""
+"""A run's library: its own, forked from the one to start from, or one that it feeds together with other runs; then one
+generation per step, by way of the curator."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
 from collections.abc import Callable, Sequence
@@ -11,9 +13,11 @@ from typing import Protocol
 from habilis.agents.wiring import Clients
 from habilis.config import Settings
 from habilis.context.task import Events
+from habilis.core.errors import UserError
 from habilis.core.events import Event, Notice
 from habilis.core.ports import Purse
 from habilis.core.types import Frozen
+from habilis.curation.absorb import check_grows
 from habilis.curation.curator import Curator
 from habilis.curation.ledger.journal import Journal
 from habilis.curation.ledger.reports import Finished
@@ -42,7 +46,7 @@ Absorbing = Callable[[TrainingDir], StepAbsorber]
 class Shelf:
     """The run's library `training.library`, curated step by step by its own curator, with a host of its own.
 
-    `frozen`: the library stays as it is. Its models draw on `purse`, that of the run.
+    `frozen`: the library stays as it is. Its models draw on `purse`, that of the run. `run`: see `Curator`.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class Shelf:
         emit: Callable[[Event], None] = lambda event: None,
         journal: Journal | None = None,
         purse: Purse | None = None,
+        run: str = "",
     ) -> None:
         self._training, self._frozen = training, frozen
         self._journal = journal or Journal(training.journal)
@@ -69,6 +74,7 @@ class Shelf:
             emit=emit,
             told=lambda text: emit(Notice(text=text)),
             purse=purse,
+            run=run,
         )
 
     async def absorb(self, step: int, finished: Sequence[Finished]) -> Absorbed:
@@ -106,3 +112,27 @@ async def fork(source: Path, training: TrainingDir, host: ToolHost, emit: Events
             for name in (broken.file, f"{broken.file.removesuffix('.py')}.json"):
                 (draft / name).unlink(missing_ok=True)
         generations.publish(draft, {"forked_from": str(given.path), "tools": len(library.names())})
+
+
+def check_feed(library: Path, settings: Settings) -> None:
+    """Raises `UserError` for what several runs cannot feed."""
+    if settings.store:
+        raise UserError("a run that is kept in a store has a library of its own; leave out --feed, or the store")
+    check_grows(library)
+    if library.exists() and not library.is_dir():
+        raise UserError(f"{library} is a file; name the folder of a library")
+    Generations(library)
+
+
+def lead_to(library: Path, training: TrainingDir) -> None:
+    """Have the run's library be the one at `library`, which begins empty where there is none.
+
+    Raises `UserError`, OSError.
+    """
+    generations = Generations(library)
+    if not library.is_dir():
+        with generations.draft() as draft:
+            if not library.is_dir():  # another run may have been first
+                generations.publish(draft, {"tools": 0})
+    if not os.path.lexists(training.library):
+        training.library.symlink_to(library.absolute())

@@ -38,13 +38,13 @@ from habilis.runtime.host import ToolHost
 from habilis.runtime.preflight import try_places
 from habilis.telemetry.observing import TrainingObservation
 from habilis.training.batch import BROKEN_OFF, Batch, Stop, Watch, task_of
-from habilis.training.beginning import check_rows, fixed_of, kept_row, new_run, taken, with_fixed
+from habilis.training.beginning import check_rows, fed_by, fixed_of, kept_row, new_run, taken, with_fixed
 from habilis.training.budget import RunBudget, more_of
 from habilis.training.holding import check_store, held_run
 from habilis.training.outcome import Training, paid_in, read_training, write_outcome
 from habilis.training.reopening import reopen
 from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
-from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, fork
+from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, check_feed, fork, lead_to
 from habilis.training.steps import Scorer, Steps
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ log = logging.getLogger(__name__)
 class Evolution:
     """Runs training. One object, one run at a time.
 
-    `library` is the library to start from (never written); without one the run starts with an empty library. `clients`
+    `library` is the library to start from (never written); without one the run starts with an empty library. `feed` is
+    a library to work on in place of one of the run's own, which other runs may work on at the same time. `clients`
     makes chat models instead of the configured ones (local runner alone). `scorer` tells right answers from wrong.
     `watch` hears the events of tasks, `sinks` those of steps.
     """
@@ -68,6 +69,7 @@ class Evolution:
         settings: Settings | None = None,
         *,
         library: Path | None = None,
+        feed: Path | None = None,
         sinks: Sequence[EventSink] = (),
         watch: Watch | None = None,
         clients: Clients | None = None,
@@ -76,7 +78,8 @@ class Evolution:
         absorbing: Absorbing | None = None,
     ) -> None:
         self.settings = settings or load_settings()
-        self._library, self._sinks, self._clients = library, tuple(sinks), clients
+        self._library, self._feed, self._run = library, feed, ""
+        self._sinks, self._clients = tuple(sinks), clients
         self._watch: Watch = watch or (lambda task_id, event: None)
         self._scorer, self._runner, self._absorbing = scorer, runner, absorbing
         self._batch: Batch | None = None
@@ -102,6 +105,8 @@ class Evolution:
         check_rows(rows, start)
         if self._library is not None and not self._library.is_dir():
             raise UserError(f"there is no library {self._library} to start from")
+        if self._feed is not None:
+            check_feed(self._feed, self.settings)
         run = new_run(Path(self.settings.runs_dir), name)
         try:
             async with held_run(self.settings, run.path):
@@ -124,7 +129,8 @@ class Evolution:
                 run.discard_if_unused()
                 raise
             training.save_rows(kept_row(row) for row in rows)
-            fixed = fixed_of(self.settings, base, self._library) | {"rows": marks.digest_of_file(training.rows)}
+            fixed = fixed_of(self.settings, base, self._library, self._feed)
+            fixed["rows"], (_, self._run) = marks.digest_of_file(training.rows), fed_by(fixed)
             run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level, training=fixed, **about)
             training.set_state("running", seconds=0.0, tokens=0, cost=0.0)
             if (kept := kept_at(run.path)) is not None:
@@ -159,6 +165,7 @@ class Evolution:
                 reopen(run, again)
             self.settings = with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
+            self._feed, self._run = fed_by(fixed)
             await self._preflight()
             return await self._work(run, rows, Path(fixed["base"]) if fixed.get("base") else None)
 
@@ -326,12 +333,21 @@ class Evolution:
         try:
             if self._library is not None:
                 await fork(self._library, training, host, emit)
+            if self._feed is not None:
+                await asyncio.to_thread(lead_to, self._feed, training)
             if self._absorbing is not None:
                 yield self._absorbing(training)
             else:
                 frozen = not self.settings.tools.synthesis
                 yield Shelf(
-                    training, self.settings, host, frozen=frozen, clients=self._clients, emit=heard, purse=budget.purse
+                    training,
+                    self.settings,
+                    host,
+                    frozen=frozen,
+                    clients=self._clients,
+                    emit=heard,
+                    purse=budget.purse,
+                    run=self._run,
                 )
         finally:
             await host.aclose()

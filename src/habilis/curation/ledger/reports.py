@@ -87,10 +87,12 @@ class StepReport(Frozen):
 
     `model_calls` counts finished requests; `usage` is what they cost, failed attempts included. `evidence` says in
     lines what merges were tried on, and what spoke against others. `came_back` are members of merges that were undone:
-    out of use before, in use since.
+    out of use before, in use since. `run` tells apart the steps of runs that feed one library; it is empty in a
+    library of the run's own.
     """
 
     format: int = FORMAT
+    run: str = ""
     step: int
     generation: int
     parent: int | None = None

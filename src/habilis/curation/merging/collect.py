@@ -69,12 +69,14 @@ class Collected:
         return f"{name}@{self.catalogue.tools[name].version or 'unread'}"
 
 
-def collect(finished: Sequence[Finished], public: Library, catalogue: Catalogue, staging: Path) -> Collected:
-    """Stage what `finished` tasks bring along, in the order of their ids. Raises OSError."""
+def collect(
+    finished: Sequence[Finished], public: Library, catalogue: Catalogue, staging: Path, run: str = ""
+) -> Collected:
+    """Stage what `finished` tasks of `run` bring along, in the order of their ids. Raises OSError."""
     staging.mkdir(parents=True, exist_ok=True)
     found = Collected(LayeredLibrary(Library(staging), public), catalogue)
     found.went_in += [found.label(name) for name in sorted(catalogue.tools)]
-    collector = _Collector(found)
+    collector = _Collector(found, run)
     for task in sorted(finished, key=lambda task: task.task_id):
         tools = Path(task.folder) / "tools"
         if not tools.is_dir():
@@ -120,8 +122,8 @@ def _line(tool: Tool, private: Library) -> tuple[str, ...]:
 
 
 class _Collector:
-    def __init__(self, found: Collected) -> None:
-        self._found = found
+    def __init__(self, found: Collected, run: str) -> None:
+        self._found, self._run = found, run
         tools = found.catalogue.tools.values()
         self._by_version = {listed.version: listed.name for listed in tools if listed.version}
         self._known = found.catalogue.taken()  # asked before the library, which reads itself whole for an unknown name
@@ -197,14 +199,15 @@ class _Collector:
             self._stage_records(path.stem, records, task_id, private)
 
     def _stage_records(self, name: str, records: Sequence[RecordedCall], task_id: str, private: Library) -> None:
-        """Stage records under `name`, with ids that are theirs alone: calls of different tasks are numbered alike."""
+        """Stage records under `name`, with ids that are theirs alone: calls of different tasks are numbered alike, and
+        tasks of different runs that feed one library may have one id."""
         store = self._found.staging.store
         known = {call.call_id for call in store.read(name)}
         if records and name not in self._found.new:
             self._found.called[name] = None
         for record in records:
             said = json.dumps(record.model_dump(exclude={"call_id", "tool"}), sort_keys=True)
-            call_id = f"{task_id}.{hashlib.sha256(said.encode()).hexdigest()[:12]}"
+            call_id = f"{task_id}.{hashlib.sha256((self._run + said).encode()).hexdigest()[:12]}"
             if call_id in known:
                 continue
             known.add(call_id)
