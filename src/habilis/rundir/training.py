@@ -102,15 +102,19 @@ class KeyedRows:
 
     def put(self, row: Mapping[str, Any]) -> None:
         """Write `row`; it is on the disk when this returns. Raises OSError, the file then being as it was."""
-        value, before = row[self._key], dict(self._rows)
+        value = row[self._key]
+        before = self._rows.get(value)
         self._rows[value] = dict(row)
         try:
-            if value in before or not self._whole:
+            if before is not None or not self._whole:
                 self._rewrite()
             else:
                 append_line(self._path, _line(row))
         except OSError:
-            self._rows = before
+            if before is None:
+                del self._rows[value]
+            else:
+                self._rows[value] = before
             raise
 
     def arrange(self, order: Iterable[Any]) -> None:

@@ -39,6 +39,11 @@ class Steps:
 
     async def run(self, rows: Sequence[Row]) -> tuple[Stop, str]:
         """Why the steps came to an end, and in words. Raises what a step that fails raises."""
+        why = await self._run(rows)
+        self._predictions.arrange(row.id for row in rows)  # once: each time all of them are written anew
+        return why
+
+    async def _run(self, rows: Sequence[Row]) -> tuple[Stop, str]:
         size = self._settings.batch_size
         batches = dict(enumerate((rows[at : at + size] for at in range(0, len(rows), size)), 1))
         ruled: tuple[Stop, str] | None = None
@@ -49,7 +54,6 @@ class Steps:
                 break
             if not await self._step(number, batch):
                 return self._batch.stopped or "interrupted", self._batch.reason
-            self._predictions.arrange(row.id for row in rows)
         if ruled is not None and ruled[0] not in ("train_steps", "egl_flat"):
             return ruled
         absorbed = [row for number, batch in batches.items() if self._metrics.get(number) for row in batch]
@@ -70,7 +74,6 @@ class Steps:
                 return why
             if not await self._step(number, batch):
                 return self._batch.stopped or "interrupted", self._batch.reason
-            self._predictions.arrange(row.id for row in rows)
             last = number
         if not (left := self._batch.left(rows)):
             return "done", ""
@@ -90,7 +93,7 @@ class Steps:
         row = step_metrics(
             number,
             finished,
-            max((row for row in self._rows() if row.step < number), key=lambda row: row.step, default=None),
+            self._before(number),
             generation=absorbed.generation,
             library_size=absorbed.tools,
             verdicts=await self._verdicts(rows, finished),
@@ -127,6 +130,12 @@ class Steps:
             else:
                 found.append(await self._scorer(row, end.result.final_answer))
         return found
+
+    def _before(self, number: int) -> StepMetrics | None:
+        """The figures of the last step before `number`."""
+        rows = (row for row in self._metrics.rows() if row["step"] < number)
+        last = max(rows, key=lambda row: row["step"], default=None)
+        return None if last is None else StepMetrics.model_validate(last)
 
     def _rows(self) -> list[StepMetrics]:
         return [StepMetrics.model_validate(row) for row in self._metrics.rows()]
