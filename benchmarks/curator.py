@@ -193,18 +193,18 @@ def words_on(question: str) -> str:
 
 
 async def steps(folder: Path, repeats: int) -> list[Step]:
-    """The same, every step with a curator of its own."""
+    """The same, by one curator, as in a training."""
     host, found = InstantHost(), []
     model = ScriptedModel(script=lambda messages, tools, form: AIMessage(words_on(str(messages[-1].content))))
+    curator = Curator(
+        folder / "library",
+        folder,
+        settings=load_settings(environ={}),
+        host=host,  # type: ignore[arg-type]
+        clients=lambda role, settings: model,
+    )
     for step in range(1, repeats + 1):
         tasks = await finished_tasks(folder, step, host)
-        curator = Curator(
-            folder / "library",
-            folder,
-            settings=load_settings(environ={}),
-            host=host,  # type: ignore[arg-type]
-            clients=lambda role, settings: model,
-        )
         start, computed = time.perf_counter(), time.process_time()
         report = await curator.step(step, tasks)
         found.append((time.perf_counter() - start, time.process_time() - computed, report.model_calls))

@@ -33,6 +33,7 @@ from habilis.rundir import (
     list_runs,
     masked,
     newest_unfinished,
+    plain_json,
     read_jsonl,
     safe_id,
     slugify,
@@ -456,3 +457,29 @@ def test_every_bit_of_a_sealed_record_that_turns_is_seen() -> None:
             with contextlib.suppress(ValueError):
                 believed.append((at, bit, row_of(turned)))
     assert believed == []
+
+
+BRACKETS = st.text(st.sampled_from('[]{}"\\ a\u00e9'), max_size=8)
+NESTED = st.recursive(
+    BRACKETS | st.integers(), lambda held: st.lists(held) | st.dictionaries(BRACKETS, held), max_leaves=60
+)
+
+
+@given(NESTED, st.integers(0, 303), st.booleans(), st.sampled_from([None, "utf-8", "utf-16", "utf-32"]))
+def test_how_deep_a_document_is_nested_is_told_whatever_its_texts_hold(
+    value: object, more: int, ascii_only: bool, encoding: str | None
+) -> None:
+    def depth(held: object) -> int:
+        items = held.values() if isinstance(held, dict) else held if isinstance(held, list) else None
+        return 0 if items is None else 1 + max(map(depth, items), default=0)
+
+    deep = depth(value) + more
+    for number in range(more):
+        value = [value] if number % 2 else {'"]': value, "{": 0}
+    text = json.dumps([value] + [[]] * 301, ensure_ascii=ascii_only)  # many brackets, few of them deep
+    given_text = text.encode(encoding) if encoding else text
+    if deep + 1 > 300:
+        with pytest.raises(ValueError, match="nested too deep"):
+            plain_json(given_text)
+    else:
+        assert plain_json(given_text) == json.loads(text)

@@ -69,6 +69,22 @@ async def test_tasks_of_one_step_share_what_was_read_and_the_next_step_reads_its
     assert (public_library(library).names(), first.names()) == (["one", "two"], ["one"])
 
 
+async def test_whoever_published_knows_what_is_in_force_as_a_newcomer_reads_it(
+    tmp_path: Path, source_of: Source
+) -> None:
+    library = tmp_path / "library"
+    await publish(library, source_of("one"), "one")
+    generations = Generations(library)
+    for name in ("two", "three"):
+        with generations.draft() as draft:
+            await put(Library(draft), source_of(name), name)
+            (draft / "one.py").unlink(missing_ok=True)
+            generations.publish(draft, {})
+        assert generations.catalogue().tools == Generations(library).catalogue().tools
+    await publish(library, source_of("four"), "four")  # by somebody else
+    assert sorted(generations.catalogue().tools) == ["four", "three", "two"]
+
+
 async def test_a_plain_folder_is_read_as_it_lies_there(tmp_path: Path, source_of: Source) -> None:
     before = public_library(tmp_path)
     await put(Library(tmp_path), source_of("one"), "one")

@@ -76,6 +76,10 @@ class Catalogue:
                 rows[name] = row if row is not None and row.stamp == stamp else _made(library, name, stamp)
             return cls(rows, folder)
 
+    def moved(self, folder: Path) -> Catalogue:
+        """The same after its folder has become `folder`."""
+        return Catalogue(self._rows, folder)
+
     def changed(self, since: Catalogue) -> list[Listed]:
         """The entries that are not the very files of `since`."""
         return [r.listed for n, r in self._rows.items() if n not in since._rows or since._rows[n].stamp != r.stamp]
@@ -98,8 +102,9 @@ class Catalogue:
         """Write it down beside the tools, and the index of a large library. The index of `before` is shared as long as
         little is new since it was made: whoever opens it adds the rest. Raises OSError.
         """
-        tools = {name: row.packed() for name, row in self._rows.items() if not row.listed.problem}
-        text = json.dumps({"format": FORMAT, "tools": tools}, ensure_ascii=False, separators=(",", ":"))
+        with without_collecting():
+            tools = {name: row.packed() for name, row in self._rows.items() if not row.listed.problem}
+            text = json.dumps({"format": FORMAT, "tools": tools}, ensure_ascii=False, separators=(",", ":"))
         atomic_write(self._folder / FILE, text, durable=False)
         if len(tools) <= KEPT_FROM:
             return

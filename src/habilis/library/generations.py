@@ -180,6 +180,7 @@ class Generations:
                 atomic_write(self.folder / CONVERTING, f"{self.folder.name}/{number:04d}")
             draft.rename(self.path(number))
             sync(self.folder)
+            self._known = (self.path(number).resolve(), catalogue.moved(self.path(number)))
         self._point_to(number, parent if plain else None)
         return number
 
