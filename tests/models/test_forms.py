@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -113,3 +114,20 @@ def test_no_text_breaks_the_reader(text: str) -> None:
 )
 def test_prose_around_an_answer_never_hides_it(before: str, after: str) -> None:
     assert read_form(Plan, f'{before}{{"title": "t"}}{after}') == Plan(title="t")
+
+
+def test_docstrings_of_our_classes_are_not_sent_and_paid_for() -> None:
+    class Pair(BaseModel):
+        """Why the fields stand in this order."""
+
+        word: str = Field(description="one word")
+
+    class Pairs(BaseModel):
+        """For whoever reads this code."""
+
+        pairs: list[Pair]
+
+    sent = json.dumps(schema_of(Pairs))
+    assert "one word" in sent
+    assert "reads this code" not in sent
+    assert "this order" not in sent

@@ -71,6 +71,8 @@ def schema_of(output: type[BaseModel]) -> Schema:
 def _own_schema(output: type[BaseModel]) -> Schema:
     """The same with the bounds that the type itself sets, and no other."""
     raw = output.model_json_schema()
+    for told in (raw, *raw.get("$defs", {}).values()):
+        told.pop("description", None)  # the class's docstring speaks to whoever reads the code, and would be paid for
     made: Schema = _inlined(raw, raw.get("$defs", {}), ())
     return made
 
