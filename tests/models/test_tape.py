@@ -12,6 +12,8 @@ import pytest
 from habilis.core.errors import ReplayMismatch, UserError
 from habilis.core.types import CallOutcome, Usage
 from habilis.models.tape import ModelRequest, Slot, Tape
+from habilis.rundir.kept import KeptFolder, as_kept
+from habilis.rundir.store import FileStore
 
 PAID = Usage(model_calls=1, prompt_tokens=10, completion_tokens=5)
 
@@ -220,6 +222,53 @@ def test_concurrent_callers_lose_nothing(tmp_path: Path) -> None:
     again = Tape(tmp_path / "t")
     assert all(replies(again, f"{name}{n}") == {"content": name} for name in "abcd" for n in range(20))
     assert all(again.call_state(f"{name}{n}") == "started" for name in "abcd" for n in range(20))
+
+
+def test_what_was_paid_is_the_sum_of_all_calls_of_models_and_of_tools_that_ask_models(tmp_path: Path) -> None:
+    tape = Tape(tmp_path / "t")
+    for number in range(3):
+        ask(tape, f"q{number}", answer="a")
+        tape.call_ended(f"c{number}", CallOutcome(output=1, usage=PAID))
+    ask(tape, "other", answer="a", role="judge")
+    tape.call_ended("free", CallOutcome(output=1))
+    assert Tape(tmp_path / "t").paid() == {"basic": PAID + PAID + PAID, "judge": PAID, "tools": PAID + PAID + PAID}
+    assert Tape(tmp_path / "t", replay_only=True).paid() == {}, "a replay costs nothing"
+
+
+def test_a_tape_torn_in_its_first_line_begins_anew(tmp_path: Path) -> None:
+    for begun in (b"", b'{"kind": "ta'):
+        (tmp_path / "t").write_bytes(begun)
+        ask(Tape(tmp_path / "t"), "q", answer="a")
+        first, *_ = (tmp_path / "t").read_text().splitlines()
+        assert json.loads(first)["kind"] == "tape"
+        assert replies(Tape(tmp_path / "t"), "q") == {"content": "a"}
+
+
+def test_the_folder_of_a_tape_is_made_when_it_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "folder" / "t"
+    tape = Tape(path)
+    assert not path.parent.exists()
+    ask(tape, "q", answer="a")
+    assert replies(Tape(path), "q") == {"content": "a"}
+
+
+def test_a_tape_in_a_kept_folder_reaches_the_store_line_by_line_and_with_the_files_of_a_call(tmp_path: Path) -> None:
+    root, store = tmp_path / "run", FileStore(tmp_path / "store")
+    task = root / "tasks" / "one"
+    (task / "workspace").mkdir(parents=True)
+    kept = KeptFolder(root, store, store.lease("run", "a test"), "run")
+    with as_kept(kept):
+        tape = Tape(task / "tape.jsonl")
+        ask(tape, "q", answer="a")
+        assert store.read("run/tasks/one/tape.jsonl") == (task / "tape.jsonl").read_bytes()
+        (task / "workspace" / "out.txt").write_text("made by the call")
+        tape.call_ended("c1", CallOutcome(output=1))
+        assert store.read("run/tasks/one/tape.jsonl") == (task / "tape.jsonl").read_bytes()
+        tree = store.read("run/tasks/one/tree.json")
+        assert tree is not None
+        assert b"workspace/out.txt" in tree, "what the call left is there no later than its end"
+        tape.close()
+    store.close()
 
 
 def test_odd_text_comes_back_as_it_was(tmp_path: Path) -> None:

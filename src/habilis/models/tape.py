@@ -168,7 +168,6 @@ class Tape:
         """Count everything before `position` as asked already: a resumed task goes on behind its checkpoint."""
         with self._lock:
             self._position = min(position, len(self._entries))
-            self._taken = set(range(self._position))
             self._counts = {}
             for entry in self._entries[: self._position]:
                 place = (entry.role, entry.key)
@@ -267,7 +266,6 @@ class Tape:
                     lines.append({"kind": "message", "digest": name, "message": message})
             self._write([*lines, entry.line()])
             self._keep(entry)
-            self._taken.add(len(self._entries) - 1)
             self._position = len(self._entries)
 
     def _append(self, line: Plain) -> None:
