@@ -1,7 +1,8 @@
 """What one step of the curator costs in a large library: our own time, and how often a model is asked.
 
 Tools run in this process and the model answers at once, so that the wall time is the curator's own: reading, searching,
-deciding, building the generation, bringing it to the disk.
+deciding, building the generation, bringing it to the disk. `python benchmarks/curator.py 100 1000 10000`: in libraries
+of so many tools (default: 10,000), to see how it grows.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import asyncio
 import json
 import random
 import re
+import sys
 import tempfile
 import time
 import types
@@ -105,9 +107,9 @@ def described(number: int) -> tuple[str, str]:
     return f"{verb}_{thing}_{more}_{number}", f"{verb.capitalize()} {thing} of a {more} by {words}."
 
 
-def large_library(library: Path, told: Description) -> None:
-    """A published library of TOOLS tools, each with a recorded call."""
-    for number in range(TOOLS):
+def large_library(library: Path, told: Description, tools: int) -> None:
+    """A published library of so many tools, each with a recorded call."""
+    for number in range(tools):
         name, description = described(number)
         text = source(name, description, ("left", "right"), number)
         manifest = Manifest.of(text, told, read_contract(text), name=name, origin=Origin())
@@ -116,7 +118,7 @@ def large_library(library: Path, told: Description) -> None:
         write_record(library, manifest, number)
     generations = Generations(library)
     with generations.draft() as draft:
-        generations.publish(draft, {"tools": TOOLS})
+        generations.publish(draft, {"tools": tools})
 
 
 def schemas(folder: Path) -> Description:
@@ -137,12 +139,12 @@ def write_record(library: Path, manifest: Manifest, number: int) -> None:
     (library / "records" / f"{name}.jsonl").write_text(line)
 
 
-async def finished_tasks(folder: Path, step: int, host: InstantHost) -> list[Finished]:
+async def finished_tasks(folder: Path, step: int, host: InstantHost, tools: int) -> list[Finished]:
     """NEW tasks, each with one new tool that it called."""
     tasks = []
     for number in range(NEW):
         path = folder / "tasks" / f"s{step}t{number}"
-        known = random.Random(step * NEW + number).randrange(TOOLS)
+        known = random.Random(step * NEW + number).randrange(tools)
         name, description = described(known)
         name = f"{name.rsplit('_', 1)[0]}_anew_{step}_{number}"
         private = Library(path / "tools")
@@ -173,13 +175,13 @@ async def finished_tasks(folder: Path, step: int, host: InstantHost) -> list[Fin
     return tasks
 
 
-def measured_steps(repeats: int) -> list[Step]:
+def measured_steps(repeats: int, tools: int = TOOLS) -> list[Step]:
     """What each of `repeats` steps on one large library took."""
     with tempfile.TemporaryDirectory(prefix="habilis-bench-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         (folder / "library").mkdir()
-        large_library(folder / "library", schemas(folder))
-        return asyncio.run(steps(folder, repeats))
+        large_library(folder / "library", schemas(folder), tools)
+        return asyncio.run(steps(folder, repeats, tools))
 
 
 def words_on(question: str) -> str:
@@ -192,7 +194,7 @@ def words_on(question: str) -> str:
     return json.dumps({"pairs": rows})
 
 
-async def steps(folder: Path, repeats: int) -> list[Step]:
+async def steps(folder: Path, repeats: int, tools: int) -> list[Step]:
     """The same, by one curator, as in a training."""
     host, found = InstantHost(), []
     model = ScriptedModel(script=lambda messages, tools, form: AIMessage(words_on(str(messages[-1].content))))
@@ -204,21 +206,21 @@ async def steps(folder: Path, repeats: int) -> list[Step]:
         clients=lambda role, settings: model,
     )
     for step in range(1, repeats + 1):
-        tasks = await finished_tasks(folder, step, host)
+        tasks = await finished_tasks(folder, step, host, tools)
         start, computed = time.perf_counter(), time.process_time()
         report = await curator.step(step, tasks)
         found.append((time.perf_counter() - start, time.process_time() - computed, report.model_calls))
-        if not report.balanced or report.tools != TOOLS + step * (NEW - ALIKE):
+        if not report.balanced or report.tools != tools + step * (NEW - ALIKE):
             raise RuntimeError(
                 f"{report.tools} tools are left: the step lost one, or made no one of two: {report.evidence[:3]}"
             )
     return found
 
 
-def figures(repeats: int) -> list[Figure]:
+def figures(repeats: int, tools: int = TOOLS) -> list[Figure]:
     """The first step is left out: it reads a library that no curator has read before."""
-    measured = measured_steps(repeats + 1)[1:]
-    what = f"curator: {NEW} new tools, {ALIKE} of them known, into a library of {TOOLS:,}"
+    measured = measured_steps(repeats + 1, tools)[1:]
+    what = f"curator: {NEW} new tools, {ALIKE} of them known, into a library of {tools:,}"
     return [
         Figure(f"{what}, own time", "s", [seconds for seconds, _, _ in measured]),
         Figure("… of it on the processor", "s", [computed for _, computed, _ in measured]),
@@ -229,4 +231,5 @@ def figures(repeats: int) -> list[Figure]:
 if __name__ == "__main__":
     from measure import machine, table
 
-    print(f"{machine()}\n{table(figures(3))}")
+    sizes = [int(word) for word in sys.argv[1:]] or [TOOLS]
+    print(f"{machine()}\n{table(figure for size in sizes for figure in figures(3, size))}")

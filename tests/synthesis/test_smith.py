@@ -106,6 +106,8 @@ async def test_a_version_that_failed_is_not_tried_again_and_its_writer_is_told(s
     assert isinstance(await build(shop), Tool)
     assert reasons(shop)[1] == f"{SAME_AGAIN} {reasons(shop)[0]}"
     assert SAME_AGAIN in shop.writer.asked[2]
+    assert "raise KeyError('price')" in shop.writer.asked[1]
+    assert "raise KeyError('price')" not in shop.writer.asked[2], "a model that copies would copy it once more"
     assert len(shop.host.ran) == 2
 
 

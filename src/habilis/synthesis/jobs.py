@@ -21,7 +21,7 @@ from habilis.synthesis.skeleton import with_imports
 
 ATTEMPTS = 3
 """At writing or mending one tool: a writer that fails three times, told why each time, fails a fourth time too."""
-SAME_AGAIN = "This is the version that failed before, letter by letter. It still fails; change what the reason names."
+SAME_AGAIN = "You sent the same code again, and it fails again. Write the module anew, in another way. It fails so:"
 
 Purpose = Literal["build", "enhance", "merge"]
 Failed = TypeVar("Failed")

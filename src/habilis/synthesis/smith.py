@@ -378,12 +378,14 @@ class Smith:
                 wanted = job.wanted_of(reply, job.wanted)
                 source = job.module(reply)
                 if source in refused and wanted.first in (None, first):
-                    raise WriterFailed(f"{SAME_AGAIN} {refused[source]}")
+                    again, source = source, ""  # a small model copies what it is shown: it is not shown a second time
+                    raise WriterFailed(f"{SAME_AGAIN} {refused[again]}")
                 first = wanted.first
                 return Forged(attempt, await checked(self._gate, source, wanted, job.example))
             except (WriterFailed, Rejected) as rejected:
                 reason = str(rejected)
-                refused.setdefault(source, reason)
+                if source:
+                    refused.setdefault(source, reason)
                 self._emit(ToolRejected(tool=job.wanted.name, purpose=job.purpose, attempt=attempt, reason=reason))
                 failure = fed_back(reason, source)
         return f"{job.attempts} attempts failed; the last one: {reason}"
