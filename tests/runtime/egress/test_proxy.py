@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import logging
 import os
 import socket
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from habilis.contract.hosts import BadHost
 from habilis.runtime.egress.addresses import Resolver
+from habilis.runtime.egress.inspecting import Authority
 from habilis.runtime.egress.proxy import DoorLimits, Proxy, ProxyDoor, Visit
 
 Ask = Callable[..., Awaitable[bytes]]
@@ -295,6 +297,8 @@ async def test_more_connections_than_allowed_are_turned_away_and_the_next_are_se
                 await reader.readuntil(b"\r\n\r\n")
                 held.append(writer)
             assert "503 refused by the sandbox: too many connections" in status(await ask(door, b""))
+            turned_away = Visit("", 0, False, reason="refused by the sandbox: too many connections at once")
+            assert [visit for visit in door.visits if not visit.allowed] == [turned_away]
         for writer in held:
             writer.close()
         while one.connections or two.connections:
@@ -452,6 +456,78 @@ async def test_a_tool_that_asks_without_end_fills_nothing(
         assert len(door.refused) == len(door.visits) == 5
     assert caplog.text.count("refused h") == 5
     assert caplog.text.count("no more of its visits are listed") == 1
+
+
+async def test_hosts_that_were_reached_are_listed_up_to_a_limit(
+    world: Any, host: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("habilis.runtime.egress.proxy.MOST_KEPT", 3)
+    names = [f"h{number}.example.com" for number in range(5)]
+    world.names |= {name: ["93.184.215.14"] for name in names}
+    async with await Proxy(**world.ways).door(["*.example.com"]) as door:
+        for name in names:
+            assert status(await ask(door, get(f"http://{name}/"))) == "HTTP/1.1 200 OK", "reached all the same"
+    assert door.visited == tuple(names[:3])
+
+
+@pytest.mark.parametrize("closed", [False, True], ids=["a door that is open", "a door that was closed meanwhile"])
+async def test_too_many_open_files_make_a_door_wait_and_not_deaf(
+    world: Any, host: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, closed: bool
+) -> None:
+    full = asyncio.Event()
+
+    class Full:
+        """A listener of a process that has no descriptor left, once."""
+
+        def __init__(self, listener: socket.socket) -> None:
+            self._listener = listener
+
+        def accept(self) -> tuple[socket.socket, Any]:
+            if not full.is_set():
+                full.set()
+                raise OSError(errno.EMFILE, "Too many open files")
+            return self._listener.accept()
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._listener, name)
+
+    monkeypatch.setattr("habilis.runtime.egress.proxy._BREATH_S", 0.0)
+    door = await Proxy(**world.ways).door(["api.example.com"])
+    monkeypatch.setattr(door, "_listener", Full(door._listener))
+    knocking = asyncio.create_task(ask(door, GET))
+    await full.wait()
+    if closed:
+        await door.aclose()
+        assert await knocking == b""
+        for _ in range(5):
+            await asyncio.sleep(0)  # nobody looks at a socket that is gone: a warning would end this test
+    else:
+        assert status(await knocking) == "HTTP/1.1 200 OK"
+        await door.aclose()
+
+
+async def test_only_doors_that_are_looked_into_have_certificates_made_once_for_all(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[Authority] = []
+
+    def counted(to_hosts: Any) -> Authority:
+        made.append(Authority(to_hosts))
+        return made[-1]
+
+    def shown(door: ProxyDoor) -> list[bytes]:
+        return [path.read_bytes() for path in door.socket.parent.iterdir() if path.is_file()]
+
+    monkeypatch.setattr("habilis.runtime.egress.proxy.Authority", counted)
+    proxy = Proxy(**world.ways)
+    async with await proxy.door(["api.example.com"]) as door:
+        assert (made, shown(door)) == ([], [])
+    for _ in range(2):
+        async with await proxy.door(["api.example.com"], inspect=True) as door:
+            assert shown(door) == [made[0].certificate]
+    assert len(made) == 1
+    async with await proxy.door(["api.example.com"]) as door:
+        assert shown(door) == []
 
 
 async def test_names_are_looked_up_with_the_resolver_of_the_machine() -> None:
