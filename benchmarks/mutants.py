@@ -36,6 +36,7 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
         "synthesis/gate.py",
         (
             "tests/synthesis/test_smith.py",
+            "tests/synthesis/test_comparing.py",
             "tests/contract/test_old_names.py",
             "tests/runtime/test_grants.py",
             "tests/curation/merging/test_steps.py",

@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from habilis.core.errors import BudgetReached, ModelUnreachable, PlaceError, WriterFailed
 from habilis.core.types import CallError, ToolRequest
 from habilis.library import Tool
+from habilis.synthesis.replay_report import ReplayReport
 from habilis.synthesis.smith import SAME_AGAIN, BuildFailure, EnhanceFailure
 
 Source = Callable[..., str]
@@ -409,3 +411,12 @@ async def test_a_version_of_which_nothing_shows_that_it_mends_is_refused(mending
     assert "nothing shows that it is mended" in failure.reason
     assert len(mending.shop.host.ran) > ran, "what passed before was run again, and passed"
     assert mending.shop.private.get("sum_column").version == old.version
+
+
+async def test_where_nothing_is_to_be_repeated_nothing_counts_as_repeated(
+    shop: Any, source_of: Source, tmp_path: Path
+) -> None:
+    shop.writer.replies = [source_of()]
+    tool = await build(shop)
+    report = await shop.smith._gate.repeats(tool.runnable, [], tmp_path / "scratch")
+    assert report == ReplayReport(0, 0, 0)

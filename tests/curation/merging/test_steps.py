@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskResult, ToolRequest
 from habilis.library import Library, Manifest, Origin, Tool
@@ -69,6 +72,39 @@ async def test_the_writer_may_make_one_of_several(stage: Stage) -> None:
     (made,) = report.lineage
     assert [parent.split("@")[0] for parent in made.parents] == ["count_errors", "count_spaces"]
     assert (made.replays, made.tasks, made.writer) == (4, ("t1",), "model")
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ({"constants": 5}, "The alias of count_errors must hold arguments, constants and fields by name."),
+        ({"constants": {"part": "e"}, "fields": {"gone": "n"}}, "The alias of count_errors leads nowhere"),
+        (None, "aliases do not say how calls of count_errors become calls of this tool."),
+    ],
+    ids=["malformed", "to a field that is not there", "not said"],
+)
+async def test_a_merge_whose_writer_does_not_say_how_old_calls_go_on_is_refused(
+    stage: Stage, way: dict[str, Any] | None, said: str
+) -> None:
+    tools = {
+        name: module(name, f"    return OutputModel(n=input.text.count({part!r}))", "text: str", "n: int | None")
+        for name, part in (("count_errors", "e"), ("count_spaces", " "))
+    }
+    task = await stage.task("t1", tools, {name: [{"text": "see me be"}] for name in tools})
+    ways = {"count_spaces": {"constants": {"part": " "}, "fields": {"found": "n"}}}
+    body = "    return OutputModel(found=input.text.count(input.part))"
+    merged = module(
+        "count_part",
+        body,
+        "text: str; part: str",
+        "found: int | None",
+        aliases=ways if way is None else ways | {"count_errors": way},
+    )
+    replies = [clusters(["count_errors", "count_spaces"]), *[f"```python\n{merged}```"] * 3]
+    report = await stage.curator(*replies, policy="model").step(1, [task])
+    assert stage.names() == ["count_errors", "count_spaces"]
+    assert any(said in line for line in report.evidence), report.evidence
+    assert (await stage.call("count_errors", text="eel")) == {"n": 2, "error": None}
 
 
 # --- what is collected
