@@ -63,7 +63,7 @@ def driver(folder: Path, tasks: int, *overrides: str) -> list[float]:
     settings = load_settings(environ={}, overrides=[f"runs_dir={folder}", "models.basic.provider=offline", *overrides])
     evolution = Evolution(settings, runner=runner)
     begun = time.perf_counter()
-    training = evolution.run_sync(rows(tasks), name="many")
+    training = evolution.run_sync(rows(tasks), name=folder.name)
     ended = time.perf_counter() - begun
     if (training.stopped, training.statuses) != ("done", {"answered": tasks}):
         raise RuntimeError(f"the run came to {training.stopped}: {training.reason}, {training.statuses}")

@@ -105,3 +105,28 @@ def test_the_best_text_is_the_last_answer_then_an_earlier_one_then_the_summary()
     assert best_text(state) == "second"
     state["pending"] = "last"
     assert best_text(state) == "last"
+
+
+async def test_after_a_plan_none_of_whose_tools_could_be_built_at_most_two_more_are_tried(stage: Stage) -> None:
+    """A small model that failed at one tool asked for five, and failed at each of them three times."""
+    names = ("one", "two", "three", "four", "five")
+    script = Script(
+        ["I cannot say.", "I cannot say either."], plans=[_plan("add"), _plan(*names)], codes=["no code at all"]
+    )
+    result = await stage.play(script, "limits.max_attempts=2")
+    assert result.status == "gave_up"
+    begun = [event.tool for event in stage.sink.events if event.kind == "tool_build_started"]
+    assert begun == ["add", "one", "two"]
+    told = [event.text for event in stage.sink.events if event.kind == "notice"]
+    assert any("three was not built" in text for text in told), told
+
+
+async def test_a_plan_after_one_that_built_something_asks_for_as_many_tools_as_it_likes(stage: Stage) -> None:
+    names = ("one", "two", "three")
+    code = tool_source("add", "return OutputModel(result=1)")
+    script = Script(
+        ["I cannot say.", "I cannot say either."], plans=[_plan("add"), _plan(*names)], codes=[f"```python\n{code}```"]
+    )
+    await stage.play(script, "limits.max_attempts=2")
+    begun = [event.tool for event in stage.sink.events if event.kind == "tool_build_started"]
+    assert begun == ["add", *names]

@@ -12,7 +12,7 @@ from langgraph.types import Command
 
 from habilis.agents import rules
 from habilis.agents.holding import evidence_of
-from habilis.agents.planning import as_plan, plan_form, without_builds, without_misfits
+from habilis.agents.planning import as_plan, plan_form, with_fewer_builds, without_builds, without_misfits
 from habilis.agents.remembering import exchanges
 from habilis.agents.reviewing import NOT_VERIFIED, reusable, reviewed, tells, told_plainly
 from habilis.agents.short_way import plan_by_rule
@@ -180,6 +180,9 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
     plan, remarks = await _asked_for_plan(prompt, candidates, tried, ctx)
     if plan is None:
         plan = Plan(reuse=tuple(state["bound"]))
+    if state.get("build_failures") and not state["bound"]:
+        plan, more = with_fewer_builds(plan)
+        remarks += more
     for remark in remarks:
         ctx.emit(Notice(level="warning", text=remark))
     shown = tuple(card.name for card in candidates)

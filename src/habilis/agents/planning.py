@@ -22,6 +22,8 @@ _SCHEMAS: dict[str, JsonSchema] = {
 }
 _KEYWORDS = ("type", "title", "description", "properties", "additionalProperties", "$schema", "$defs", "definitions")
 MAX_PARAMETERS = 5
+MOST_ANEW = 2
+"""New tools of a plan that follows one none of whose tools could be built."""
 MAX_WORD = 160
 """Characters of what a plan says of a tool that it reuses."""
 
@@ -251,6 +253,16 @@ def without_misfits(plan: Plan, said: str, card_of: Callable[[str], ToolCard | N
         kept = {other: said for other, said in plan.serves.items() if other != name}
         plan = plan.model_copy(update={"reuse": tuple(n for n in plan.reuse if n != name), "serves": kept})
     return plan, remarks
+
+
+def with_fewer_builds(plan: Plan) -> tuple[Plan, list[str]]:
+    """`plan` after one none of whose tools could be built: with at most `MOST_ANEW` new ones, and a remark on each that
+    was left out. A writer that failed at one tool would fail at five at five times the price."""
+    told = [
+        f"{request.name} was not built: at most {MOST_ANEW} tools are, after a plan whose tools all failed."
+        for request in plan.build[MOST_ANEW:]
+    ]
+    return plan.model_copy(update={"build": plan.build[:MOST_ANEW]}), told
 
 
 def without_builds(plan: Plan, remarks: Sequence[str]) -> tuple[Plan, list[str]]:
