@@ -62,10 +62,12 @@ async def task(
     library: Path | None = None,
     model: TimedModel | None = None,
     without_tools: bool = False,
+    short_way: bool = False,
 ) -> Run:
-    """One task over the timed model; `without_tools` takes the time of tool calls out of the overhead as well."""
+    """One task over the timed model; `without_tools` takes the time of tool calls out of the overhead as well.
+    `short_way`: a rule may plan it, as it does for a user; else a model does."""
     model, clock = model or TimedModel(latency_s=LATENCY_S), ToolClock()
-    settings = load_settings(overrides=["limits.max_rounds=30", "tools.short_way=false"], environ={})
+    settings = load_settings(overrides=["limits.max_rounds=30", f"tools.short_way={short_way}"], environ={})
     team = Team(settings, library=library or folder / "none", clients=lambda role, own: model, sinks=[clock])
     run = Path(tempfile.mkdtemp(dir=folder))
     start = time.perf_counter()
@@ -127,6 +129,7 @@ async def overheads(folder: Path, repeats: int) -> list[Figure]:
         Figure("… with a new tool that fails and is mended", "s", [r.overhead_s for r in mended]),
         *_asked("a one-tool task, tool ready", ready),
         *_asked("a one-tool task, tool new", new),
+        *_asked("a one-tool task, tool new, planned by a rule", [await task(folder, *price, short_way=True)]),
     ]
 
 

@@ -153,14 +153,8 @@ class _Step:
 
     async def run(self, finished: Sequence[Finished]) -> StepReport:
         public = Library(self._generations.library)
-        collected = await asyncio.to_thread(
-            collect,
-            finished,
-            public,
-            self._generations.catalogue(),
-            self._staging / "library",
-            self._curator._run,
-        )
+        known, staged = self._generations.catalogue(), self._staging / "library"
+        collected = await asyncio.to_thread(collect, finished, public, known, staged, self._curator._run)
         self._gate, self._replayer = self._gates(collected)
         merger = Merger(collected, self._gate, self._replayer)
         retired, lost = worthless(collected), lossy(collected)
