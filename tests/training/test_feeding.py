@@ -15,6 +15,7 @@ from habilis.checking.runs import check_run
 from habilis.core.errors import UserError
 from habilis.library.generations import Generations
 from habilis.rundir import RunDir, read_jsonl
+from habilis.rundir.training import fed_by
 
 from .conftest import World
 
@@ -147,3 +148,10 @@ async def test_a_library_that_is_gone_is_told_and_not_begun_anew_in_silence(worl
     damages = check_run(RunDir.open(world.runs / "first"))
     assert any("generation 2 is gone" in str(damage) for damage in damages), damages
     assert json.loads((world.runs / "first" / "state.json").read_text())["state"] == "finished"
+
+
+@pytest.mark.parametrize("feed", [5, "common", [], {"library": 5, "run": "x"}, {"library": "common"}, None])
+def test_a_record_that_names_no_library_in_the_right_form_is_that_of_a_run_with_its_own(
+    feed: Any,
+) -> None:
+    assert fed_by({"feed": feed}) == (None, "")

@@ -16,7 +16,7 @@ from habilis.core.types import Status, TaskResult, Usage
 from habilis.library.generations import Generations
 from habilis.rundir import KeyedRows, RunDir, TaskDir, TrainingDir, append_line, marks, read_jsonl, safe_id
 from habilis.rundir.damage import bad_lines
-from habilis.rundir.training import journal_line
+from habilis.rundir.training import fed_by, journal_line
 
 STATUSES = frozenset(get_args(Status))
 Log = list[dict[str, Any]]
@@ -32,8 +32,8 @@ class _Training:
         self._run, self._repair, self._whole = run, repair, whole
         self._dir, self._mend = TrainingDir(run.path), Mender(run.path, repair)
         self._fixed: Mapping[str, Any] = run.read_run().get("training") or {}
-        fed = self._fixed.get("feed") or {}
-        self._shelf, self._fed = (Path(fed["library"]), str(fed["run"])) if fed else (self._dir.library, "")
+        fed, self._fed = fed_by(self._fixed)
+        self._shelf = fed or self._dir.library
 
     def check(self) -> list[Damage]:
         mend, here = self._mend, self._dir

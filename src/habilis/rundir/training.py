@@ -71,6 +71,15 @@ class TrainingDir:
         return is_held(self.path / ".lock")
 
 
+def fed_by(fixed: Mapping[str, Any]) -> tuple[Path | None, str]:
+    """The library that a run feeds together with others, and the run's name there, by what `run.yaml` says is fixed;
+    None and "" where it feeds none."""
+    match fixed.get("feed"):
+        case {"library": str(library), "run": str(run)} if library and run:
+            return Path(library), run
+    return None, ""
+
+
 def journal_line(step: int, point: str, payload: Mapping[str, Any]) -> bytes:
     """A point of a step as a line of the journal, secrets masked."""
     line = json.dumps({"step": step, "point": point, "payload": payload}, ensure_ascii=True, separators=(",", ":"))

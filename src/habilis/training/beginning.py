@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +59,6 @@ def fixed_of(settings: Settings, base: Path | None, library: Path | None, feed: 
         **fed,
         **stored(settings),
     }
-
-
-def fed_by(fixed: Mapping[str, Any]) -> tuple[Path | None, str]:
-    """The library that a run feeds together with others, and the run's name there; None and "" where it feeds none."""
-    fed = fixed.get("feed") or {}
-    return (Path(fed["library"]), str(fed["run"])) if fed else (None, "")
 
 
 def with_fixed(settings: Settings, fixed: dict[str, Any]) -> Settings:

@@ -34,11 +34,12 @@ from habilis.curation.ledger.reports import Row
 from habilis.models.purse import SpendingPurse
 from habilis.rundir import JsonlSink, KeyedRows, RunDir, TrainingDir, marks
 from habilis.rundir.kept import kept_at
+from habilis.rundir.training import fed_by
 from habilis.runtime.host import ToolHost
 from habilis.runtime.preflight import try_places
 from habilis.telemetry.observing import TrainingObservation
 from habilis.training.batch import BROKEN_OFF, Batch, Stop, Watch, task_of
-from habilis.training.beginning import check_rows, fed_by, fixed_of, kept_row, new_run, taken, with_fixed
+from habilis.training.beginning import check_rows, fixed_of, kept_row, new_run, taken, with_fixed
 from habilis.training.budget import RunBudget, more_of
 from habilis.training.holding import check_store, held_run
 from habilis.training.outcome import Training, paid_in, read_training, write_outcome
