@@ -39,6 +39,7 @@ from habilis.rundir import (
     slugify,
 )
 from habilis.rundir.files import row_of
+from habilis.rundir.locks import held
 from habilis.rundir.seals import sealed
 
 NOON = datetime(2026, 1, 2, 12, 0, 0)
@@ -483,3 +484,34 @@ def test_how_deep_a_document_is_nested_is_told_whatever_its_texts_hold(
             plain_json(given_text)
     else:
         assert plain_json(given_text) == json.loads(text)
+
+
+def test_the_lock_of_a_process_that_is_still_dying_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holding = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True)"
+    command = [sys.executable, "-c", f"{holding}; sys.stdin.read()", str(tmp_path / ".lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        pauses: list[float] = []
+
+        def pause(seconds: float) -> None:
+            pauses.append(seconds)
+            if sum(pauses) > 0.6:
+                other.kill()
+                other.wait()
+
+        monkeypatch.setattr("habilis.rundir.locks.time.sleep", pause)
+        with held(tmp_path / ".lock", "in use"):
+            pass
+    assert 0.6 < sum(pauses) <= 1.0
+
+
+def test_a_lock_that_is_held_is_refused_after_a_second(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses: list[float] = []
+    monkeypatch.setattr("habilis.rundir.locks.time.sleep", pauses.append)
+    first, second = (held(tmp_path / ".lock", "in use") for _ in range(2))
+    with first, pytest.raises(UserError, match="in use"), second:
+        pass
+    assert sum(pauses) == pytest.approx(1.0)

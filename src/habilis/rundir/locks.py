@@ -12,6 +12,8 @@ from pathlib import Path
 from habilis.core.errors import UserError
 from habilis.rundir.plain import open_plain
 
+_PAUSES_S = (0.01, 0.03, 0.06, 0.1, 0.2, 0.3, 0.3)
+
 
 @contextlib.contextmanager
 def held(path: Path, refusal: str) -> Iterator[None]:
@@ -69,9 +71,10 @@ def is_held(path: Path) -> bool:
 
 
 def _hold(descriptor: int) -> bool:
-    """Lock an open file. Tries for a moment, since a reader of the state (`is_held`) holds it for an instant."""
-    for pause_s in (0.01, 0.03, 0.06, 0.0):
+    """Lock an open file. Tries for a second: a reader of the state (`is_held`) holds it for an instant, and a process
+    that was killed is gone from sight some time before the kernel lets go of its locks."""
+    for pause_s in _PAUSES_S:
         if take(descriptor):
             return True
         time.sleep(pause_s)
-    return False
+    return take(descriptor)
