@@ -192,6 +192,7 @@ def test_tool_calls_and_answers_are_known_after_a_kill(tmp_path: Path) -> None:
     tape.call_ended("c1", done)
     tape.call_started("c2", "write", "writes")
     tape.answered("ask1", "the second one")
+    assert (tape.call_state("c1"), tape.answer("ask1")) == (done, "the second one"), "known at once"
     again = Tape(tmp_path / "t")
     assert again.call_state("c1") == done
     assert again.call_state("c2") == "started"
