@@ -1,7 +1,13 @@
 """Settings that bound a task: what is shown, what is bound, what ends it. Each does what it says."""
 
+from typing import Any
+
+import pytest
+
 from habilis.agents.graph import initial_state
 from habilis.agents.integrator import best_text
+from habilis.agents.manager import _built_nothing
+from habilis.core.types import Plan, ToolRequest
 
 from .conftest import Script, Stage, call, calling, tool_source
 
@@ -130,3 +136,15 @@ async def test_a_plan_after_one_that_built_something_asks_for_as_many_tools_as_i
     await stage.play(script, "limits.max_attempts=2")
     begun = [event.tool for event in stage.sink.events if event.kind == "tool_build_started"]
     assert begun == ["add", *names]
+
+
+@pytest.mark.parametrize(
+    ("by", "bound", "expected"), [("model", [], True), ("rule", [], False), ("model", ["add"], False)], ids=str
+)
+def test_only_a_models_plan_whose_tools_all_failed_makes_the_next_one_smaller(
+    by: Any, bound: list[str], expected: bool
+) -> None:
+    """After the short way a model plans for the first time, and may ask for what it likes."""
+    asked = ToolRequest(name="add", description="d", input_schema={}, output_schema={})
+    state: Any = {"plan": Plan(build=(asked,), by=by).model_dump(mode="json"), "bound": bound}
+    assert _built_nothing(state) is expected

@@ -180,7 +180,7 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
     plan, remarks = await _asked_for_plan(prompt, candidates, tried, ctx)
     if plan is None:
         plan = Plan(reuse=tuple(state["bound"]))
-    if state.get("build_failures") and not state["bound"]:
+    if review is not None and _built_nothing(state):
         plan, more = with_fewer_builds(plan)
         remarks += more
     for remark in remarks:
@@ -193,6 +193,12 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
     if plan.build:
         update["bound"] = [name for name in state["bound"] if name not in tried]
     return Command(update=update, goto="tool_developer")
+
+
+def _built_nothing(state: TaskState) -> bool:
+    """Whether the plan before was a model's, and none of the tools that it asked for could be built."""
+    before = Plan.model_validate(state["plan"])
+    return before.by != "rule" and bool(before.build) and not state["bound"]
 
 
 def _tried(state: TaskState, ctx: TaskContext) -> list[str]:
