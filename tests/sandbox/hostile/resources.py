@@ -199,13 +199,15 @@ ATTACKS = (
         r"crashed: stopped: it wrote more than 16 MiB to disk",
         """
         import time
-        for n in range(30):
-            os.mkdir("d" * 250)
-            os.chdir("d" * 250)
-        for n in range(2000):
-            with open(f"part{n}", "wb") as part:
-                part.write(bytes(1 << 20))
-            time.sleep(0.004)
+        def hide_and_fill():  # the folders are a part of it: where somebody else fills the disk, it is stopped with them
+            for n in range(30):
+                os.mkdir("d" * 250)
+                os.chdir("d" * 250)
+            for n in range(2000):
+                with open(f"part{n}", "wb") as part:
+                    part.write(bytes(1 << 20))
+                time.sleep(0.004)
+        hide_and_fill()
         return OutputModel(value=1)
         """,
         settings={"file_mb": 4},
