@@ -206,7 +206,7 @@ def test_two_runs_feed_one_library(here: Path, capsys: Captured) -> None:
         (["--feed", "common", "--library", "other"], "leave out one of them"),
         (["--feed", "common", "--freeze"], "leave out one of them"),
         (["--feed", "tasks.jsonl"], "tasks.jsonl is a file; name the folder of a library"),
-        (["--feed", "common", "--set", "store=postgresql://localhost/habilis"], "leave out --feed, or the store"),
+        (["--feed", "a/b", "--set", "store=postgresql://localhost/habilis"], "cannot name a library in a store"),
     ],
     ids=["two libraries", "frozen", "a file", "a store"],
 )

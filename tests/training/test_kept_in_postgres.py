@@ -17,6 +17,7 @@ from habilis.rundir.store.postgres import PostgresStore
 from ..store.conftest import database, server, template
 from ..store.postgres import POSTGRES, PostgresServer
 from .conftest import World
+from .test_feeding import ONE, OTHER, Common, check_account, check_answers
 from .test_kept import NAMES, ONE_BY_ONE
 from .test_training import finished
 
@@ -56,6 +57,21 @@ async def test_killed_at_random_moments_a_run_goes_on_from_an_empty_disk(
     assert code == 0, errors
     one, other = ((world.runs / run / "library").resolve() for run in ("first", "plain"))
     assert digest(one) == digest(other)
+
+
+async def test_two_runs_feed_one_library_one_of_them_killed_and_continued_over_an_empty_disk(
+    world: World, database: str
+) -> None:
+    common = Common(world, database)
+    orders = {"name": "one", "rows": ONE, "feed": str(common.feed), "settings": common.settings}
+    code, out, errors = await finished(world.start(**orders, kill_point=[1, "verified"]))
+    assert code == -9, f"not killed: {out or errors}"
+    shutil.rmtree(world.runs / "one")
+    both = common.resume("one"), common.feeding().run(world.rows(*OTHER), name="other", base=world.home)
+    assert [training.stopped for training in await asyncio.gather(*both)] == ["done", "done"]
+    assert world.answers("one") | world.answers("other") == world.expected(*ONE, *OTHER)
+    check_account(common, "one", "other")
+    await check_answers(common)
 
 
 async def test_a_database_that_dies_stops_the_run_which_goes_on_when_it_is_back(

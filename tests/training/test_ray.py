@@ -31,6 +31,7 @@ from ..store.postgres import PostgresServer
 from .cluster import RAY, Cluster, begun, can_hide, cluster
 from .conftest import World
 from .doubles import QUESTIONS
+from .test_feeding import Common, check_account
 from .test_kept import NAMES
 from .test_training import finished
 
@@ -80,6 +81,17 @@ async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(world: World, clus
     assert world.server.finished == world.replies_on_tapes()
     assert len(cluster.worked()) > 1, "one node did it all"
     assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
+
+
+async def test_tasks_on_nodes_work_with_what_another_run_fed(world: World, cluster: Cluster, database: str) -> None:
+    common = Common(world, database)
+    ray = settings_of(cluster, database)
+    assert (await common.feeding().run(world.rows("mean", "sum"), name="here", base=world.home)).stopped == "done"
+    done = await common.feeding(*ray).run(world.rows("mean2", "sum"), name="first", base=world.home)
+    assert done.stopped == "done", done.reason
+    assert world.answers() == world.expected("mean2", "sum")
+    assert done.steps[0].synthesised == 0, "the tools were there"
+    check_account(common, "here", "first")
 
 
 @pytest.mark.skipif(not can_hide(), reason="only root can hide a folder from a node")

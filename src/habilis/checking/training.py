@@ -32,8 +32,8 @@ class _Training:
         self._run, self._repair, self._whole = run, repair, whole
         self._dir, self._mend = TrainingDir(run.path), Mender(run.path, repair)
         self._fixed: Mapping[str, Any] = run.read_run().get("training") or {}
-        fed, self._fed = fed_by(self._fixed)
-        self._shelf = fed or self._dir.library
+        fed = fed_by(self._fixed)
+        self._fed, self._library_at = fed.run, fed.folder or self._dir.library
 
     def check(self) -> list[Damage]:
         mend, here = self._mend, self._dir
@@ -76,13 +76,15 @@ class _Training:
         reports = [row["payload"].get("report") or {} for row in journal if row["point"] == "published"]
         published = max((int(report.get("generation") or 0) for report in reports), default=0)
         tools = [task.tools for task in self._run.tasks()]
-        return check_library(self._shelf, repair=self._repair, sources=tools, published=published, whole=self._whole)
+        return check_library(
+            self._library_at, repair=self._repair, sources=tools, published=published, whole=self._whole
+        )
 
     def _published(self, journal: Log) -> None:
         """Steps whose generation is there and whose point is not: a step absorbed twice would count twice."""
         known = {row["step"] for row in journal if row["point"] == "published"}
         try:
-            generations = Generations(self._shelf)
+            generations = Generations(self._library_at)
         except UserError:
             return
         for number in generations.numbers():

@@ -219,7 +219,7 @@ def _add_evolve(commands: Any) -> None:
     _budget_options(evolve, "the run")
     evolve.add_argument("--stop-file", metavar="F", help="end after the current step once this file exists")
     evolve.add_argument("--library", metavar="DIR", help="library to start from; it is copied, never changed")
-    evolve.add_argument("--feed", metavar="DIR", help="library for this run to work on; several runs may share it")
+    evolve.add_argument("--feed", metavar="DIR", help="library to work on (with a store: its name); runs may share it")
     evolve.add_argument("--freeze", action="store_true", help="make no tools; use those of --library")
     evolve.add_argument("--resume", action="store_true", help="continue the run --run-name, or the newest stopped one")
     evolve.add_argument("--again", metavar="STATUS,…", help="with --resume: run tasks with these statuses again")

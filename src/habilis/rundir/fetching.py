@@ -39,6 +39,7 @@ def fetch_records(store: RunStore, name: str, root: Path) -> None:
 def fetch(kept: KeptFolder) -> None:
     """Make the run's folder what the store says. Raises `UserError` for what cannot be a run, `PlaceError`, OSError."""
     names = {found.removeprefix(f"{kept.name}/"): found for found in kept.store.names(f"{kept.name}/")}
+    names |= _on_the_shelf(kept)
     own_folder(kept.root)
     _fetch_all(kept, names, _LISTED)
     if LIBRARY in names:
@@ -64,14 +65,34 @@ def fetch_settings(kept: KeptFolder) -> None:
 
 def fetch_library(kept: KeptFolder) -> None:
     """Lay out the generation of the run's library that is in force, if there is one. Raises as `fetch` does."""
-    number = kept.store.read(f"{kept.name}/{LIBRARY}")
+    number = kept.store.read(f"{kept.shelf}/{LIBRARY}")
     if number is None:
         return
     text = number.decode("ascii", "replace")
     tree = f"{GENERATIONS}/{text}/{TREE}"
     own_folder(kept.root / GENERATIONS)
-    _fetch_tree(kept, tree, {tree: f"{kept.name}/{tree}"})
+    _fetch_tree(kept, tree, {tree: f"{kept.shelf}/{tree}"})
     _point(kept, text)
+
+
+def fetch_newer(kept: KeptFolder) -> None:
+    """Lay out the generations of the library that are newer than those that are here, or, where none is here, the one
+    in force. Raises as `fetch` does."""
+    here = [int(path.name) for path in (kept.root / GENERATIONS).glob("*") if path.name.isdecimal()]
+    if here:
+        names = _on_the_shelf(kept)
+        for tree in [name for name in names if PurePosixPath(name).name == TREE]:
+            number = PurePosixPath(tree).parts[1]
+            if number.isdecimal() and int(number) > max(here):
+                _fetch_tree(kept, tree, names)
+    fetch_library(kept)
+
+
+def _on_the_shelf(kept: KeptFolder) -> dict[str, str]:
+    """Of the library: names in the run's folder, each with the name that it has in the store."""
+    within = (f"{kept.shelf}/{LIBRARY}", f"{kept.shelf}/{GENERATIONS}/")
+    found = kept.store.names(f"{kept.shelf}/")
+    return {name.removeprefix(f"{kept.shelf}/"): name for name in found if name.startswith(within)}
 
 
 def _fetch_all(kept: KeptFolder, names: dict[str, str], listed: Sequence[str]) -> None:

@@ -9,6 +9,9 @@ Kept by their names are the records of the run and of its tasks (`run.yaml`, `ro
 tree (`tree.json`: name to mode and digests) is what stands in folders that others write as well: a task's tools and
 workspace, together with its checkpoints, and each generation of the run's library. A task's tree is as old as its last
 call that ended, or its last checkpoint. Links are not kept.
+
+The store keeps a library that several runs feed under a name of its own, the **shelf**, and each run has a copy of it.
+Whoever writes to it holds a lease of that name too (`KeptFolder.turn`).
 """
 
 from __future__ import annotations
@@ -18,11 +21,11 @@ import json
 import os
 import stat
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from habilis.core.errors import HabilisError
+from habilis.core.errors import HabilisError, UserError
 from habilis.core.ports import Append, Change, Lease, Put, RunStore, Swap
 
 TREE, LIBRARY, GENERATIONS, CHECKPOINTS = "tree.json", "library", "generations", "checkpoints.sqlite"
@@ -43,16 +46,24 @@ File = tuple[int, list[str]]
 class KeptFolder:
     """The run in the folder `root`, kept in `store` under the name `name`, with the right to write it (`lease`).
 
-    Safe for threads of one process.
+    `shelf` is the name that its library has in the store: the run's own, unless several runs feed that library. `turn`
+    is the right to write to such a one, for as long as this run has it. Safe for threads of one process.
     """
 
-    def __init__(self, root: Path, store: RunStore, lease: Lease, name: str) -> None:
+    def __init__(self, root: Path, store: RunStore, lease: Lease, name: str, shelf: str = "") -> None:
         self.root, self.store, self.lease, self.name = root.absolute(), store, lease, name
+        self.shelf = shelf or name
+        self.turn: Lease | None = None
         self._roots = {self.root, self.root.resolve()}
         self._lock = threading.RLock()
         self._later: dict[str, Append | Put] = {}
         self._trees: dict[Path, dict[str, tuple[Stamp, File]]] = {}
         self._written: dict[str, bytes] = {}
+
+    @property
+    def shares(self) -> bool:
+        """Whether other runs feed its library too."""
+        return self.shelf != self.name
 
     def holds(self, path: Path) -> bool:
         """Whether `path` lies in the run's folder."""
@@ -133,23 +144,40 @@ class KeptFolder:
         if task.absolute().parent.name != "tasks":
             return
         name = self.name_of(task.absolute())
-        if name is not None:
-            more = [] if checkpoints is None else [Put(f"{name}/{CHECKPOINTS}", checkpoints)]
-            self._keep_tree(name, task.absolute(), WORK, more)
+        if name is None:
+            return
+
+        def with_the_checkpoints(tree: Sequence[Put]) -> None:
+            for change in tree:
+                self._wait(change)
+            if checkpoints is not None:
+                self.write([Put(f"{name}/{CHECKPOINTS}", checkpoints)])
+
+        self._keep_tree(name, task.absolute(), WORK, with_the_checkpoints)
 
     def keep_generation(self, draft: Path, number: int, parent: int) -> None:
         """Keep the folder `draft` as generation `number` of the run's library, in force in the place of `parent`.
 
-        Raises `StoreConflict` where another one is in force there.
+        Raises `StoreConflict` where another one is in force there, `UserError` where it is not this run's turn.
         """
-        name = f"{self.name}/{GENERATIONS}/{number:04d}"
+        name = f"{self.shelf}/{GENERATIONS}/{number:04d}"
         before = f"{parent:04d}".encode() if parent else None
-        in_force = self.store.read(f"{self.name}/{LIBRARY}")
+        in_force = self.store.read(f"{self.shelf}/{LIBRARY}")
         after = f"{number:04d}".encode()
-        moved = [] if in_force == after else [Swap(f"{self.name}/{LIBRARY}", before, after)]
-        self._keep_tree(name, draft.absolute(), ("",), moved)
+        moved = [] if in_force == after else [Swap(f"{self.shelf}/{LIBRARY}", before, after)]
 
-    def _keep_tree(self, name: str, folder: Path, below: Sequence[str], more: Sequence[Change]) -> None:
+        def with_the_mark(tree: Sequence[Put]) -> None:
+            if not self.shares:
+                self.write([*tree, *moved])
+            elif self.turn is None:
+                raise UserError(f"{self.shelf} in the store is written only by the training whose turn it is")
+            else:
+                self.write([])
+                self.store.write(self.turn, [*tree, *moved])
+
+        self._keep_tree(name, draft.absolute(), ("",), with_the_mark)
+
+    def _keep_tree(self, name: str, folder: Path, below: Sequence[str], write: Callable[[Sequence[Put]], None]) -> None:
         with self._lock:
             known = self._trees.get(folder, {})
             seen = {rel: (_stamp(path), path) for part in below for rel, path in _files(folder, part)}
@@ -160,11 +188,8 @@ class KeptFolder:
             files = {rel: found[rel][1] for rel in sorted(found)}
             folders = sorted(rel for part in below for rel in _folders(folder, part))
             text = json.dumps({"format": 1, "files": files, "folders": folders}, ensure_ascii=True) + "\n"
-            tree = f"{name}/{TREE}"
-            if self._written.get(tree) != (content := text.encode("ascii")):
-                self._wait(Put(tree, content))
-            if more:
-                self.write(more)
+            tree, content = f"{name}/{TREE}", text.encode("ascii")
+            write([] if self._written.get(tree) == content else [Put(tree, content)])
             self._trees[folder], self._written[tree] = found, content
 
     def _file(self, path: Path) -> File | None:

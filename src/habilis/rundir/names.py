@@ -59,6 +59,14 @@ def check_thread_name(name: str) -> None:
         raise UserError(f"{name!r} cannot name a thread: give a plain name, without slashes or a dot in front")
 
 
+def check_library_name(name: str) -> None:
+    """Raises `UserError` unless `name` can be that of a library in a store: a plain name, not hidden."""
+    if not _is_plain(name):
+        raise UserError(
+            f"{name!r} cannot name a library in a store: give a plain name, without slashes or a dot in front"
+        )
+
+
 def _is_plain(name: str) -> bool:
     odd = not name or name.startswith((".", "-")) or re.search(r"[/\\\x00-\x1f\x7f]", name)
     return not odd and name == name.strip() and len(name.encode("utf-8", "surrogateescape")) <= 200

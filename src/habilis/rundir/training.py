@@ -8,13 +8,14 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
 from habilis.rundir.files import FORMAT, append_line, atomic_write, read_json, read_jsonl, write_json
 from habilis.rundir.kept import BUILDS
 from habilis.rundir.locks import held, is_held
+from habilis.rundir.names import LIBRARY, check_library_name
 from habilis.rundir.plain import read_plain
 from habilis.rundir.seals import sealed
 
@@ -71,13 +72,27 @@ class TrainingDir:
         return is_held(self.path / ".lock")
 
 
-def fed_by(fixed: Mapping[str, Any]) -> tuple[Path | None, str]:
-    """The library that a run feeds together with others, and the run's name there, by what `run.yaml` says is fixed;
-    None and "" where it feeds none."""
+class Fed(NamedTuple):
+    """The library that a run feeds together with others: its folder, or its name in the store that the run is kept in;
+    and the run's name in its reports. All empty where it feeds none."""
+
+    folder: Path | None = None
+    shelf: str = ""
+    run: str = ""
+
+
+def fed_by(fixed: Mapping[str, Any]) -> Fed:
+    """What a run feeds, by what `run.yaml` says is fixed. Raises `UserError` for a name that no library can have."""
     match fixed.get("feed"):
         case {"library": str(library), "run": str(run)} if library and run:
-            return Path(library), run
-    return None, ""
+            return Fed(None, shelf(library), run) if fixed.get("store") else Fed(Path(library), "", run)
+    return Fed()
+
+
+def shelf(library: str) -> str:
+    """The name in a store of a library that several runs feed; no run has such a one. Raises `UserError`."""
+    check_library_name(library)
+    return f"{LIBRARY}/{library}"
 
 
 def journal_line(step: int, point: str, payload: Mapping[str, Any]) -> bytes:

@@ -50,7 +50,8 @@ def kept_row(row: Row) -> dict[str, Any]:
 
 def fixed_of(settings: Settings, base: Path | None, library: Path | None, feed: Path | None) -> dict[str, Any]:
     """What a run keeps for ever, as it stands in `run.yaml`."""
-    fed = {"feed": {"library": str(feed.absolute()), "run": secrets.token_hex(8)}} if feed else {}
+    place = feed if feed is None or settings.store else feed.absolute()
+    fed = {"feed": {"library": str(place), "run": secrets.token_hex(8)}} if place else {}
     return {
         "batch_size": settings.evolution.batch_size,
         "synthesis": settings.tools.synthesis,

@@ -3,6 +3,7 @@ generation per step, by way of the curator."""
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import stat
@@ -24,7 +25,9 @@ from habilis.curation.ledger.reports import Finished
 from habilis.library import Library
 from habilis.library.generations import Generations
 from habilis.rundir import TrainingDir
+from habilis.rundir.training import shelf
 from habilis.runtime.host import ToolHost
+from habilis.training.holding import library_turn
 
 
 class Absorbed(Frozen):
@@ -64,6 +67,7 @@ class Shelf:
     ) -> None:
         self._training, self._frozen = training, frozen
         self._journal = journal or Journal(training.journal)
+        self._emit = emit
         self._curator = Curator(
             training.library,
             training.path,
@@ -72,7 +76,7 @@ class Shelf:
             journal=self._journal,
             clients=clients,
             emit=emit,
-            told=lambda text: emit(Notice(text=text)),
+            told=self._told,
             purse=purse,
             run=run,
         )
@@ -83,8 +87,12 @@ class Shelf:
         if self._frozen:
             library = Library(self._training.library)
             return Absorbed(generation=Generations(self._training.library).current(), tools=len(library.names()))
-        report = await self._curator.step(step, finished)
+        async with library_turn(self._training.path, self._told):
+            report = await self._curator.step(step, finished)
         return Absorbed(generation=report.generation, tools=report.tools)
+
+    def _told(self, text: str) -> None:
+        self._emit(Notice(text=text))
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
@@ -114,21 +122,33 @@ async def fork(source: Path, training: TrainingDir, host: ToolHost, emit: Events
         generations.publish(draft, {"forked_from": str(given.path), "tools": len(library.names())})
 
 
-def check_feed(library: Path, settings: Settings) -> None:
-    """Raises `UserError` for what several runs cannot feed."""
+def check_feed(library: Path | None, settings: Settings) -> str:
+    """The name in the store of the library to feed, empty for a folder. Raises `UserError` for what no run can feed."""
+    if library is None:
+        return ""
     if settings.store:
-        raise UserError("a run that is kept in a store has a library of its own; leave out --feed, or the store")
+        return shelf(str(library))
     check_grows(library)
     if library.exists() and not library.is_dir():
         raise UserError(f"{library} is a file; name the folder of a library")
     Generations(library)
+    return ""
 
 
-def lead_to(library: Path, training: TrainingDir) -> None:
-    """Have the run's library be the one at `library`, which begins empty where there is none.
-
-    Raises `UserError`, OSError.
+async def join(feed: Path | None, training: TrainingDir, emit: Events) -> None:
+    """Have the run's library be the one that it feeds, if it does: the folder `feed`, or the one in its store, which
+    begins empty where there is none. Raises `UserError`, `PlaceError`, OSError.
     """
+    if feed is not None:
+        await asyncio.to_thread(_lead_to, feed, training)
+    async with library_turn(training.path, lambda text: emit(Notice(text=text))) as shared:
+        generations = Generations(training.library)
+        if shared and not generations.current():
+            with generations.draft() as draft:
+                generations.publish(draft, {"tools": 0})
+
+
+def _lead_to(library: Path, training: TrainingDir) -> None:
     generations = Generations(library)
     if not library.is_dir():
         with generations.draft() as draft:

@@ -45,7 +45,7 @@ from habilis.training.holding import check_store, held_run
 from habilis.training.outcome import Training, paid_in, read_training, write_outcome
 from habilis.training.reopening import reopen
 from habilis.training.runners import BatchRunner, LocalRunner, ProcessRunner
-from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, check_feed, fork, lead_to
+from habilis.training.shelf import Absorbing, Shelf, StepAbsorber, check_feed, fork, join
 from habilis.training.steps import Scorer, Steps
 
 if TYPE_CHECKING:
@@ -60,9 +60,9 @@ class Evolution:
     """Runs training. One object, one run at a time.
 
     `library` is the library to start from (never written); without one the run starts with an empty library. `feed` is
-    a library to work on in place of one of the run's own, which other runs may work on at the same time. `clients`
-    makes chat models instead of the configured ones (local runner alone). `scorer` tells right answers from wrong.
-    `watch` hears the events of tasks, `sinks` those of steps.
+    a library to work on in place of one of the run's own, which other runs may work on at the same time: its folder, or
+    its name in the store that the run is kept in. `clients` makes chat models instead of the configured ones (local
+    runner alone). `scorer` tells right answers from wrong. `watch` hears the events of tasks, `sinks` those of steps.
     """
 
     def __init__(
@@ -106,11 +106,10 @@ class Evolution:
         check_rows(rows, start)
         if self._library is not None and not self._library.is_dir():
             raise UserError(f"there is no library {self._library} to start from")
-        if self._feed is not None:
-            check_feed(self._feed, self.settings)
+        shelf = check_feed(self._feed, self.settings)
         run = new_run(Path(self.settings.runs_dir), name)
         try:
-            async with held_run(self.settings, run.path):
+            async with held_run(self.settings, run.path, shelf=shelf):
                 return await self._begin(run, rows, base, about or {})
         except HabilisError:
             if TrainingDir(run.path).exists() is False:
@@ -131,7 +130,8 @@ class Evolution:
                 raise
             training.save_rows(kept_row(row) for row in rows)
             fixed = fixed_of(self.settings, base, self._library, self._feed)
-            fixed["rows"], (_, self._run) = marks.digest_of_file(training.rows), fed_by(fixed)
+            fixed["rows"] = marks.digest_of_file(training.rows)
+            self._feed, _, self._run = fed_by(fixed)
             run.write_run(self.settings.model_dump(mode="json"), sandbox_level=level, training=fixed, **about)
             training.set_state("running", seconds=0.0, tokens=0, cost=0.0)
             if (kept := kept_at(run.path)) is not None:
@@ -166,7 +166,7 @@ class Evolution:
                 reopen(run, again)
             self.settings = with_fixed(self.settings, fixed)
             self._library = Path(fixed["library"]) if fixed.get("library") else None
-            self._feed, self._run = fed_by(fixed)
+            self._feed, _, self._run = fed_by(fixed)
             await self._preflight()
             return await self._work(run, rows, Path(fixed["base"]) if fixed.get("base") else None)
 
@@ -334,8 +334,7 @@ class Evolution:
         try:
             if self._library is not None:
                 await fork(self._library, training, host, emit)
-            if self._feed is not None:
-                await asyncio.to_thread(lead_to, self._feed, training)
+            await join(self._feed, training, emit)
             if self._absorbing is not None:
                 yield self._absorbing(training)
             else:

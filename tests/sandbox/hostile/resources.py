@@ -199,7 +199,7 @@ ATTACKS = (
         r"crashed: stopped: it wrote more than 16 MiB to disk",
         """
         import time
-        def hide_and_fill():  # the folders are a part of it: where somebody else fills the disk, it is stopped with them
+        def hide_and_fill():  # the folders belong to it: where somebody else fills the disk, they are its end
             for n in range(30):
                 os.mkdir("d" * 250)
                 os.chdir("d" * 250)

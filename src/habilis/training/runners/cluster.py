@@ -76,8 +76,9 @@ class ClusterRunner:
             return broken_off(job, "crashed", str(refused), time.monotonic() - started, saved=False)
         for _ in range(ATTEMPTS):
             lease = await asyncio.to_thread(_leased, kept, job)
+            shelf = kept.shelf if kept.shares else ""
             try:
-                return await self._with_head(job.model_copy(update={"lease": lease}), watch)
+                return await self._with_head(job.model_copy(update={"lease": lease, "shelf": shelf}), watch)
             except NodeLost as lost:
                 tell(f"task {job.task.id} lost its node ({lost}); it continues elsewhere")
             finally:

@@ -34,8 +34,9 @@ class Job(Frozen):
 
     `timeout_s` is the task's time limit in seconds. `trusted`: the run bears no mark and was looked at already.
     `trace` is what the task's spans go on from (`traceparent`), empty where nothing is traced. `lease` is the right to
-    write to the store that the run is kept in, if it is. `files` are for a task that runs on another machine: by the
-    path of each of its files, the digest that the store has it under, and once it is there, the place where it lies.
+    write to the store that the run is kept in, if it is, and `shelf` the name that its library has there, if other runs
+    feed it too. `files` are for a task that runs on another machine: by the path of each of its files, the digest that
+    the store has it under, and once it is there, the place where it lies.
     """
 
     task: Task
@@ -47,6 +48,7 @@ class Job(Frozen):
     trusted: bool = False
     trace: str = ""
     lease: Lease | None = None
+    shelf: str = ""
     files: dict[str, str] = Field(default_factory=dict)
 
     @property

@@ -107,7 +107,7 @@ def _opened(url: str, job: Job) -> KeptFolder:
         shared = node / SHARED / name
         shared.mkdir(parents=True, exist_ok=True)
         with alone(node / ".lock"):  # of several tasks on this node one fetches the library
-            fetch_library(KeptFolder(shared, store, job.lease, name))
+            fetch_library(KeptFolder(shared, store, job.lease, name, job.shelf))
         kept = KeptFolder(node / f"{job.lease.epoch}-{safe_id(job.task.id)}" / name, store, job.lease, name)
         kept.root.mkdir(parents=True, exist_ok=True)
         fetch_settings(kept)
