@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from habilis.agents.rounding import keeps_to, rounded
 from habilis.agents.rules import Evidence, refusal
-from habilis.agents.settling import OwnTool, settled, words_in
+from habilis.agents.settling import OwnTool, plain_telling, settled, words_in
 from habilis.core.types import CallOutcome, Invocation, TaskFile, ToolCard
 
 
@@ -115,6 +118,55 @@ def test_a_list_is_settled_when_all_of_it_is_told() -> None:
     names, question = called({"result": ["Ada", "Bea"]}, text="Ada Bea"), "Which names are in 'Ada Bea'?"
     assert why(question, "Ada and Bea", names, does="Lists the names in a text.")
     assert why(question, "Ada", names, does="Lists the names in a text.") == ""
+
+
+CELSIUS = "Convert 72 degrees Fahrenheit to Celsius"
+INTO_CELSIUS = called({"celsius": 22.22222222222222}, fahrenheit=72)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (", to one decimal.", "22.2"),
+        (", rounded to 2 decimal places.", "It is 22.22 degrees Celsius."),
+        (". Round the result to the nearest whole number.", "22"),
+        (" with three decimals", "22.222"),
+        (" (to two digits after the point)", "22.22"),
+        (".", "22.22"),
+    ],
+)
+def test_an_answer_that_is_rounded_as_the_question_wants_it_is_settled(said: str, answer: str) -> None:
+    assert why(CELSIUS + said, answer, INTO_CELSIUS, does="Converts Fahrenheit to Celsius.")
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        (", to one decimal.", "22.22"),
+        (", to one decimal.", "22.3"),
+        (", to two decimals.", "about 22, or 22.222"),
+        (", to the nearest cent.", "22.2222"),
+        (", to one decimal, and to two decimals.", "22.2 and 22.22"),
+        (", with one decimal comma.", "22.2"),
+    ],
+)
+def test_an_answer_that_is_not_rounded_so_is_not(said: str, answer: str) -> None:
+    assert not why(CELSIUS + said, answer, INTO_CELSIUS, does="Converts Fahrenheit to Celsius.")
+
+
+def test_a_result_that_is_told_as_it_came_is_rounded_as_the_question_wants_it() -> None:
+    card = ToolCard(name="t", description="Converts Fahrenheit to Celsius.")
+    evidence = Evidence("", f"{CELSIUS}, to one decimal.", [INTO_CELSIUS], 1)
+    told = plain_telling(evidence, lambda name: OwnTool(card, ()))
+    assert told is not None
+    assert told.answer == "22.2"
+    assert rounded({"a": [0.125, 2, "x", None, True], "b": float("nan")}, 2)["a"] == [0.13, 2, "x", None, True]
+    assert rounded(2.5, 0) == 3
+
+
+@given(st.floats(-1e9, 1e9), st.integers(0, 6))
+def test_what_is_rounded_keeps_to_it(value: float, places: int) -> None:
+    assert keeps_to(places, format(rounded(value, places), "f").rstrip("0"), [str(value)])
 
 
 def test_dates_may_be_written_in_another_way() -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from habilis.agents.evidence import plain, stands_in
+from habilis.agents.rounding import keeps_to, rounded, rounding
 from habilis.agents.rules import Evidence, opened_a_file
 from habilis.core.parsing import tree_of
 from habilis.core.types import Invocation, ToolCard
@@ -29,6 +30,8 @@ _CAPITAL = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}")
 _CONFINED = re.compile(
     r"\b(?:without|except|exclud\w+|ignor\w+|not|only|ohne|außer|nur|sans|sauf|sin|excepto|sólo)\b([^,.;:?!]*)"
 )
+_DEGREES = re.compile(r"\bdegrees?\s+(?=(?:celsius|fahrenheit|kelvin)\b)", re.IGNORECASE)
+"""The name of the scale says it."""
 _TOKEN = re.compile(r"[^\W_]+")
 
 
@@ -64,7 +67,8 @@ def settled(evidence: Evidence, built: WrittenOf) -> str:
     3. All that the call was given stands in the question, which names the files too; and every number, date and
        quotation of the question was given to the call, or is part of what the tool says that it does. So was or is
        every word of the question that tells anything: a count of lines does not settle a count of ERROR lines. What
-       the question leaves out, and the columns that it names, count however common their words are.
+       the question leaves out, and the columns that it names, count however common their words are. To how many
+       decimals it wants its answer is for the answer to heed.
     4. Where the question brought files, the call opened one of them.
     5. The answer states the result: all of its numbers or all of its names, where a record beside them may be left out,
        and no value that is in neither the result nor the question.
@@ -73,7 +77,7 @@ def settled(evidence: Evidence, built: WrittenOf) -> str:
     if len(calls) != 1:
         return ""
     (call,) = calls.values()
-    written = built(call.tool)
+    evidence, written = _heeded(evidence, call), built(call.tool)
     if written is None or other_operation(written.card, evidence.question):
         return ""
     if not (_asked_for(call, written, evidence) and _states(evidence, call)):
@@ -91,7 +95,9 @@ def plain_telling(evidence: Evidence, built: WrittenOf) -> Evidence | None:
     """
     last = max((call.attempt for call in evidence.succeeded), default=0)
     calls = {_key(call): call for call in evidence.succeeded if call.attempt == last}
-    text = as_it_came(next(iter(calls.values())).outcome.output) if len(calls) == 1 else ""
+    asked = rounding(evidence.question)
+    results = [rounded(call.outcome.output, asked.places) if asked else call.outcome.output for call in calls.values()]
+    text = as_it_came(results[0]) if len(results) == 1 else ""
     told = replace(evidence, answer=text, attempt=last)
     return told if text and settled(told, built) else None
 
@@ -118,6 +124,14 @@ def _value(value: Any) -> str:
 
 def _key(call: Invocation) -> str:
     return json.dumps([call.tool, call.arguments, call.outcome.output], sort_keys=True, default=str)
+
+
+def _heeded(evidence: Evidence, call: Invocation) -> Evidence:
+    """`evidence` without the words of the question that the answer itself shows to be heeded."""
+    asked = rounding(evidence.question)
+    if asked is not None and keeps_to(asked.places, evidence.answer, list(leaves(call.outcome.output))):
+        evidence = replace(evidence, question=asked.question)
+    return replace(evidence, question=_DEGREES.sub("", evidence.question))
 
 
 def _asked_for(call: Invocation, written: OwnTool, evidence: Evidence) -> bool:
