@@ -156,6 +156,7 @@ VALUES: dict[str, dict[str, object]] = {
         "build_failures": "average_column: " + FAILURE,
         "capabilities": "reading a semicolon table",
         "frozen": True,
+        "web": True,
     },
     "probe": {},
     "react": {

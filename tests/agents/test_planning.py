@@ -11,6 +11,7 @@ from habilis.agents.planning import (
     ReuseReply,
     ToolRequestReply,
     as_plan,
+    asks_for_web,
     fields_of,
     plan_form,
     schema_of,
@@ -195,3 +196,19 @@ def test_a_tool_whose_word_gives_it_away_is_left_out_and_said() -> None:
     assert "nothing that the question asks" in remarks[1]
     fair = Plan(reuse=("read_rows",), serves={"read_rows": "reads the prices"})
     assert without_misfits(fair, question, cards.get) == (fair, [])
+
+
+@pytest.mark.parametrize(
+    ("question", "asks"),
+    [
+        ("What is the largest prime factor of 600851?", False),
+        ("How many days lie between two dates?", False),
+        ("Which is the newest release, see https://example.org/releases?", True),
+        ("How many albums did she publish, according to Wikipedia?", True),
+        ("What is the current price of gold?", True),
+        ("Was ist der aktuelle Kurs?", True),
+    ],
+)
+def test_advice_on_pages_is_given_where_a_question_may_be_about_the_web(question: str, asks: bool) -> None:
+    """A small model that was to factor a number planned tools that find and read pages: the prompt spoke of them."""
+    assert asks_for_web(question) is asks

@@ -12,7 +12,14 @@ from langgraph.types import Command
 
 from habilis.agents import rules
 from habilis.agents.holding import evidence_of
-from habilis.agents.planning import as_plan, plan_form, with_fewer_builds, without_builds, without_misfits
+from habilis.agents.planning import (
+    as_plan,
+    asks_for_web,
+    plan_form,
+    with_fewer_builds,
+    without_builds,
+    without_misfits,
+)
 from habilis.agents.remembering import exchanges
 from habilis.agents.reviewing import NOT_VERIFIED, reusable, reviewed, tells, told_plainly
 from habilis.agents.short_way import plan_by_rule
@@ -176,6 +183,7 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
         build_failures="\n".join(state.get("build_failures", [])),
         capabilities=state.get("capabilities", ""),
         frozen=not ctx.settings.tools.synthesis,
+        web=not ctx.task.files and asks_for_web(ctx.task.question),
     )
     plan, remarks = await _asked_for_plan(prompt, candidates, tried, ctx)
     if plan is None:

@@ -24,8 +24,20 @@ _KEYWORDS = ("type", "title", "description", "properties", "additionalProperties
 MAX_PARAMETERS = 5
 MOST_ANEW = 2
 """New tools of a plan that follows one none of whose tools could be built."""
+_WEB = re.compile(
+    r"https?:|www\.|\b\w+\.(?:com|org|net|edu|gov|info|io)\b|wikipedia|internet|网|ネット|интернет|веб|الإنترنت"
+    r"|\b(?:web\w*|online|urls?|pages?|articles?|blogs?|news|published|latest|current(?:ly)?|today|now"
+    r"|search|look(?:ed)? up|aktuell\w*|actuel\w*|actual(?:es|mente)?)\b",
+    re.IGNORECASE,
+)
 MAX_WORD = 160
 """Characters of what a plan says of a tool that it reuses."""
+
+
+def asks_for_web(question: str) -> bool:
+    """Whether `question` may be about what stands on the web. To a weak model that computes something, advice on pages
+    is a plan to copy."""
+    return _WEB.search(question) is not None
 
 
 def _nothing_left_out(schema: JsonSchema) -> None:
