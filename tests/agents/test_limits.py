@@ -148,3 +148,32 @@ def test_only_a_models_plan_whose_tools_all_failed_makes_the_next_one_smaller(
     asked = ToolRequest(name="add", description="d", input_schema={}, output_schema={})
     state: Any = {"plan": Plan(build=(asked,), by=by).model_dump(mode="json"), "bound": bound}
     assert _built_nothing(state) is expected
+
+
+async def test_an_own_tool_that_the_files_show_to_be_wrong_is_not_planned_with_again(stage: Stage) -> None:
+    """A small model's tool counted no ERROR line where there are three, and the next plan called it once more."""
+    (stage.root / "server.log").write_text("ERROR a\nok\nERROR b\nERROR c\n")
+    counts = "text = open(input.path).read()\nreturn OutputModel(result=text.count({!r}))"
+    path = [{"name": "path", "type": "string"}]
+    plans = [
+        {"tool_requests": [{"name": name, "description": "Counts ERROR lines of a file.", "parameters": path}]}
+        for name in ("count_errors", "count_error_lines")
+    ]
+    codes = [
+        f"```python\n{tool_source(name, counts.format(word), 'path: str', description='Counts ERROR lines.')}```"
+        for name, word in (("count_errors", "Error:"), ("count_error_lines", "ERROR"))
+    ]
+    steps = [
+        calling(call("count_errors", {"path": "server.log"})),
+        "There are 0 ERROR lines.",
+        calling(call("count_error_lines", {"path": "server.log"})),
+        "There are 3 ERROR lines.",
+    ]
+    answer = {"final_answer": "There are 3 ERROR lines.", "reasoning_summary": "counted"}
+    script = Script(steps, plans=plans, codes=codes, answers=[answer])
+    result = await stage.play(script, "limits.max_attempts=2", question="How many ERROR lines are in server.log?")
+    asked = str(script.of("plans")[1][0][-1].content)
+    assert "<tried>\n- count_errors\n</tried>" in asked
+    bound = [tool["function"]["name"] for tool in script.of("steps")[2][1]]
+    assert "count_errors" not in bound
+    assert result.status == "answered", result.error

@@ -166,7 +166,7 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
     """A rule gives the plan, or else one structured call; a model that gives none leaves the executor with the tools
     there are."""
     report = review.reason if review else ""
-    tried = _tried(state, ctx) if report else []
+    tried = _tried(state, review, ctx) if review is not None and report else []
     candidates = await reusable([card for card in _candidates(state, ctx) if card.name not in tried], ctx)
     if (plan := plan_by_rule(state, candidates, ctx)) is not None:
         ctx.emit(Planned(attempt=1, plan=plan))
@@ -209,11 +209,12 @@ def _built_nothing(state: TaskState) -> bool:
     return before.by != "rule" and bool(before.build) and not state["bound"]
 
 
-def _tried(state: TaskState, ctx: TaskContext) -> list[str]:
-    """Tools that were there already and whose calls led to a refused answer: the next plan builds another instead."""
+def _tried(state: TaskState, review: Review, ctx: TaskContext) -> list[str]:
+    """Tools that were there already and whose calls led to a refused answer: the next plan builds another instead. So
+    it does of the task's own tools where the files show that what they gave is wrong."""
     if not ctx.settings.tools.synthesis:
         return []
-    own = set(ctx.library.private.names())
+    own = set(ctx.library.private.names()) if review.by not in rules.WORK else set()
     return [
         name
         for name in dict.fromkeys(raw["tool"] for raw in state["calls"])

@@ -184,7 +184,19 @@ TELLING = frozenset(
     )
 )
 """Rules that refuse what is said of results, where the results may be good."""
+WORK = frozenset(("the other end", "none of what is there"))
+"""Rules that the files themselves speak for: what the call gave is wrong, and its tool gives it again."""
 RETELLING = ("an error's text", *sorted(TELLING - {"values from nowhere"}))
 """Rules that an answer is held against once more when it is made of findings that were accepted."""
 
-__all__ = ["RULES", "TELLING", "Evidence", "Refusal", "invented_arguments", "mistelling", "refusal", "speaks_against"]
+__all__ = [
+    "RULES",
+    "TELLING",
+    "WORK",
+    "Evidence",
+    "Refusal",
+    "invented_arguments",
+    "mistelling",
+    "refusal",
+    "speaks_against",
+]
