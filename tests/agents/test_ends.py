@@ -106,6 +106,30 @@ def test_none_is_no_count_of_rows_with_a_cell_that_is_there(tmp_path: Path) -> N
     assert rule_of("How many in staff.csv live in Odense?", "0", tmp_path) == ""
 
 
+ORDERS = (
+    "order;customer;amount;date\n1001;Ines;129,90;2026-02-03\n1002;Tomas;0,00;2026-02-11\n1003;Ines;48,35;2026-03-01\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "rule"),
+    [
+        ("What is the total amount of the orders of Ines in staff.csv?", "0", "none of what is there"),
+        ("What is the average amount of Ines in staff.csv?", "The average is 0.0.", "none of what is there"),
+        ("What is the total amount of the orders of Ines in staff.csv?", "178.25", ""),
+        ("What is the total amount of the orders of Tomas in staff.csv?", "0", ""),
+        ("What is the total amount of the orders of Wei in staff.csv?", "0", ""),
+        ("What is the total amount of the orders of Ines in April in staff.csv?", "0", ""),
+        ("What is the total amount of the orders of Ines paid by card in staff.csv?", "0", ""),
+        ("What is the total amount of the orders of Ines above 500 in staff.csv?", "0", ""),
+        ("How much is the highest amount of Ines minus that of Ines in staff.csv?", "0", ""),
+    ],
+)
+def test_none_is_no_sum_of_numbers_above_zero(question: str, answer: str, rule: str, tmp_path: Path) -> None:
+    """A small model's tool looked for the column "Ines", found no row, and gave the sum of none."""
+    assert rule_of(question, answer, tmp_path, ORDERS) == rule
+
+
 def test_the_highest_rank_is_the_first(tmp_path: Path) -> None:
     table = "name,rank\nOlaf,3\nPia,1\nRune,2\n"
     assert rule_of("Who has the highest rank in staff.csv?", "Pia", tmp_path, table) == ""

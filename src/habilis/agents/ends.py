@@ -34,6 +34,10 @@ _AGE = re.compile(r"\bage|year|alter\b|jahr|edad|âge|année")
 """Names of columns by which something may be old or new, beside one of days."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _HOW_MANY = re.compile(r"\b(?:how (?:many|often)|number of|count|wie ?viele?|wie oft|anzahl)\b")
+_AMOUNTS = re.compile(
+    r"\b(?:total|sum|altogether|overall|average|mean|much|add up|gesamt\w*|summe|durchschnitt\w*|mittelwert|somme|moyenne"
+    r"|suma|promedio)\b"
+)
 _WORD_MEANT = re.compile(r"\b([A-Z]{3,})\b|['\"‘“„«]([^'\"’”“»\n]{2,40})['\"’”“»]")
 _LETTERS = re.compile(r"\w+")
 _PLAINLY_ASKED = re.compile(
@@ -74,12 +78,14 @@ def other_end(evidence: Evidence) -> str | None:
 
 
 def none_of_what_is_there(evidence: Evidence) -> str | None:
-    """Zero, where the question asks how often one word occurs that stands in a file of the question."""
+    """Zero, where the question asks how often one word occurs that stands in a file of the question, or for the sum or
+    mean of a column over rows in which each number is above zero, or each below: no row was found, and nothing said so.
+    """
     asked = evidence.asked
-    if not _HOW_MANY.search(asked):
-        return None
     if numbers_of(evidence.answer) != {Decimal(0)}:
         return None
+    if not _HOW_MANY.search(asked):
+        return _none_of_amounts(evidence) if _AMOUNTS.search(asked) else None
     cells = {plain(cell) for column in evidence.columns if not column.is_numeric for cell in column.cells}
     words = {cell for cell in cells if len(cell) > 2 and stands_in(cell, asked)}
     words |= {plain(found[1] or found[2]) for found in _WORD_MEANT.finditer(evidence.question)}
@@ -90,6 +96,33 @@ def none_of_what_is_there(evidence: Evidence) -> str | None:
     if not all(map(_PLAINLY_ASKED.fullmatch, _LETTERS.findall(asked.replace(there[0], " ")))):
         return None
     return f'the answer is none, and "{there[0]}" stands in the file'
+
+
+def _none_of_amounts(evidence: Evidence) -> str | None:
+    """The same of the sum or mean of one column over the rows that have the one cell that the question names."""
+    asked, columns = evidence.asked, evidence.columns
+    of = [one for one in columns if one.is_numeric and not one.is_numbering and stands_in(plain(one.name), asked)]
+    texts = [one for one in columns if not one.is_numeric]
+    named = {plain(cell) for one in texts for cell in one.cells if len(cell) > 2 and stands_in(plain(cell), asked)}
+    if len(of) != 1 or len(named) != 1 or len({len(one.cells) for one in columns}) != 1:
+        return None
+    (cell,) = named
+    stems = [file.path.rpartition("/")[2].partition(".")[0] for file in evidence.files]
+    known = {
+        _singular(word) for name in (*(one.name for one in columns), *stems) for word in _LETTERS.findall(plain(name))
+    }
+    for word in _LETTERS.findall(asked.replace(cell, " ")):
+        if not (_PLAINLY_ASKED.fullmatch(word) or _AMOUNTS.fullmatch(word) or _singular(word) in known):
+            return None  # a condition that may leave none
+    rows = {at for one in texts for at, found in enumerate(one.cells) if plain(found) == cell}
+    amounts = [_number(of[0].cells[at]) for at in rows if of[0].cells[at]]
+    if None in amounts or not amounts or min(amounts) <= 0 <= max(amounts):  # type: ignore[type-var, operator]
+        return None
+    return f'the answer is none, and "{of[0].name}" of "{cell}" in the file is not'
+
+
+def _singular(word: str) -> str:
+    return word.removesuffix("s")
 
 
 def _text(path: Path) -> str:
