@@ -35,8 +35,8 @@ _AGE = re.compile(r"\bage|year|alter\b|jahr|edad|âge|année")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _HOW_MANY = re.compile(r"\b(?:how (?:many|often)|number of|count|wie ?viele?|wie oft|anzahl)\b")
 _AMOUNTS = re.compile(
-    r"\b(?:total|sum|altogether|overall|average|mean|much|add up|gesamt\w*|summe|durchschnitt\w*|mittelwert|somme|moyenne"
-    r"|suma|promedio)\b"
+    r"\b(?:total|sum|altogether|overall|average|mean|much|add up|gesamt\w*|summe|durchschnitt\w*|mittelwert"
+    r"|somme|moyenne|suma|promedio)\b"
 )
 _WORD_MEANT = re.compile(r"\b([A-Z]{3,})\b|['\"‘“„«]([^'\"’”“»\n]{2,40})['\"’”“»]")
 _LETTERS = re.compile(r"\w+")
