@@ -15,7 +15,8 @@ import pytest
 
 from habilis import Evolution
 from habilis.checking.runs import check_run
-from habilis.core.errors import UserError
+from habilis.core.errors import PlaceError, UserError
+from habilis.core.ports import Swap
 from habilis.curation.curator import Curator
 from habilis.library.generations import Generations
 from habilis.rundir import RunDir, read_jsonl
@@ -192,6 +193,29 @@ async def test_a_run_that_loses_its_turn_writes_nothing_more_and_goes_on_later(
     assert "library/common" in training.reason
     assert common.steps() == []
     await common.feeding().run(world.rows("mean"), name="other", base=world.home)
+    assert (await common.resume("one")).stopped == "done"
+    check_account(common, "one", "other")
+
+
+async def test_a_generation_that_was_kept_and_never_in_force_is_made_again(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store of files keeps a generation, and is killed before it points to it: the next run takes its number."""
+    common, change = Common(world, (world.home / "store").as_uri()), FileStore._change
+
+    def killed(store: FileStore, what: Any) -> None:
+        if isinstance(what, Swap) and what.before is not None:
+            raise PlaceError("killed here")
+        change(store, what)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(FileStore, "_change", killed)
+        assert (await common.feeding().run(world.rows("gcd"), name="one", base=world.home)).stopped != "done"
+    assert (world.home / "store" / "library/common/generations/0002/tree.json").is_file()
+    assert common.steps() == []
+    await common.feeding().run(world.rows("mean"), name="other", base=world.home)
+    assert [report["generation"] for report in common.steps()] == [2]
+    shutil.rmtree(world.runs / "one")
     assert (await common.resume("one")).stopped == "done"
     check_account(common, "one", "other")
 

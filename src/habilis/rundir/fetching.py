@@ -82,17 +82,30 @@ def fetch_newer(kept: KeptFolder) -> None:
     if here:
         names = _on_the_shelf(kept)
         for tree in [name for name in names if PurePosixPath(name).name == TREE]:
-            number = PurePosixPath(tree).parts[1]
-            if number.isdecimal() and int(number) > max(here):
+            if _generation(tree) > max(here):
                 _fetch_tree(kept, tree, names)
     fetch_library(kept)
 
 
 def _on_the_shelf(kept: KeptFolder) -> dict[str, str]:
-    """Of the library: names in the run's folder, each with the name that it has in the store."""
-    within = (f"{kept.shelf}/{LIBRARY}", f"{kept.shelf}/{GENERATIONS}/")
-    found = kept.store.names(f"{kept.shelf}/")
-    return {name.removeprefix(f"{kept.shelf}/"): name for name in found if name.startswith(within)}
+    """Of the library: names in the run's folder, each with the name that it has in the store.
+
+    Of one that other runs feed too, a generation beyond the one in force does not count: a killed run left it, and the
+    next one makes its own under that number.
+    """
+    names = {name.removeprefix(f"{kept.shelf}/"): name for name in kept.store.names(f"{kept.shelf}/")}
+    names = {here: name for here, name in names.items() if here == LIBRARY or here.startswith(f"{GENERATIONS}/")}
+    if not kept.shares:
+        return names
+    in_force = (kept.store.read(f"{kept.shelf}/{LIBRARY}") or b"").decode("ascii", "replace")
+    last = int(in_force) if in_force.isdecimal() else 0
+    return {here: name for here, name in names.items() if _generation(here) <= last}
+
+
+def _generation(name: str) -> int:
+    """The number of the generation that a name in the run's folder belongs to; 0 for no generation's."""
+    number = PurePosixPath(name).parts[1:2]
+    return int(number[0]) if number and number[0].isdecimal() else 0
 
 
 def _fetch_all(kept: KeptFolder, names: dict[str, str], listed: Sequence[str]) -> None:
