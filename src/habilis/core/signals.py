@@ -1,7 +1,8 @@
 """Signals that an event loop hears, with the descriptor of `signal.set_wakeup_fd` left to the watchdog.
 
 asyncio's `add_signal_handler` takes that descriptor for itself. It is not needed: a signal breaks off the wait of the
-main thread, whose handler then wakes the loop (PEP 475; asyncio's own handling of Ctrl-C rests on the same).
+main thread, whose handler then wakes the loop (PEP 475; asyncio's own handling of Ctrl-C rests on the same). A signal
+that comes after the last look at signals and before the wait begins breaks off nothing, so no wait is a long one.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from types import FrameType
 
 WIND_DOWN_S = 10.0
 """Seconds that replies on their way may take to come in, once an end was asked for."""
+LOOK_S = 0.25
+"""The longest wait of a loop that hears signals: so late may one be heard that came just before the wait."""
 WINDING_DOWN = 0
 """Stands among the numbers of signals that the watchdog is told, and is none: we have heard, and wait for replies."""
 
@@ -71,10 +74,16 @@ def hearing(told: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[Calla
             number = heard.pop()
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
+    def look_again() -> None:
+        nonlocal waking
+        waking = loop.call_later(LOOK_S, look_again)
+
     for number in heard:
         signal.signal(number, hear)
         signal.siginterrupt(number, False)
+    waking = loop.call_later(LOOK_S, look_again)
     try:
         yield give_back
     finally:
+        waking.cancel()
         give_back()
