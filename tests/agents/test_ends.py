@@ -106,6 +106,25 @@ def test_none_is_no_count_of_rows_with_a_cell_that_is_there(tmp_path: Path) -> N
     assert rule_of("How many in staff.csv live in Odense?", "0", tmp_path) == ""
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "rule"),
+    [
+        ("How many rows does staff.csv have, without the header?", "2", "another count"),
+        ("How many rows does staff.csv have, without the header?", "4", "another count"),
+        ("How many rows does staff.csv have, not counting the header?", "3 rows", ""),
+        ("How many records are in staff.csv?", "There are 2 records.", "another count"),
+        ("How many rows are in staff.csv?", "4", ""),
+        ("How many rows are in staff.csv?", "3", ""),
+        ("How many rows of staff.csv are empty?", "0", ""),
+        ("How many rows in staff.csv have a rank above 1?", "2", ""),
+        ("How many entries are there for Pia in staff.csv?", "1", ""),
+    ],
+)
+def test_a_count_of_all_rows_is_that_of_the_table(question: str, answer: str, rule: str, tmp_path: Path) -> None:
+    """A small model's tool took one off for a header that its reader had taken off already."""
+    assert rule_of(question, answer, tmp_path, "name,rank\nOlaf,3\nPia,1\nRune,2\n") == rule
+
+
 ORDERS = (
     "order;customer;amount;date\n1001;Ines;129,90;2026-02-03\n1002;Tomas;0,00;2026-02-11\n1003;Ines;48,35;2026-03-01\n"
 )

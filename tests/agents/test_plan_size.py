@@ -44,6 +44,7 @@ def tokens(library: list[ToolCard]) -> int:
         build_failures="",
         capabilities="",
         frozen=False,
+        web=False,
     )
     counter = TokenCounter("gpt-4o")
     assert len(found) == 20

@@ -143,6 +143,7 @@ class Player:
             build_failures="",
             capabilities="",
             frozen=False,
+            web=False,
         )
 
     def build(

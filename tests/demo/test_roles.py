@@ -107,7 +107,7 @@ def test_a_tool_that_only_looks_alike_is_not_reused(player):
         "candidates": cards,
         "tried": [],
     }
-    plan = player.data("plan", **prompt, failure_report="", build_failures="", capabilities="", frozen=False)
+    plan = player.data("plan", **prompt, failure_report="", build_failures="", capabilities="", frozen=False, web=False)
     assert plan["required_tool_names"] == []
     assert plan["tool_requests"][0]["name"] == "calculate_average_of_column"
 

@@ -1,5 +1,5 @@
-"""Whether an answer gives the lowest value of a column where the highest was asked for, the first day for the last, or
-none where the file holds one.
+"""Whether an answer gives the lowest value of a column where the highest was asked for, the first day for the last,
+none where the file holds one, or another number of rows than a table has.
 
 A tool that sorts the wrong way round, compares numbers as text or looks in the wrong place gives what fits every other
 rule.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.agents.retelling import numbers_of
-from habilis.contract.columns import READ, Column
+from habilis.contract.columns import MOST_ROWS, READ, Column
 from habilis.core.locations import here
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
@@ -34,6 +34,9 @@ _AGE = re.compile(r"\bage|year|alter\b|jahr|edad|âge|année")
 """Names of columns by which something may be old or new, beside one of days."""
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _HOW_MANY = re.compile(r"\b(?:how (?:many|often)|number of|count|wie ?viele?|wie oft|anzahl)\b")
+_ALL_ROWS = re.compile(r"\W*how many (?:data )?(?:rows|records|entries)\b(?P<more>.*)", re.DOTALL)
+_HEAD = re.compile(r"without|not|excluding|ignoring|counting|counted|besides|headers?|head|headings?|data")
+"""Words with which a question about all rows of a table leaves its head out."""
 _AMOUNTS = re.compile(
     r"\b(?:total|sum|altogether|overall|average|mean|much|add up|gesamt\w*|summe|durchschnitt\w*|mittelwert"
     r"|somme|moyenne|suma|promedio)\b"
@@ -96,6 +99,24 @@ def none_of_what_is_there(evidence: Evidence) -> str | None:
     if not all(map(_PLAINLY_ASKED.fullmatch, _LETTERS.findall(asked.replace(there[0], " ")))):
         return None
     return f'the answer is none, and "{there[0]}" stands in the file'
+
+
+def other_count(evidence: Evidence) -> str | None:
+    """Another number than that of the rows of a table, where the question asks for all of them. Whether its head is
+    counted is left open where the question leaves it open."""
+    found = _ALL_ROWS.match(evidence.asked)
+    counts = {len(column.cells) for column in evidence.columns}
+    tables = [file for file in evidence.files if file.path.lower().endswith((".csv", ".tsv"))]
+    if found is None or not len(tables) == len(evidence.files) == len(counts) == 1 or counts == {MOST_ROWS}:
+        return None
+    words = [word for word in _LETTERS.findall(found["more"]) if not _PLAINLY_ASKED.fullmatch(word)]
+    headless = [word for word in words if _HEAD.fullmatch(word)]
+    if len(headless) != len(words):
+        return None
+    (rows,) = counts
+    told = numbers_of(evidence.answer)
+    right = {Decimal(rows)} if headless else {Decimal(rows), Decimal(rows + 1)}
+    return None if not told or told & right else "the table has another number of rows than the answer says"
 
 
 def _none_of_amounts(evidence: Evidence) -> str | None:

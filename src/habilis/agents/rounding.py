@@ -8,13 +8,16 @@ from typing import Any, NamedTuple
 
 _COUNTS = {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _PLACES = {"whole number": 0, "integer": 0, "tenth": 1, "hundredth": 2, "cent": 2, "thousandth": 3}
-_ASKED = re.compile(
-    r"""[,;(]?\s{0,3}(?:\band\s+)?\b(?:please\s+)?
-    (?:(?:round|give|write|state|report)(?:ed|ing|n)?\s+(?:off\s+)?(?:(?:it|(?:the|your)\s+(?:answer|result|value))\s+)?)?
-    (?:to|with)\s+(?:the\s+nearest\s+(?P<place>whole\s+number|integer|tenth|hundredth|cent|thousandth)
-    |(?P<count>\d|one|two|three|four|five|six)\s+(?:decimals?(?:\s+(?:places?|digits?))?|digits?\s+after\s+the\s+(?:decimal\s+)?point))\b\)?""",
-    re.IGNORECASE | re.VERBOSE,
+_SAID = (
+    r"[,;(]?\s{0,3}(?:\band\s+)?\b(?:please\s+)?(?:(?:round|give|write|state|report)(?:ed|ing|n)?\s+(?:off\s+)?"
+    r"(?:(?:it|(?:the|your)\s+(?:answer|result|value))\s+)?)?(?:to|with)\s+"
 )
+_TO_WHAT = (
+    r"(?:the\s+nearest\s+(?P<place>whole\s+number|integer|tenth|hundredth|cent|thousandth)"
+    r"|(?P<count>\d|one|two|three|four|five|six)\s+(?:decimals?(?:\s+(?:places?|digits?))?"
+    r"|digits?\s+after\s+the\s+(?:decimal\s+)?point))\b\)?"
+)
+_ASKED = re.compile(_SAID + _TO_WHAT, re.IGNORECASE)
 _NUMBER = re.compile(r"-?\d+(?:,\d{3})*(?:\.\d+)?")
 
 

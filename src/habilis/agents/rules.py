@@ -165,6 +165,7 @@ RULES: dict[str, Rule] = {
     "a unit from nowhere": unit_from_nowhere,
     "the other end": ends.other_end,
     "none of what is there": ends.none_of_what_is_there,
+    "another count": ends.other_count,
 }
 """By their names, in the order in which they are tried."""
 TELLING = frozenset(
@@ -184,7 +185,7 @@ TELLING = frozenset(
     )
 )
 """Rules that refuse what is said of results, where the results may be good."""
-WORK = frozenset(("the other end", "none of what is there"))
+WORK = frozenset(("the other end", "none of what is there", "another count"))
 """Rules that the files themselves speak for: what the call gave is wrong, and its tool gives it again."""
 RETELLING = ("an error's text", *sorted(TELLING - {"values from nowhere"}))
 """Rules that an answer is held against once more when it is made of findings that were accepted."""

@@ -64,26 +64,28 @@ def hearing(told: Mapping[signal.Signals, Callable[[], None]]) -> Iterator[Calla
     """
     loop = asyncio.get_running_loop()
     heard = [number for number in told if signal.getsignal(number) != signal.SIG_IGN]
+    waking: asyncio.TimerHandle | None = None
 
     def hear(number: int, frame: FrameType | None) -> None:
         with contextlib.suppress(RuntimeError):  # the loop was closed in this very moment
             loop.call_soon_threadsafe(told[signal.Signals(number)])
+
+    def look_again() -> None:
+        nonlocal waking
+        waking = loop.call_later(LOOK_S, look_again)
 
     def give_back() -> None:
         while heard:
             number = heard.pop()
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
-    def look_again() -> None:
-        nonlocal waking
-        waking = loop.call_later(LOOK_S, look_again)
-
     for number in heard:
         signal.signal(number, hear)
         signal.siginterrupt(number, False)
-    waking = loop.call_later(LOOK_S, look_again)
+    look_again()
     try:
         yield give_back
     finally:
-        waking.cancel()
+        if waking is not None:
+            waking.cancel()
         give_back()
