@@ -5,11 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from habilis.core import signals
+
+
+@pytest.fixture(autouse=True)
+def _as_a_person_starts_us() -> Iterator[None]:
+    """Who started the tests may have had them ignore signals, as a shell does with what it runs in the background."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -35,7 +47,7 @@ async def test_a_signal_that_does_not_break_off_the_wait_is_heard_all_the_same(
     monkeypatch.setattr(signals, "LOOK_S", 0.02)
     with signals.hearing({number: heard.set}):
         monkeypatch.setattr(loop._selector, "select", in_the_gap)
-        await heard.wait()
+        await asyncio.wait_for(heard.wait(), 60)
     assert waits
     assert waits[0] is not None, "a loop without anything else to do waits for ever"
     assert waits[0] <= 0.02
