@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from hashlib import sha256
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from habilis import Evolution, load_settings
-from habilis.core.errors import HabilisError, LeaseHeld, UserError
+from habilis.core.errors import HabilisError, LeaseHeld, PlaceError, UserError
 from habilis.core.ports import Put
 from habilis.library.generations import digest
 from habilis.rundir.kept import kept_at
@@ -103,6 +104,31 @@ async def test_who_lost_the_lease_writes_nothing_more_and_says_so(world: World) 
     assert "over" in training.reason
     assert FileStore(root).read("first/state.json") == b"{}\n"
     others[0].close()
+
+
+async def test_a_store_that_dies_ends_those_too_who_wait_for_what_another_task_builds(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can tell them any more that the builder works no longer: the run waited for them for ever."""
+    evolution = world.evolution(f"store={(world.home / 'store').as_uri()}", "evolution.concurrency=4")
+    change, waiting = FileStore._change, []
+
+    def dead(store: FileStore, what: Any) -> None:
+        if waiting:
+            raise PlaceError("the store is gone")
+        change(store, what)
+
+    def heard(task: str, event: Any) -> None:
+        if event.kind == "build_awaited":
+            waiting.append(task)
+
+    monkeypatch.setattr(FileStore, "_change", dead)
+    evolution._watch = heard
+    work = evolution.run(world.rows("mean", "mean2", "sum"), name="first", base=world.home)
+    training = await asyncio.wait_for(work, 120)
+    assert waiting, "nobody waited"
+    assert training.stopped == "environment_error"
+    assert "the store is gone" in training.reason
 
 
 async def test_a_run_in_use_elsewhere_is_refused_in_one_line(world: World) -> None:

@@ -313,6 +313,8 @@ class Team:
         """Ask running tasks to end: each finishes its step and writes its result (Ctrl-C once)."""
         for ctx in self._open:
             ctx.stopping = True
+        if self._shared is not None:
+            self._shared.stop()
 
     def wind_down(self) -> Awaitable[None] | None:
         """Ask for an end and send models nothing more. What to wait for: replies on their way, which are paid for;

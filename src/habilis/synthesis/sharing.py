@@ -74,6 +74,11 @@ class BuildFolder:
     ) -> None:
         self._folder, self._task, self._before, self._sleep = folder, task_id, tuple(before), sleep
         self._known: dict[str, tuple[tuple[int, int], Announced | None]] = {}
+        self._stopped = False
+
+    def stop(self) -> None:
+        """This task was asked to end: it waits for nobody any more, who may never say another word."""
+        self._stopped = True
 
     def announce(self, requests: Sequence[ToolRequest]) -> None:
         """Say what the first plan has built, nothing too: others wait for that word. Said again after a resume, what is
@@ -89,6 +94,7 @@ class BuildFolder:
         of it is built. `emit` hears of each task whose build is waited for.
 
         Raises `Interrupted` where one of them was stopped before that was known: so is this task, to go on behind it.
+        It also does where this task was asked to end (`stop`).
         """
         found: list[Offer] = []
         request = MASKER.model(request)
@@ -130,6 +136,8 @@ class BuildFolder:
                 raise Interrupted(f"stopped, as task {task} was, which comes first; continue with --resume")
             if end is not None:
                 return said
+            if self._stopped:
+                raise Interrupted(f"stopped while it waited for task {task}; continue with --resume")
             await self._sleep(POLL_S)
 
     def _read(self, task: str) -> Announced | None:
