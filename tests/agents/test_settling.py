@@ -162,6 +162,7 @@ def test_a_result_that_is_told_as_it_came_is_rounded_as_the_question_wants_it() 
     assert told.answer == "22.2"
     assert rounded({"a": [0.125, 2, "x", None, True], "b": float("nan")}, 2)["a"] == [0.13, 2, "x", None, True]
     assert rounded(2.5, 0) == 3
+    assert str(rounded(float("nan"), 0)) == "nan", "a result that is no number ended the task"
 
 
 @given(st.floats(-1e9, 1e9), st.integers(0, 6))

@@ -63,6 +63,7 @@ def keeps_to(places: int, answer: str, values: list[str]) -> bool:
 def _quantized(value: str | float, places: int, way: str) -> Decimal | None:
     """`value`, rounded; None for what is not a number of ordinary size."""
     try:
-        return Decimal(str(value)).quantize(Decimal(1).scaleb(-places), way)
+        number = Decimal(str(value))
+        return number.quantize(Decimal(1).scaleb(-places), way) if number.is_finite() else None
     except InvalidOperation:
         return None
