@@ -44,6 +44,8 @@ def _nothing_left_out(schema: JsonSchema) -> None:
     """Servers that decode by a schema then give every field; replies of others are read without it."""
     schema.pop("description", None)
     schema["required"] = [name for name in schema["properties"] if name != "required"]
+    for field in schema["properties"].values():
+        field.pop("default", None)
 
 
 class FieldReply(BaseModel):

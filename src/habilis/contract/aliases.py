@@ -22,6 +22,7 @@ MOST_WAYS = 6
 """Ways from one tool to another that are worth a try."""
 MOST_ALIKE, MOST_PAIRINGS = 6, 720
 """Fields of one type, and ways to pair them all, beyond which nobody tries which goes with which."""
+_HELD_AS_IT_IS = ("default", "const", "enum", "examples")
 _NAME_WORD = re.compile(r"[a-z]+|\d+")
 
 
@@ -172,6 +173,19 @@ def kinds(schema: Mapping[str, Any]) -> dict[str, str]:
 def signature(schema: Mapping[str, Any]) -> str:
     """Names and types of the fields as one line, as prompts show them: `path: string, limit: integer`."""
     return ", ".join(f"{name}: {kind}" for name, kind in kinds(schema).items()) or "none"
+
+
+def untitled(schema: Any) -> Any:
+    """`schema` as models are shown it. Its titles repeat the names of fields, and each call would pay for them."""
+    if isinstance(schema, list):
+        return [untitled(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: value if key in _HELD_AS_IT_IS else untitled(value)
+        for key, value in schema.items()
+        if not (key == "title" and isinstance(value, str))
+    }
 
 
 def _follow(name: str, names: Mapping[str, str]) -> str:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from habilis.contract.aliases import Alias
+from habilis.contract.aliases import Alias, untitled
 from habilis.contract.capabilities import Capabilities
 from habilis.contract.contract import Contract
 from habilis.contract.examples import Example
@@ -201,7 +201,7 @@ class Tool(Frozen):
     @property
     def spec(self) -> ToolSpec:
         """What a model sees of it; `Library.get` knows the tool by this name too."""
-        return ToolSpec(name=self.spec_name, description=self.description, parameters=self.input_schema)
+        return ToolSpec(name=self.spec_name, description=self.description, parameters=untitled(self.input_schema))
 
     @property
     def spec_name(self) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from habilis.contract.aliases import untitled
 from habilis.contract.expectations import MAX_CALLS, Expectation, read_expectations, values_in
 from habilis.contract.records import RecordedCall, equal, gave, set_error
 from habilis.contract.runnable import Runnable
@@ -112,8 +113,8 @@ class Confirmer:
             "expect",
             name=wanted.name,
             description=passed.contract.description,
-            input_schema=compact(passed.description.input_schema, SCHEMA_CHARS),
-            output_schema=compact(passed.description.output_schema, SCHEMA_CHARS),
+            input_schema=compact(untitled(passed.description.input_schema), SCHEMA_CHARS),
+            output_schema=compact(untitled(passed.description.output_schema), SCHEMA_CHARS),
             known=rows,
         )
         shown = [values_in(one.call.arguments) for one in read_expectations(prompt.system)]

@@ -13,6 +13,7 @@ import keyword
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from habilis.contract.contract import ContractError, read_contract
@@ -229,7 +230,7 @@ def _stays_first(node: ast.stmt) -> bool:
 
 def _meta(request: ToolRequest, files: Sequence[Mapping[str, Any]]) -> str:
     texts = {
-        str(file["named"]): f"{textwrap.dedent(str(file['begins']))}\n"
+        Path(str(file["named"])).name: f"{textwrap.dedent(str(file['begins']))}\n"
         for file in files[:1]
         if file.get("begins") and not file.get("is_dir")
     }

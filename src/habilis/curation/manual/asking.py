@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.config import Settings
+from habilis.contract.aliases import untitled
 from habilis.contract.expectations import read_calls
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError, WriterFailed
 from habilis.core.types import Usage
@@ -49,7 +50,7 @@ class CallAsker:
             "calls",
             name=tool.name,
             code=source.strip()[:SHOWN_CODE],
-            input_schema=compact(tool.input_schema, SHOWN_SCHEMA),
+            input_schema=compact(untitled(tool.input_schema), SHOWN_SCHEMA),
             problem=problem[:SHOWN_PROBLEM],
         )
         try:
