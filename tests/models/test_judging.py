@@ -184,7 +184,7 @@ async def test_what_was_found_out_of_another_does_not_count(bench: Bench, what: 
         file.write_text('{"standing": {"tel', encoding="utf-8")
     if what == "another prompt":
         text = (Path(__file__).parents[2] / "prompts" / "review.md").read_text(encoding="utf-8")
-        (tmp_path / "review.md").write_text(text.replace("You check", "You look through"), encoding="utf-8")
+        (tmp_path / "review.md").write_text(text.replace("Check an", "Look through an"), encoding="utf-8")
         prompts = Prompts(tmp_path)
     await standing_of(trial, bench.models(model), prompts, memory=bench.memory)
     assert model.asked

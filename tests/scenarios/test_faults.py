@@ -15,7 +15,7 @@ MARKS = {
     "mender": "<tool_code",
     "verdict": "<calls>",
     "fixed": "<records",
-    "step": "You solve the task",
+    "step": "Solve the task by",
     "review": "<invocations>",
     "answer": "<findings>",
 }

@@ -25,7 +25,7 @@ async def tool_developer(
     """Build what the plan asks for. What was built is kept and bound even when another build failed."""
     ctx = runtime.context
     plan = Plan.model_validate(state["plan"])
-    if plan.by == "rule":
+    if plan.by == "rule" and plan.build:
         return await _outright(state, ctx)
     if not state["attempt"]:
         ctx.smith.announce(plan.build)

@@ -169,7 +169,7 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
     tried = _tried(state, review, ctx) if review is not None and report else []
     candidates = await reusable([card for card in _candidates(state, ctx) if card.name not in tried], ctx)
     if (plan := plan_by_rule(state, candidates, ctx)) is not None:
-        ctx.emit(Planned(attempt=1, plan=plan))
+        ctx.emit(Planned(attempt=1, plan=plan, offered=plan.reuse))
         return Command(update={"plan": plan.model_dump(mode="json")}, goto="tool_developer")
     prompt = ctx.prompts.render(
         "plan",

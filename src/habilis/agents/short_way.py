@@ -1,6 +1,7 @@
-"""The short way: one tool, written together with its first call, and an answer from what that call gave.
+"""The short way: plans that take no model.
 
-Planned by rule where the library has nothing and the question looks like one job. The gate's trial of the new tool is
+Where a tool of the library answered a question of the same words, it is used again. Where the library has nothing and
+the question looks like one job, one tool is written together with its first call: the gate's trial of the new tool is
 that call, over the task's own files; it stands on the tape like any call, and the execution begins with it. Whatever
 does not end well goes on the long way, with what was made.
 """
@@ -22,6 +23,7 @@ from habilis.context.results import as_text
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Plan
 from habilis.grounding import Known, unfounded
+from habilis.library.retrieval.relevance import same_but_values
 from habilis.synthesis.one_job import why_several
 from habilis.synthesis.outright import request_of
 
@@ -31,12 +33,13 @@ if TYPE_CHECKING:
     from habilis.core.types import ToolCard
     from habilis.synthesis.trial import FirstCall
 
+ANSWERED_BEFORE = "it answered a question of the same words"
 FIRST = "first"
 """The id of the first call, and the name under which the tape has its arguments."""
 
 
 class AnswerReply(BaseModel):
-    final_answer: str = Field(max_length=8_000, description="the answer alone")
+    final_answer: str = Field(max_length=8_000)
     reasoning_summary: str = Field(default="", max_length=1_500)
 
     @property
@@ -46,14 +49,28 @@ class AnswerReply(BaseModel):
 
 
 def plan_by_rule(state: TaskState, candidates: Sequence[ToolCard], ctx: TaskContext) -> Plan | None:
-    """The plan that takes no model, None where one is needed: something can be reused, the question is a turn that may
-    lean on others, tasks of a step share what they build, or it does not look like one job."""
+    """The plan that takes no model, None where one is needed: something else can be reused, the question is a turn that
+    may lean on others, tasks of a step share what they build, or it does not look like one job."""
     task, tools = ctx.task, ctx.settings.tools
-    if not (tools.short_way and tools.synthesis and ctx.smith.builds_alone) or state["attempt"] or state.get("plan"):
+    if not (tools.short_way and ctx.smith.builds_alone) or state["attempt"] or state.get("plan"):
         return None
-    if candidates or task.earlier is not None or task.missing or why_several(task.question, ctx.files_view):
+    if task.earlier is not None or task.missing:
+        return None
+    if candidates:
+        return _plan_as_before(task.question, candidates)
+    if not tools.synthesis or why_several(task.question, ctx.files_view):
         return None
     return Plan(build=(request_of(task.question),), by="rule")
+
+
+def _plan_as_before(question: str, candidates: Sequence[ToolCard]) -> Plan | None:
+    """To use the one tool again that answered a question of the same words. Where several did, each may have done a
+    part, so a model plans."""
+    known = [card for card in candidates if any(same_but_values(question, past) for past in card.answered)]
+    if len(known) != 1:
+        return None
+    name = known[0].name
+    return Plan(reuse=(name,), serves={name: ANSWERED_BEFORE}, by="rule")
 
 
 def keep_first(ctx: TaskContext, tool: str, first: FirstCall) -> None:

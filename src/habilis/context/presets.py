@@ -32,7 +32,7 @@ RECALL = "recall"
 
 
 def _spec(name: str, description: str, parameters: Mapping[str, str], required: tuple[str, ...]) -> ToolSpec:
-    properties = {key: {"type": "string", "description": text} for key, text in parameters.items()}
+    properties = {key: {"type": "string"} | ({"description": text} if text else {}) for key, text in parameters.items()}
     schema = {"type": "object", "properties": properties, "required": list(required), "additionalProperties": False}
     return ToolSpec(name=name, description=description, parameters=schema)
 
@@ -56,8 +56,8 @@ _SPECS = {
     ),
     ASK_USER: _spec(
         ASK_USER,
-        "Ask the user, only when the task cannot be done without their answer.",
-        {"question": "one clear question"},
+        "Ask the user one clear question, only when the task cannot be done without their answer.",
+        {"question": ""},
         ("question",),
     ),
     FINISH_TASK: _spec(

@@ -126,7 +126,7 @@ class Plan(Frozen):
     """The manager's plan: names to reuse (checked against the library), tools to build, guidance in words.
 
     `serves` says of reused tools, by name, what of the question they do, where the model said it. `by`: who planned; a
-    plan by rule builds one tool together with its first call.
+    plan by rule builds one tool together with its first call, or reuses one that answered the same words.
     """
 
     reuse: tuple[str, ...] = ()

@@ -177,7 +177,7 @@ def first_object(text: str) -> dict[str, Any] | None:
 
 
 def _files(text: str) -> tuple[SeenFile, ...]:
-    """The `<files>` list. An entry's path ends in its name; that tells it from a preview's line like it."""
+    """The `<files>` list: names, each with its path where that is another. Lines of a preview are indented."""
     files: list[SeenFile] = []
     named, lines, nameless = "", list[str](), False
 
@@ -186,8 +186,8 @@ def _files(text: str) -> tuple[SeenFile, ...]:
             files.append(SeenFile(named, textwrap.dedent("\n".join(lines)).strip("\n"), nameless))
 
     for line in text.splitlines():
-        match = re.match(r"- (.+?) \((.+)\)(?:, begins( with data[^:]*)?:)?$", line)
-        if match and PurePosixPath(match[2]).name == PurePosixPath(match[1]).name:
+        match = re.match(r"- (.+?)(?: \((.+)\))?(?:, begins( with data[^:]*)?:)?$", line)
+        if match and PurePosixPath(match[2] or match[1]).name == PurePosixPath(match[1]).name:
             close()
             named, lines, nameless = match[1], [], bool(match[3])
         elif not line.startswith(_ODD):
