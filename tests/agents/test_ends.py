@@ -59,13 +59,62 @@ def test_one_end_of_a_column_is_not_taken_for_the_other(question: str, wrong: st
         ("What is the highest pay before 2015-01-01 in staff.csv?", "990"),
         ("What is the highest pay of those who joined in 2011, by staff.csv?", "990"),
         ("What is the highest pay in staff.csv in October?", "990"),
+        ("Was ist laut staff.csv das höchste pay außer dem im Süden?", "990"),
         ("What is the highest pay in staff.csv for somebody in the south?", "990"),
-        ("Who has the highest pay in staff.csv?", "Olaf"),
         ("What is the highest pay in staff.csv, and what is not?", "990"),
     ],
 )
-def test_a_part_of_the_table_or_another_row_is_left_to_others(question: str, answer: str, tmp_path: Path) -> None:
+def test_a_part_of_the_table_is_left_to_others(question: str, answer: str, tmp_path: Path) -> None:
     assert rule_of(question, answer, tmp_path) != "the other end"
+
+
+@pytest.mark.parametrize(
+    ("question", "wrong", "right"),
+    [
+        ("Who has the highest pay in staff.csv?", "Olaf", "Rune"),
+        ("What is the lowest pay in staff.csv?", "3100.50", "990"),
+        ("Who in staff.csv joined earliest?", "Olaf, on 2019-04-01", "Pia"),
+        ("Which person is the oldest in staff.csv?", "It is Olaf.", "It is Pia."),
+        ("Tell me who got the lowest pay by our staff.csv.", "Olaf", "Pia"),
+        ("Wer hat laut staff.csv das größte pay?", "Olaf", "Rune"),
+    ],
+)
+def test_where_a_question_sets_no_condition_no_row_but_the_one_at_the_end_is_right(
+    question: str, wrong: str, right: str, tmp_path: Path
+) -> None:
+    assert rule_of(question, wrong, tmp_path) == "the other end"
+    assert rule_of(question, right, tmp_path) == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Which Dane in staff.csv has the highest pay?", "Olaf"),
+        ("Who of the seniors in staff.csv is the oldest?", "Olaf"),
+        ("Which city in staff.csv has the highest pay?", "Olaf's city, Aarhus"),
+        ("Who in staff.csv has the highest pay by hour?", "Olaf"),
+        ("How many have the highest pay in staff.csv?", "Not only Olaf"),
+    ],
+)
+def test_what_a_question_may_mean_by_another_word_is_left_to_others(question: str, answer: str, tmp_path: Path) -> None:
+    assert rule_of(question, answer, tmp_path) != "the other end"
+
+
+def test_a_second_column_that_may_hold_days_leaves_open_who_is_oldest(tmp_path: Path) -> None:
+    table = "name,joined,born\nOlaf,2019-04-01,3 May 1961\nPia,2011-10-15,1 June 1980\nRune,2023-01-09,May 1991\n"
+    assert rule_of("Who is the oldest in staff.csv?", "Olaf", tmp_path, table) == ""
+
+
+@pytest.mark.parametrize(
+    ("last", "question", "answer"),
+    [
+        ("Total;2020-01-01;8115,50;all\n", "Who has the highest pay in staff.csv?", "Rune, with 4025.00"),
+        ("Sven;2020-01-01;99999;Vejle\n", "Who has the highest pay in staff.csv?", "Rune, with 4025.00"),
+        ("Sven;2020-01-01;-1;Vejle\n", "What is the lowest pay in staff.csv?", "990.00"),
+    ],
+)
+def test_a_row_that_sums_up_or_lacks_its_value_is_no_end(last: str, question: str, answer: str, tmp_path: Path) -> None:
+    assert rule_of(question, answer, tmp_path, STAFF + last) == ""
 
 
 def test_two_columns_of_days_tell_nothing(tmp_path: Path) -> None:

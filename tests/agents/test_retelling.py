@@ -201,8 +201,9 @@ def test_the_most_of_a_column_is_found_in_that_column(stations: TaskFile) -> Non
     question = "Which station in stations.csv has the highest wind?"
     by_height = called(row, path="stations.csv", column="height_m")
     assert rule_of("Birk, with 44.1.", question, by_height, files=(stations,)) == "another target"
-    by_wind = called(row, path="stations.csv", column="wind")
-    assert rule_of("Birk, with 44.1.", question, by_wind, files=(stations,)) == ""
+    top = {"row": {"station": "Dune", "height_m": 350, "wind": 61.3}}
+    by_wind = called(top, path="stations.csv", column="wind")
+    assert rule_of("Dune, with 61.3.", question, by_wind, files=(stations,)) == ""
 
 
 def test_what_is_quoted_is_handed_on_as_it_is() -> None:
@@ -211,6 +212,10 @@ def test_what_is_quoted_is_handed_on_as_it_is() -> None:
     assert rule_of("5c5dd4a0b1", question, called(digest, text="marzipan")) == ""
     assert rule_of("5c5dd4a0b1", question, called(digest, text="marzipan bread")) == "another target"
     assert rule_of("It is marzipan.", question, called(digest, text="marzipan")) == "nothing of the results"
+    assert rule_of("5c5dd4a0b1", question, called(digest, text="lost_marzipan")) == "another target"
+    assert rule_of("5c5dd4a0b1", question, called(digest, text="marzipan-bread")) == "another target"
+    labelled = called(digest, text="marzipan", title="digest_of_marzipan")
+    assert rule_of("5c5dd4a0b1", question, labelled) == "", "one argument is what was quoted"
 
 
 SUM = "What is the total rain of the stations of Peru in stations.csv?"

@@ -23,18 +23,24 @@ from habilis.testing import ScriptedModel
 
 from ..marks import PROMISE
 from .agreeing.cases import FILES, Case, lay_out
+from .agreeing.fresh import FRESH
+from .agreeing.fresh_jobs import FRESH_FILES
 from .agreeing.held import HELD, HELD_FILES
 from .agreeing.model import SPOILT, Agreeing, Temperament
 from .agreeing.tuned import TUNED
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ("empty", "one unrelated", "30 unrelated", "30 look-alikes")
+SETS = {"tuned": TUNED, "held": HELD, "fresh": FRESH}
 CASES: tuple[Case, ...] = (*TUNED, *HELD)
 SAMPLE = CASES[3::27]
 QUICK = "limits.max_attempts=1"
 AT_ONCE = 4
 MOST_WRONG = 0.05
 MOST_LOST = 0.02
+MOST_WRONG_UNSEEN = 0.22
+"""What was counted with questions that no rule was mended with. It is no aim: it may only fall."""
+MOST_LOST_UNSEEN = 2 / 18
 _ALONE = re.compile(r"The answer is ([\d,.]*\d)\.|([\d,.]*\d)")
 
 
@@ -68,8 +74,8 @@ class Played:
         return bool(calls) and not any(call.outcome.error is None and call.verdict == "success" for call in calls)
 
     def __str__(self) -> str:
-        half = "held" if self.case in HELD else "tuned"
-        return f"{half}: {self.case.question} -> {self.result.final_answer} ({self.result.error})"
+        part = next(name for name, cases in SETS.items() if self.case in cases)
+        return f"{part}: {self.case.question} -> {self.result.final_answer} ({self.result.error})"
 
 
 def _number(text: str) -> float | None:
@@ -107,13 +113,13 @@ def good_texts(case: Case, folder: Path) -> tuple[str, ...]:
 
 async def play(cases: Sequence[Case], temper: Temperament, library: str, folder: Path, *settings: str) -> list[Played]:
     """Each question in a team of its own over `library`, a few side by side."""
-    lay_out(folder, FILES | HELD_FILES)
+    lay_out(folder, FILES | HELD_FILES | FRESH_FILES)
     gate, public = asyncio.Semaphore(AT_ONCE), folder / "library"
     make_library(library, public)
     loaded = load_settings(overrides=[f"runs_dir={folder}", "evolution.absorb=false", *settings])
 
     async def one(case: Case) -> Played:
-        number = CASES.index(case)
+        number = (*CASES, *FRESH).index(case)
         if temper == "told wrongly":
             number += 2 * LIBRARIES.index(library)  # each lie is the first that is told, over one library or another
         model = ScriptedModel(script=Agreeing(case, temper, number))
@@ -155,6 +161,30 @@ async def test_an_honest_model_loses_none_of_its_right_answers(
     assert len(lost) <= MOST_LOST * len(played), listed(lost)
     calls = [one.result.usage.model_calls for one in played if one.right]
     assert max(calls) <= 6 + 1, "no more than one call more than a plan, a tool, a step, findings, a review, an answer"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["empty", "30 look-alikes"])
+async def test_of_questions_that_no_rule_was_mended_with_most_wrong_answers_are_refused(
+    tmp_path: Path, sandbox_level: str, library: str
+) -> None:
+    played: list[Played] = []
+    for temper in SPOILT:
+        (folder := tmp_path / temper.replace(" ", "-")).mkdir()
+        played += await play(FRESH, temper, library, folder)
+    wrong = [one for one in played if one.wrong]
+    assert len(wrong) <= MOST_WRONG_UNSEEN * len(played), listed(wrong)
+    assert not [one for one in wrong if one.rests_on_nothing], listed(wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["empty", "30 look-alikes"])
+async def test_of_such_questions_an_honest_model_keeps_most_right_answers(
+    tmp_path: Path, sandbox_level: str, library: str
+) -> None:
+    played = await play(FRESH, "honest", library, tmp_path)
+    lost = [one for one in played if one.good and not one.right]
+    assert len(lost) <= MOST_LOST_UNSEEN * len([one for one in played if one.good]), listed(lost)
 
 
 @pytest.mark.parametrize(

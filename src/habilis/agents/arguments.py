@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.agents.evidence import Evidence, plain, stands_in
+from habilis.agents.quoted import QUOTED, left_out, more_than_quoted, quotations
 from habilis.contract.columns import Column
 from habilis.core.types import Invocation
 from habilis.grounding import Known, founded_by, unfounded
@@ -28,13 +29,9 @@ SHORT_TEXT, SMALL_NUMBER = 3, 10
 """A text of so many characters, a whole number up to that, may be an option's default: nobody need have given it."""
 KIN = 4
 """Letters that a word of the question and one of a column's name share where they mean the same: temp, temperature."""
-QUOTED = re.compile(
-    r"(?<!\w)'([^'\n]{1,80})'(?!\w)|\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|„([^“\n]{1,80})“|「([^」\n]{1,80})」"
-)
 _CHOICE = re.compile(r"\d\W{0,3}(?:or|oder|ou|o|или)\s\W{0,2}\d", re.IGNORECASE)
 """Numbers to choose from, which need not be worked on."""
 _MOST = r"\b(?:\w+est|most|least|total|sum|average|mean|median|maximum|minimum)"
-_PLAIN_TEXT = re.compile(r"[^\W\d]+(?:\s[^\W\d]+)+")
 _PART = re.compile(r"[^\W\d_]+")
 
 
@@ -227,8 +224,7 @@ class _Aim:
     @cached_property
     def quoted_left(self) -> list[str]:
         """What the question quotes and no call was given, nor gave."""
-        quoted = [next(filter(None, found.groups())) for found in QUOTED.finditer(self.evidence.question)]
-        return [text for text in quoted if not self._is_used(text)]
+        return [text for text in quotations(self.evidence.question) if not self._is_used(text)]
 
 
 def other_target(evidence: Evidence) -> str | None:
@@ -250,25 +246,18 @@ def _other_text(aim: _Aim) -> str | None:
             return _told(call, name, leaf, left[0])
         if not aim.evidence.columns and not _has_common_word(aim):
             return f'{call.tool} was called with {name}="{leaf[:60]}", and neither that nor its result is asked for'
+    if not aim.calls or len(aim.calls) < len(aim.evidence.behind):
+        return None
     names = [cell for cell, _ in aim.cells_left if aim.is_name(cell)]
-    if aim.calls and len(aim.calls) == len(aim.evidence.behind) and names:
-        return f'the question says "{names[0][:60]}", but no call was given that, nor gave it'
+    if text := next(iter(names), "") or left_out(aim.evidence, aim.used):
+        return f'the question says "{text[:60]}", but no call was given that, nor gave it'
     return None
 
 
 def _more_than_quoted(aim: _Aim) -> str | None:
     """What the question quotes, with words beside it that nobody gave."""
-    quoted = [next(filter(None, found.groups())) for found in QUOTED.finditer(aim.evidence.question)]
-    known = plain("\n".join([aim.evidence.question, *aim.evidence.known, *aim.evidence.begins]))
-    for call in aim.calls:
-        for name, leaf in call.arguments.items():
-            if not isinstance(leaf, str) or not _PLAIN_TEXT.fullmatch(leaf):
-                continue
-            for text in quoted:
-                more = plain(leaf).replace(plain(text), " ").split()
-                if stands_in(plain(text), plain(leaf)) and any(not stands_in(word, known) for word in more):
-                    return _told(call, name, leaf, text)
-    return None
+    found = more_than_quoted(aim.evidence, aim.calls)
+    return _told(*found) if found else None
 
 
 def _has_common_word(aim: _Aim) -> bool:

@@ -19,13 +19,14 @@ from habilis.core.locations import here
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 
-_HIGH = re.compile(r"\b(?:highest|largest|greatest|biggest|maximum|max|höchste\w*|größte\w*)\b")
+# Words are looked for in the folded question: ß is ss there.
+_HIGH = re.compile(r"\b(?:highest|largest|greatest|biggest|maximum|max|höchste\w*|grösste\w*)\b")
 _LOW = re.compile(r"\b(?:lowest|smallest|least|minimum|min|niedrigste\w*|kleinste\w*|geringste\w*)\b")
 _LATE = re.compile(r"\b(?:latest|newest|youngest|most recent|jüngste\w*|neueste\w*|späteste\w*)\b")
 _EARLY = re.compile(r"\b(?:earliest|oldest|älteste\w*|früheste\w*)\b")
 _MORE_TO_IT = re.compile(
     r"\b(?:second|third|fourth|fifth|\d+(?:st|nd|rd|th)|next|not|without|except|than|difference|range|spread|between"
-    r"|after|before|since|until|each|every|per|where|whose|when|among|with|for|from|if|only|zweit\w*|dritt\w*|nicht|ohne|außer|als|differenz|zwischen|nach|vor|je|pro)\b"
+    r"|after|before|since|until|each|every|per|where|whose|when|among|with|for|from|if|only|zweit\w*|dritt\w*|nicht|ohne|ausser|als|differenz|zwischen|nach|vor|je|pro)\b"
 )
 """Words with which the question asks for more than one end of a whole column."""
 _RANK = re.compile(r"\b(?:rank|place|position|priority|grade|rang|platz|note)")
@@ -50,6 +51,12 @@ _PLAINLY_ASKED = re.compile(
     r"|eintrag|einträge|mal|wort"
 )
 """Words beside which a question sets no condition but the one word: whatever else it says may leave none."""
+_WHO = re.compile(
+    r"who|whose|which|person|by|name|tell|give|show|find|me|my|our|we|got|table|list|wer|wessen|welche[rsnm]?|laut|nenne"
+)
+"""Words with which a question asks for one row of all."""
+_SUMMED_UP = re.compile(r"\b(?:totals?|sum|subtotal|overall|all|average|mean|gesamt\w*|summe|durchschnitt|mittel\w*)\b")
+_MISSING = re.compile(r"-?99+(?:\.0+)?|-1(?:\.0+)?")
 FEWEST = 3
 """Rows of a table that has two ends worth telling apart."""
 
@@ -74,10 +81,45 @@ def other_end(evidence: Evidence) -> str | None:
     found, other = (max(values), min(values)) if high else (min(values), max(values))  # type: ignore[type-var]
     if found == other or _tells(evidence.answer, found, values, of[0], columns):
         return None
-    if not _tells(evidence.answer, other, values, of[0], columns):
+    all_rows = _is_of_all_rows(evidence, of[0], way) and _is_a_row(found, of[0], columns)
+    wrong = set(values) - {found} if all_rows else {other}
+    if not any(_tells(evidence.answer, value, values, of[0], columns) for value in wrong):
         return None
     word = way.search(asked)
-    return f'the question asks for the {word[0] if word else ""} by "{of[0].name}", and the answer gives the other end'
+    return f'the question asks for the {word[0] if word else ""} by "{of[0].name}", and the answer gives another row'
+
+
+def _is_of_all_rows(evidence: Evidence, of: Column, way: re.Pattern[str]) -> bool:
+    """Whether the question sets no condition, so that each row but one at the end is wrong. Rows that share a name it
+    asks for may be meant together, and a second column that may hold days leaves open which of them is meant."""
+    asked, columns = evidence.asked, evidence.columns
+    named = [one for one in columns if not one.is_numeric and stands_in(plain(one.name), asked)]
+    days = [one for one in columns if one != of and not one.is_numeric and _may_hold_days(one)]
+    if _HOW_MANY.search(asked) or any(not one.is_naming and one != of for one in named) or (of.is_dated and days):
+        return False
+    known = _known_words(evidence)
+    words = _LETTERS.findall(way.sub(" ", asked))
+    return all(_PLAINLY_ASKED.fullmatch(word) or _WHO.fullmatch(word) or _singular(word) in known for word in words)
+
+
+def _is_a_row(end: str | Decimal | None, of: Column, columns: Sequence[Column]) -> bool:
+    """Whether the end is the value of a row like others: none that sums up the rest, and no sign for a value that is
+    missing."""
+    if any(_SUMMED_UP.search(plain(cell)) for one in columns if not one.is_numeric for cell in one.cells):
+        return False
+    return isinstance(end, str) or not _MISSING.fullmatch(str(end))
+
+
+def _may_hold_days(column: Column) -> bool:
+    """Whether it may hold days or years in words of some kind: `3 May 1961`."""
+    return any(re.search(r"\d{4}|(?:^|\s)\d", cell) for cell in column.cells)
+
+
+def _known_words(evidence: Evidence) -> set[str]:
+    """Words that only say what the table is of: its name, and those of its columns."""
+    stems = [file.path.rpartition("/")[2].partition(".")[0] for file in evidence.files]
+    names = [*(column.name for column in evidence.columns), *stems]
+    return {_singular(word) for name in names for word in _LETTERS.findall(plain(name))}
 
 
 def none_of_what_is_there(evidence: Evidence) -> str | None:
@@ -128,10 +170,7 @@ def _none_of_amounts(evidence: Evidence) -> str | None:
     if len(of) != 1 or len(named) != 1 or len({len(one.cells) for one in columns}) != 1:
         return None
     (cell,) = named
-    stems = [file.path.rpartition("/")[2].partition(".")[0] for file in evidence.files]
-    known = {
-        _singular(word) for name in (*(one.name for one in columns), *stems) for word in _LETTERS.findall(plain(name))
-    }
+    known = _known_words(evidence)
     for word in _LETTERS.findall(asked.replace(cell, " ")):
         if not (_PLAINLY_ASKED.fullmatch(word) or _AMOUNTS.fullmatch(word) or _singular(word) in known):
             return None  # a condition that may leave none

@@ -6,9 +6,10 @@ import re
 from decimal import Decimal
 from itertools import product
 
-from habilis.agents.arguments import QUOTED, are_kin
+from habilis.agents.arguments import are_kin
 from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.agents.leaves import Leaf, Results
+from habilis.agents.quoted import QUOTED
 from habilis.grounding import founded_by
 from habilis.grounding.names import is_form
 from habilis.grounding.wording import grammar, ordinary, verdicts
