@@ -130,6 +130,21 @@ def test_it_says_what_it_does_not_understand(question: str, name: str, said: str
     assert said in found.reason
 
 
+@pytest.mark.parametrize(
+    ("question", "name", "right"),
+    [
+        ("What was watched on DVD?", "movies_watched.tsv", None),
+        ("What is due in June?", "todo.csv", None),
+        ("What was closed in January?", "tickets.csv", None),
+        ("When was Iron Valley watched?", "movies_watched.tsv", "2024-01-13"),
+        ("What is the due date of Fix gate?", "todo.csv", "20.06.2024"),
+        ("What dates were movies watched on DVD?", "movies_watched.tsv", "2024-01-20, 2024-02-17"),
+    ],
+)
+def test_what_was_done_is_not_answered_with_when(question: str, name: str, right: str | None) -> None:
+    assert answered(question, name) == right
+
+
 def test_order_lines_are_not_counted_as_orders(tmp_path: Path) -> None:
     loaded, _, fields = tool("query_number")
     (tmp_path / "orders.csv").write_text("order_id,item\n1,lamp\n1,desk\n2,lamp\n")

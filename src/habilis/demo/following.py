@@ -33,6 +33,7 @@ _OPERATOR = re.compile(
 _POLITE = re.compile(
     r"(?:many )?thanks?(?: you)?(?: very much| a lot)?|hello|hi|hey|yes|no|ok(?:ay)?|good|great", re.IGNORECASE
 )
+_EVERY = re.compile(r"\b(?:all|every|each)\b", re.IGNORECASE)
 _VERB = re.compile(r"(add|subtract|multiply|divide)(?: (?:it|that|this))? ?(?:(?:by|with) )?(.+)", re.IGNORECASE)
 _VERBS = {"add": "plus", "subtract": "minus", "multiply": "times", "divide": "divided by"}
 _IT = re.compile(
@@ -44,7 +45,10 @@ _IT = re.compile(
 
 def understood(seen: Seen) -> Understood | Unclear:
     """What the question of a prompt asks for, with what came before it in its conversation."""
-    return understand(written_out(seen), seen.files, seen.missing)
+    found = understand(written_out(seen), seen.files, seen.missing)
+    if seen.earlier and isinstance(found, Understood) and found.is_column and not _EVERY.search(seen.question):
+        return Unclear("it does not know whether all rows are meant, or those of the question before")
+    return found
 
 
 def written_out(seen: Seen) -> str:

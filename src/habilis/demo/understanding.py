@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from habilis.demo.families import ALL
@@ -68,6 +68,11 @@ class Understood:
         """Whether the parts of the question may have stood in any order."""
         return any(step.operation.key.startswith("query_") for step in self.steps)
 
+    @property
+    def is_column(self) -> bool:
+        """Whether it asks for every row of a table: behind another question, maybe for those of that one only."""
+        return any(str(step.values.get("order", "")).startswith(("all", "each")) for step in self.steps)
+
 
 @dataclass(frozen=True)
 class Unclear:
@@ -114,6 +119,7 @@ def _all(text: str, world: World) -> list[DemoCall] | None:
         problem = error
     parts = [part for part in _AGAIN.split(text) if part and part.strip(" ?.!,;")]
     if 1 < len(parts) <= 4:
+        world = replace(world, is_part=True)
         calls = [_inherit(part, parts[0], world).call(part) for part in parts]
         if all(calls):
             return [call for call in calls if call]
@@ -130,7 +136,7 @@ def _inherit(part: str, first: str, world: World) -> World:
     if MARK in part or len(set(named)) != 1:
         return world
     file = world.mentioned(int(named[0]))
-    return World(world.question, (file,), world.mentions, world.understand)
+    return replace(world, files=(file,))
 
 
 def _one(text: str, world: World) -> DemoCall | None:

@@ -17,10 +17,12 @@ from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.lexicon import FILLERS, MONEY, VERBS
+from habilis.demo.families.orders_asked import OrdersAsked
 from habilis.demo.families.parts_asked import EACH, NUMBERED
-from habilis.demo.families.ranks_asked import ASKS, RanksAsked
+from habilis.demo.families.ranks_asked import ASKS
 from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.language import number
+from habilis.demo.questions.header import TableHeader
+from habilis.demo.questions.language import number, root, words
 from habilis.demo.questions.shown_tables import header_of
 from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
@@ -39,6 +41,14 @@ _ALONE = re.compile(
     r"\bon (?:your|my|his|her|its|our|their) own\b|\b(?:my|your|him|her|our|them)sel(?:f|ves)\b", re.IGNORECASE
 )
 """Words that say much and look like none: a verb, or one of those that are passed over."""
+_LISTS = re.compile(r"(?:please )?(?:list|name)\b(?!.*\b(?:count|numbers?|how many)\b)", re.IGNORECASE)
+"""Questions that want names for each group, not how many there are."""
+_DONE = re.compile(
+    r"\bwhat(?:(?P<be>['’]s| is| are| was| were)(?: been)? (?P<done>\w+)| (?:did|do|does|have|has) )"
+    r"(?!.*\b(?:when|dates?|days?|times?)\b)",
+    re.IGNORECASE,
+)
+"""Questions for what was done, or what somebody did, that speak of no day."""
 
 
 class Queries:
@@ -59,16 +69,36 @@ class Queries:
             return None
         if taken[1].nameless:
             raise nameless(taken[1])
-        return _Query(self.operations, taken[1], header).call(without_file(phrase))
+        call = _Query(self.operations, taken[1], header).call(without_file(phrase), world.is_part)
+        if call is not None and (_is_listing(call, world.question) or _is_of_things(call, world.question, header)):
+            raise CannotAnswerError(f"it does not understand what of {taken[1].named} is asked for")
+        return call
 
 
-class _Query(RanksAsked):
+def _is_listing(call: DemoCall, question: str) -> bool:
+    """Whether names are wanted, and the call counts them: "list the names by city"."""
+    counts = call.operation.key == "query_groups" and re.match("count|single|distinct", str(call.values["measure"]))
+    return bool(counts) and _LISTS.match(question) is not None
+
+
+def _is_of_things(call: DemoCall, question: str, header: TableHeader) -> bool:
+    """Whether things are wanted, and the call finds when something was done to them: "what was bought in May"."""
+    name = call.values.get("column")
+    said = _DONE.search(question)
+    if said is None or name not in header.names or header.kind(header.names.index(str(name))) != "moment":
+        return False
+    return said["be"] is None or root(said["done"]) in map(root, words(str(name)))
+
+
+class _Query(OrdersAsked):
     """One question about one table, taken apart."""
 
-    def call(self, phrase: str) -> DemoCall | None:
+    def call(self, phrase: str, is_part: bool) -> DemoCall | None:
         if _ALONE.search(phrase):
             return None
         text = self._prepared(phrase)
+        if not is_part and (listed := self._listed(phrase, text)):
+            return listed  # behind another question, the names are those of its rows
         for way in (
             self._differs,
             self._who_more,

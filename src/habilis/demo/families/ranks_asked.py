@@ -46,7 +46,7 @@ _BY = re.compile(
     rf",? (?:by|in|counting|measured in|in terms of|sorted by) (?:the )?(?:(?P<agg>{SAID}) )?#(?P<c>\d+)#", re.I
 )
 SCORES = {"score", "rating", "point", "mark", "grade", "result"}
-_PRICES = {"price", "cost"}
+PRICES = {"price", "cost"}
 _NO_SUM = {"wage", "salary", "rating", "age", "temperature", "altitude", "height", "speed"}
 _OCCURS = {"use", "uses", "used", "appear", "appears", "appeared", "occur", "occurs", "occurred", "happen", "happens",
            "happened", "listed", "shows", "show"}  # fmt: skip
@@ -335,7 +335,7 @@ class RanksAsked(PartsAsked):
             names = "minutes duration" if lasting else names
             column = self._header.with_word(*stems(names))
             others = [one for one in self._header.money if one != column]
-            if column is not None and {*stems(names)} & _PRICES and others:
+            if column is not None and {*stems(names)} & PRICES and others:
                 return None, ""  # of one piece, or of all
             if column is not None:
                 return column, way

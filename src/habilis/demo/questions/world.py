@@ -73,6 +73,8 @@ class World:
     files: tuple[SeenFile, ...]
     mentions: tuple[str, ...]
     understand: Callable[[str, World], DemoCall | None] = field(repr=False)
+    is_part: bool = False
+    """Whether the phrase is one of several questions that are asked at once, and may lean on the others."""
 
     def call(self, phrase: str) -> DemoCall | None:
         """The call that a phrase inside another asks for."""
