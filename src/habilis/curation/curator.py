@@ -28,6 +28,7 @@ from habilis.curation.merging.undo import MendsByWriter, Split, Undone, Witness,
 from habilis.library import Library, Origin
 from habilis.library.catalogue import tool_files
 from habilis.library.generations import Generations
+from habilis.library.reading import without_collecting
 from habilis.prompts import Prompts
 from habilis.runtime.grants import Grants
 from habilis.synthesis.gate import Gate
@@ -304,7 +305,7 @@ class _Step:
 
     def _publish(self, collected: Collected, decisions: Decisions, evidence: Sequence[str]) -> StepReport:
         usage, calls = paid_on(self._tape)
-        with self._generations.draft() as draft:
+        with without_collecting(), self._generations.draft() as draft:
             filled = fill(draft, collected, decisions)
             report = StepReport(
                 run=self._curator._run,
@@ -323,7 +324,8 @@ class _Step:
             if filled.changed or not self._parent:
                 kept = report.model_dump(mode="json", exclude={"seconds", "usage"})
                 generation = self._generations.publish(draft, kept)
-                parent = (self._generations.report(generation) or {}).get("parent")
+                # What is published first may follow a plain folder, which gets its number only then.
+                parent = self._parent or (self._generations.report(generation) or {}).get("parent")
                 report = report.model_copy(update={"generation": generation, "parent": parent})
         report = report.model_copy(update={"usage": usage})
         self._write("published", {"report": report.model_dump(mode="json")})

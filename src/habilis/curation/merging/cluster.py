@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
@@ -24,6 +25,7 @@ from habilis.judging import Case, JudgeTrial, standing_of
 from habilis.judging.planted_cases import TWINS
 from habilis.library import Tool
 from habilis.library.catalogue import Listed
+from habilis.library.reading import without_collecting
 from habilis.library.retrieval import BM25Retriever
 from habilis.synthesis.sameness import RequestWords, asked, likeness, relation
 
@@ -106,7 +108,8 @@ async def cluster(collected: Collected, ask: Ask | None, *, left_out: Collection
 
     Never raises for what the model says or fails to say; OSError when what it said cannot be kept.
     """
-    found = _Compared(collected, left_out)
+    with without_collecting():
+        found = _Compared(collected, left_out)
     joined = Joined(found.apart)
     for pair in found.same:
         joined.join(*pair)
@@ -175,16 +178,18 @@ class _Compared:
                 )
         usable = {name: one for name, one in listed.items() if not one.problem}
         new = [name for name in new if name in usable]
-        alike = _by(usable.values(), lambda one: one.likeness)
-        stems, tokens = _by(usable.values(), _stem_key), _by(usable.values(), _token_key)
+        stem_of = {name: _stem(one) for name, one in usable.items()}
+        words_of = {name: _words(stem) for name, stem in stem_of.items()}
+        alike = _by({name: one.likeness for name, one in usable.items()})
+        stems, tokens = _by(stem_of), _by(words_of)
         sure: set[Pair] = set()
         named: set[Pair] = set()
         near = {_pair(*pair) for pair in combinations(new, 2)}
         for name in new:
             listing = usable[name]
             equal = alike.get(listing.likeness, ())[:2]
-            sure |= {_pair(name, other) for other in (*equal, *stems.get(_stem_key(listing), ())) if other != name}
-            named |= {_pair(name, other) for other in tokens.get(_token_key(listing), ()) if other != name}
+            sure |= {_pair(name, other) for other in (*equal, *stems.get(stem_of[name], ())) if other != name}
+            named |= {_pair(name, other) for other in tokens.get(words_of[name], ()) if other != name}
             said = " ".join((listing.card.description, *listing.card.parameters))
             for query in (said, f"{listing.card.name} {said}"):  # names may share a rare word that tells nothing
                 near |= {_pair(name, card.name) for card in index.search(query, NEIGHBOURS)}
@@ -218,26 +223,24 @@ def _pair(one: str, other: str) -> Pair:
     return (one, other) if one < other else (other, one)
 
 
-def _by(listed: Iterable[Listed], key: Callable[[Listed], str]) -> dict[str, list[str]]:
+def _by(keys: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of each key; those of an empty one are left out."""
     found: dict[str, list[str]] = {}
-    for one in listed:
-        if word := key(one):
-            found.setdefault(word, []).append(one.name)
+    for name, key in keys.items():
+        if key:
+            found.setdefault(key, []).append(name)
     return found
 
 
-def _stem_key(listed: Listed) -> str:
+def _stem(listed: Listed) -> str:
     """The name without our suffix; nothing for a name that is but a hash, which says nothing of the tool."""
     return "" if _HASHED.fullmatch(listed.name) else listed.called.stem
 
 
-def _token_key(listed: Listed) -> str:
-    return "" if _HASHED.fullmatch(listed.name) else _words(listed.called.stem)
-
-
+@lru_cache(maxsize=50_000)
 def _words(name: str) -> str:
     """The words of a name in alphabetical order: the same for `average_column` and `column_average`."""
-    return " ".join(sorted(word.lower() for word in _WORD.findall(name)))
+    return " ".join(sorted(map(str.lower, _WORD.findall(name))))
 
 
 def same_words(names: Iterable[str]) -> bool:
