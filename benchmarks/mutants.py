@@ -5,7 +5,7 @@
 A check that guards a promise and never fires looks like one that does. Here each condition of six such places is
 turned round, each step left out, each limit moved by one, one change at a time, in a copy of the project; the project
 itself is never touched. Annotations, texts, assertions and what stands in a format string are left alone. A change that
-lets the tests run into the time limit counts as noticed.
+lets the tests run into the time limit counts as noticed. Standard error says, while it runs, which test noticed what.
 
 The general tools were not taken: one changes files in place, another wants its own import scheme around every function,
 and both come to thousands of changes of texts and type annotations here.
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,6 +78,11 @@ SWAPPED: dict[type[ast.AST], Any] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,
 }
+PYTEST = (
+    *(sys.executable, "-m", "pytest", "-x", "-m", "not slow", "-p", "no:cacheprovider"),
+    *("-p", "no:xdist", "-p", "no:langsmith_plugin"),
+)
+"""Stops at the first failure, and loads no plugin that these tests do without: one takes longer than most tests."""
 LEFT_ALONE = (ast.JoinedStr, ast.Assert, ast.arguments)
 Placed = ast.expr | ast.stmt
 Change = tuple[Placed, str, str]
@@ -210,6 +215,10 @@ class Copy:
 
     def __init__(self, folder: Path, file: Path) -> None:
         self.folder, self._file = folder, folder / HOUSE / file
+
+    @classmethod
+    def of_project(cls, folder: Path, file: Path) -> Copy:
+        """A first copy, of what git knows."""
         listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
         for name in filter(None, listed.decode("utf-8").split("\0")):
             place = folder / name
@@ -217,28 +226,57 @@ class Copy:
             shutil.copy2(ROOT / name, place, follow_symlinks=False)
         (ROOT / ".test_cache").mkdir(exist_ok=True)
         (folder / ".test_cache").symlink_to(ROOT / ".test_cache")
+        return cls(folder, file)
 
-    def notices(self, source: str | None, tests: Sequence[str], limit_s: float) -> bool:
-        """Whether the tests fail with `source` as the file, or with the file as it is."""
+    def again(self, folder: Path) -> Copy:
+        """One more copy, with the bytecode that is there."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        return Copy(folder, self._file.relative_to(self.folder / HOUSE))
+
+    def compiled_by(self, tests: Sequence[str], limit_s: float) -> bool:
+        """Whether the tests pass as things are. Leaves bytecode behind, which saves each further run seconds; none of
+        the file that changes, whose bytecode could pass for that of a change of the same size and second."""
+        failed = self._run({}, tests, limit_s)
+        for stale in self._file.parent.glob(f"__pycache__/{self._file.stem}.*"):
+            stale.unlink()
+        return failed is None
+
+    def noticed_by(self, source: str, tests: Sequence[str], limit_s: float) -> str | None:
+        """The test that fails with `source` as the file, or what else happens; None when all pass."""
         before = self._file.read_text(encoding="utf-8")
-        self._file.write_text(before if source is None else source, encoding="utf-8")
-        env = os.environ | {"PYTHONPATH": str(self.folder / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-        command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-m", "not slow", *tests]
-        process = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=env,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._file.write_text(source, encoding="utf-8")
         try:
-            return process.wait(limit_s) != 0
-        except subprocess.TimeoutExpired:
-            return True
+            return self._run({"PYTHONDONTWRITEBYTECODE": "1"}, tests, limit_s)
         finally:
-            _end(process)
             self._file.write_text(before, encoding="utf-8")
+
+    def _run(self, more: Mapping[str, str], tests: Sequence[str], limit_s: float) -> str | None:
+        env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        env |= {"PYTHONPATH": str(self.folder / "src"), **more}
+        with tempfile.TemporaryFile() as said:
+            process = subprocess.Popen(
+                [*PYTEST, *tests],
+                cwd=self.folder,
+                env=env,
+                stdout=said,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+            try:
+                code = process.wait(limit_s)
+            except subprocess.TimeoutExpired:
+                return "the time limit"
+            finally:
+                _end(process)
+            said.seek(0)
+            return _first_failure(said.read().decode("utf-8", "replace"), code)
+
+
+def _first_failure(said: str, code: int) -> str | None:
+    if code == 0:
+        return None
+    failed = (line for line in said.splitlines() if line.startswith(("FAILED ", "ERROR ")))
+    return next(failed, f"exit code {code}").partition(" - ")[0]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -252,27 +290,28 @@ def survivors(place: str, chosen: Sequence[Mutant], jobs: int) -> list[Mutant]:
     """Those of `chosen` that no test of the place notices. Ends the program when the tests fail without any change."""
     file, tests = PLACES[place]
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
-        copies: Queue[Copy] = Queue()
-        for number in range(jobs):
-            copies.put(Copy(Path(name) / f"{number}", Path(file)))
+        first = Copy.of_project(Path(name) / "0", Path(file))
         started = time.monotonic()
-        copy = copies.get()
-        if copy.notices(None, tests, 1800):
+        if not first.compiled_by(tests, 1800):
             raise SystemExit(f"{place}: its tests fail without any change")
-        copies.put(copy)
         limit_s = 30 + 4 * (time.monotonic() - started)
+        copies: Queue[Copy] = Queue()
+        for copy in (first, *(first.again(Path(name) / f"{number}") for number in range(1, jobs))):
+            copies.put(copy)
         print(f"{place}: {len(chosen)} changes, {limit_s:.0f} s at most for each", file=sys.stderr)
 
-        def tried(mutant: Mutant) -> bool:
+        def tried(mutant: Mutant) -> str | None:
             copy = copies.get()
             try:
-                return copy.notices(mutant.source, tests, limit_s)
+                found = copy.noticed_by(mutant.source, tests, limit_s)
             finally:
                 copies.put(copy)
+            print(f"{mutant}\n    {found or 'unnoticed'}", file=sys.stderr, flush=True)
+            return found
 
         with ThreadPoolExecutor(jobs) as pool:
             noticed = list(pool.map(tried, chosen))
-    return [mutant for mutant, found in zip(chosen, noticed, strict=True) if not found]
+    return [mutant for mutant, found in zip(chosen, noticed, strict=True) if found is None]
 
 
 def main(words: Sequence[str] | None = None) -> int:
