@@ -47,6 +47,7 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
         "synthesis/replay.py",
         (
             "tests/synthesis/test_replay.py",
+            "tests/synthesis/test_replay_verdicts.py",
             "tests/synthesis/test_smith.py",
             "tests/curation/merging/test_network_tools.py",
         ),
@@ -56,8 +57,10 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
         (
             "tests/curation/merging/test_account.py",
             "tests/curation/merging/test_steps.py",
+            "tests/curation/merging/test_undo.py",
+            "tests/curation/merging/test_confirmed.py",
+            "tests/curation/merging/test_descent.py",
             "tests/curation/manual/test_changes.py",
-            "tests/curation/merging/test_crashes.py",
         ),
     ),
     "tape": (
