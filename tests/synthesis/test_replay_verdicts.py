@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from habilis.contract.capabilities import Grant
 from habilis.contract.records import RecordedCall
@@ -136,6 +137,13 @@ async def test_another_result_than_both_is_for_the_judge(world: World, before: C
     assert len(world.shop.models.asked) == 1
 
 
+async def test_an_old_version_that_may_not_run_has_no_word(world: World) -> None:
+    world.judge(True)
+    denied = CallOutcome(error=CallError(kind="unavailable", message="no sandbox"))
+    assert (await world.replay([record()], gave(4), old=denied)).replayed == 1
+    assert len(world.shop.models.asked) == 1
+
+
 async def test_without_a_judge_what_only_one_could_tell_is_no_evidence(world: World) -> None:
     report = await world.replay([record(), failure("c2", arguments={"x": 2})], gave(4), judge=False)
     assert (report.ok, report.replayed, report.not_replayable, report.mended) == (True, 0, 2, 0)
@@ -178,6 +186,15 @@ async def test_a_call_that_failed_in_two_ways_is_put_to_the_judge_once(world: Wo
     assert (world.ran, report.replayed, report.mended) == (["new"], 2, 2)
 
 
+async def test_the_order_in_which_a_model_names_things_makes_no_other_call(world: World) -> None:
+    swapped = {"arguments": {"y": 2, "x": 1}, "output": {"error": None, "result": 2}}
+    calls = [record("c1", arguments={"x": 1, "y": 2}), record("c2", **swapped), failure("c3", **swapped)]
+    report = await world.replay(calls, gave(2))
+    assert (report.ok, report.replayed, report.mended) == (True, 3, 1)
+    assert world.ran == ["new", "new"], "the good call once, and the failing one, which is held against it"
+    assert not world.shop.models.asked
+
+
 async def test_a_call_that_gave_two_results_is_held_against_both(world: World) -> None:
     report = await world.replay([record("c1", 2), record("c2", 3)], gave(3), old=gave(3))
     assert (report.ok, report.replayed) == (True, 2)
@@ -198,6 +215,16 @@ def test_the_trial_of_the_judge_reads_the_word_on_the_case_that_was_shown() -> N
     words = [FixedVerdict(record="r1", fixed=True, reason=""), FixedVerdict(record="r2", fixed=False, reason="")]
     read = [FIXED.accepts(FixedReply(results=words), Case(True, {"record": name})) for name in ("r1", "r2", "r3")]
     assert read == [True, False, None]
+
+
+@pytest.mark.parametrize(("record", "reason", "times"), [(20, 300, 64), (21, 300, 1), (20, 301, 1), (20, 300, 65)])
+def test_a_judge_that_talks_on_and_on_is_not_listened_to(record: int, reason: int, times: int) -> None:
+    said = {"results": [{"record": "r" * record, "fixed": True, "reason": "x" * reason}] * times}
+    if (record, reason, times) == (20, 300, 64):
+        assert len(FixedReply.model_validate(said).results) == 64
+    else:
+        with pytest.raises(ValidationError):
+            FixedReply.model_validate(said)
 
 
 # ---- the network

@@ -26,6 +26,8 @@ async def test_a_proven_tool_goes_into_the_library_with_the_calls_that_prove_it(
     assert stage.manifest("add_numbers").counters == {"calls": 1, "success": 1, "failure": 0, "input_error": 0}
     assert (await stage.call("add_numbers", a=4, b=5))["total"] == 9
     assert stage.asked == []
+    (made,) = report.lineage
+    assert (made.replays, made.told, made.distinct, made.tasks) == (0, 0, 0, ("t1",)), "nothing was merged"
 
 
 async def test_two_that_do_the_same_become_one_and_both_names_work(stage: Stage) -> None:
@@ -39,6 +41,7 @@ async def test_two_that_do_the_same_become_one_and_both_names_work(stage: Stage)
     assert (await stage.call("sum_of_two", a=4, b=5)) == {"value": 9, "error": None}
     assert (await stage.call("add_numbers", a=4, b=5)) == {"total": 9, "error": None}
     assert "merged" in [fate.ending for fate in report.fates]
+    assert [member.split("@")[0] for member in stage.manifest("add_numbers").origin.members] == ["sum_of_two"]
 
 
 async def test_the_writer_may_make_one_of_several(stage: Stage) -> None:
@@ -256,6 +259,7 @@ async def test_a_better_version_takes_the_place_of_the_public_one_and_loses_none
     assert [record.arguments["a"] for record in Library(stage.library).records("add_numbers")] == [2, 4]
     assert (stage.library / "archive" / f"add_numbers.{old.version}.py").read_text() == adding()
     assert stage.manifest("add_numbers").aliases == {}
+    assert stage.manifest("add_numbers").origin.members == (), "what was mended is not asked where the new one fails"
 
 
 async def test_a_better_version_that_forgot_something_stands_beside_the_public_one(stage: Stage) -> None:
@@ -395,6 +399,22 @@ async def test_a_tool_is_found_by_the_questions_that_it_helped_to_answer(stage: 
     assert stage.manifest("add_numbers").answered == ("How much is it together?",)
     assert stage.manifest("add_numbers").counters["tasks"] == 2
     assert [card.name for card in Library(stage.library).index().search("together", 1)] == ["add_numbers"]
+
+
+async def test_what_a_tool_answered_in_the_step_that_replaces_it_is_known_of_the_one_that_goes_on(stage: Stage) -> None:
+    await stage.curator(models=False).step(
+        1, [await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": [{"a": 2, "b": 3}]})]
+    )
+    source = adding("sum_of_two", "x: int; y: int", "value: int | None")
+    calls = {"sum_of_two": [{"x": n, "y": 3} for n in range(6)], "add_numbers": [{"a": 7, "b": 3}]}
+    task = await stage.task("t2", {"sum_of_two": source}, calls)
+    call = Invocation(call_id="c", tool="add_numbers", outcome=CallOutcome(), verdict="success")
+    result = TaskResult(task_id="t2", status="answered", question="How much together?", invocations=(call,))
+    report = await stage.curator(clusters(["add_numbers", "sum_of_two"])).step(
+        2, [task.model_copy(update={"result": result})]
+    )
+    assert stage.names() == ["sum_of_two"], report.evidence
+    assert stage.manifest("sum_of_two").answered == ("How much together?",)
 
 
 async def test_offers_that_nobody_took_are_counted_until_somebody_calls(stage: Stage) -> None:
