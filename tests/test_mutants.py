@@ -80,3 +80,10 @@ def test_a_place_and_its_tests_are_there(place: str) -> None:
     file, tests = TOOL.PLACES[place]
     assert (ROOT / TOOL.HOUSE / file).is_file()
     assert [test for test in tests if not (ROOT / test).exists()] == []
+
+
+@pytest.mark.parametrize("place", sorted({place for place, _, _ in TOOL.EQUIVALENT}))
+def test_a_change_that_nobody_can_notice_is_one_that_would_be_made(place: str) -> None:
+    source = (ROOT / TOOL.HOUSE / TOOL.PLACES[place][0]).read_text(encoding="utf-8")
+    named = sum(name == place for name, _, _ in TOOL.EQUIVALENT)
+    assert len(TOOL.mutants(source)) - len(TOOL.telling(place, source)) == named
