@@ -130,13 +130,16 @@ def _nodes(tree: ast.AST) -> Iterator[ast.AST]:
         if name in ("annotation", "returns", "decorator_list"):
             continue
         for child in value if isinstance(value, list) else [value]:
-            if not isinstance(child, ast.AST) or isinstance(child, LEFT_ALONE) or _only_types(child):
+            if not isinstance(child, ast.AST) or isinstance(child, LEFT_ALONE) or _only_asserts(child):
                 continue
             yield child
             yield from _nodes(child)
 
 
-def _only_types(node: ast.AST) -> bool:
+def _only_asserts(node: ast.AST) -> bool:
+    """Whether `node` is about types alone, or `zip(…, strict=True)`, which is an assertion."""
+    if isinstance(node, ast.keyword):
+        return node.arg == "strict"
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 

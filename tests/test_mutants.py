@@ -39,7 +39,7 @@ def judge(rows: list[int], limit: int = 5) -> int | None:
             raise ValueError(f"é {row + 1}")
         total += row
     seen = [row for row in rows if row]
-    print(seen)
+    print(seen, zip(rows, seen, strict=True))
     return total - 1
 '''
 
@@ -54,7 +54,7 @@ def test_every_step_condition_and_border_is_changed_and_nothing_else() -> None:
         "line 14: left out: raise ValueError(f'é {row + 1}')",
         "line 15: left out: total += row",
         "line 16: condition turned round: row",
-        "line 17: left out: print(seen)",
+        "line 17: left out: print(seen, zip(rows, seen, strict=True))",
         "line 18: 2 in place of 1",
         "line 18: None in place of total - 1",
         "line 18: sign turned round: total - 1",
