@@ -262,6 +262,19 @@ async def test_a_better_version_takes_the_place_of_the_public_one_and_loses_none
     assert stage.manifest("add_numbers").origin.members == (), "what was mended is not asked where the new one fails"
 
 
+async def test_calls_of_a_second_tool_of_one_name_lie_under_that_name_alone(stage: Stage) -> None:
+    first = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": [{"a": 2, "b": 3}, {"a": 0, "b": 3}]})
+    await stage.curator(models=False).step(1, [first])
+    other = adding().replace("input.a + input.b", "sum([input.a, input.b])")
+    second = await stage.task("t2", {"add_numbers": other}, {"add_numbers": [{"a": 4, "b": 3}]})
+    report = await stage.curator(models=False).step(2, [second])
+    assert stage.names() == ["add_numbers"], report.evidence
+    records = {path.stem: Library(stage.library).records(path.stem) for path in stage.library.rglob("*.jsonl")}
+    assert {name: [call.arguments["a"] for call in calls] for name, calls in records.items()} == {
+        "add_numbers": [2, 0, 4]
+    }
+
+
 async def test_a_better_version_that_forgot_something_stands_beside_the_public_one(stage: Stage) -> None:
     first = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": [{"a": -2, "b": 3}]})
     await stage.curator(models=False).step(1, [first])
