@@ -338,6 +338,27 @@ async def test_old_names_stay_when_what_they_led_to_is_replaced_itself(stage: St
     assert len(Library(stage.library).records("alpha")) == 2
 
 
+async def test_old_names_stay_when_a_writer_makes_one_of_what_they_led_to_and_another(stage: Stage) -> None:
+    alpha = adding("alpha", "x: int; y: int", "n: int | None")
+    await stage.curator(models=False).step(1, [await stage.task("t1", {"alpha": alpha}, {"alpha": [{"x": 1, "y": 2}]})])
+    for step, name in enumerate(("beta", "gamma"), 2):
+        source = adding(name, "x: int; y: int", f"out{step}: int | None")
+        calls = [{"x": n, "y": step} for n in range(step)]
+        task = await stage.task(f"t{step}", {name: source}, {name: calls})
+        if step == 2:
+            await stage.curator(clusters(["alpha", "beta"])).step(2, [task])
+            assert stage.names() == ["beta"]
+    ways = {
+        name: {"arguments": {"x": "a", "y": "b"}, "fields": {"total": f"out{step}"}}
+        for step, name in enumerate(("beta", "gamma"), 2)
+    }
+    said = (clusters(["beta", "gamma"]), f"```python\n{adding('delta', aliases=ways)}```", "no calls")
+    report = await stage.curator(*said, policy="model").step(3, [task])
+    assert stage.names() == ["delta"], report.evidence
+    assert await stage.call("alpha", x=2, y=3) == {"n": 5, "error": None}
+    assert await stage.call("beta", x=2, y=3) == {"out2": 5, "error": None}
+
+
 async def test_the_naive_policy_takes_the_smallest_file_and_still_has_to_prove_it(stage: Stage) -> None:
     small = adding("tiny", description="S").replace("input.a + input.b", "input.a")
     tasks = [
