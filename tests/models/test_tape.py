@@ -314,3 +314,12 @@ def test_a_full_disk_is_said_with_the_name_of_the_tape_and_leaves_no_half_line(t
     ask(tape, "c", answer="3")
     again = Tape(path)
     assert (replies(again, "a"), replies(again, "b"), replies(again, "c")) == ({"content": "1"}, None, {"content": "3"})
+
+
+def test_a_tape_that_was_used_beyond_a_checkpoint_goes_back_to_it(tmp_path: Path) -> None:
+    tape = Tape(tmp_path / "t")
+    ask(tape, "q", answer="first")
+    checkpoint = tape.position()
+    ask(tape, "q", answer="second")
+    tape.resume_at(checkpoint)
+    assert replies(tape, "q") == {"content": "second"}, "it is paid for already"
