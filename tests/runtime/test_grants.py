@@ -259,6 +259,19 @@ async def test_a_tool_of_before_is_read_for_what_it_needs(tmp_path: Path, put_to
     assert grant.env == ("TOKEN",)
 
 
+async def test_a_tool_whose_source_is_gone_is_given_what_its_manifest_says(
+    tmp_path: Path, put_tool: Callable[..., Any]
+) -> None:
+    tool = await put_tool(Library(tmp_path), source("t", "return OutputModel()"), "t")
+    needs = Capabilities(env=("TOKEN",))
+    old = tool.model_copy(
+        update={"manifest": tool.manifest.model_copy(update={"capabilities": needs, "inspected": False})}
+    )
+    tool.path.unlink()
+    desk = grants(env_allow=("TOKEN",))
+    assert ((await desk.of(old)).env, desk.faults_of(old)) == (("TOKEN",), ())
+
+
 def test_a_better_version_gets_no_more_by_the_way() -> None:
     more = Capabilities(network=("api.example.org", "b.org"), env=("TOKEN",), optional=("TOKEN",))
     assert grants(ScriptedGranter(otherwise=True)).widened("tool", more, NETWORK) != ()
