@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import resource
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -285,3 +288,38 @@ def test_closing_and_going_on_keeps_everything(tmp_path: Path) -> None:
     ask(tape, "b", answer="2")
     again = Tape(tmp_path / "t")
     assert (replies(again, "a"), replies(again, "b")) == ({"content": "1"}, {"content": "2"})
+
+
+@contextlib.contextmanager
+def _files_end_at(size: int) -> Iterator[None]:
+    """The disk takes no byte of a file beyond `size`, as if it were full."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_is_said_with_the_name_of_the_tape_and_leaves_no_half_line(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    tape = Tape(path)
+    ask(tape, "a", answer="1")
+    tape.close()
+    whole = path.read_bytes()
+    with _files_end_at(len(whole) + 20), pytest.raises(OSError, match="too large") as refused:
+        ask(tape, "b", answer="2")
+    assert refused.value.filename == str(path)
+    assert path.read_bytes() == whole
+    ask(tape, "c", answer="3")
+    again = Tape(path)
+    assert (replies(again, "a"), replies(again, "b"), replies(again, "c")) == ({"content": "1"}, None, {"content": "3"})
+
+
+def test_a_tape_that_was_used_beyond_a_checkpoint_goes_back_to_it(tmp_path: Path) -> None:
+    tape = Tape(tmp_path / "t")
+    ask(tape, "q", answer="first")
+    checkpoint = tape.position()
+    ask(tape, "q", answer="second")
+    tape.resume_at(checkpoint)
+    assert replies(tape, "q") == {"content": "second"}, "it is paid for already"

@@ -210,6 +210,46 @@ async def test_what_a_tool_cannot_work_without_is_named(tmp_path: Path, put_tool
     assert not any(asked.missing(tools[name]) for name in ("page", "host", "program", "guest", "plain"))
 
 
+async def test_a_source_that_no_tool_should_hold_is_refused_by_its_lines_unless_settings_only_warn(
+    tmp_path: Path, put_tool: Callable[..., Any]
+) -> None:
+    library = Library(tmp_path)
+    guest = await put_tool(library, source("guest", "import __main__\nreturn OutputModel()"), "guest")
+    plain = await put_tool(library, source("plain", "return OutputModel(result='1')"), "plain")
+    (fault,) = grants(constructs="refuse").faults_of(guest)
+    assert fault.startswith("line 7: ")
+    assert grants(constructs="refuse").faults_of(plain) == ()
+    assert grants(constructs="warn").faults_of(guest) == ()
+
+
+async def test_what_is_there_for_a_tool_is_not_missing_and_what_is_not_names_the_setting(
+    tmp_path: Path, put_tool: Callable[..., Any]
+) -> None:
+    table, listed = tmp_path / "data" / "table.csv", tmp_path / "listed"
+    for folder in (table.parent, listed):
+        folder.mkdir()
+    table.write_text("1")
+    meta = f"'capabilities': {{'read': ['{table}', '{listed}'], 'env': ['TOKEN']}}"
+    tool = await put_tool(Library(tmp_path / "tools"), source("t", "return OutputModel()", meta=meta), "t")
+    assert grants(env_allow=("TOKEN",), files=[table.parent], read_list=(str(listed),)).missing(tool) == ()
+    assert grants().missing(tool) == (
+        *(f"read {path}: not below capabilities.read_list, or not there" for path in (table, listed)),
+        "env TOKEN: not in sandbox.env_allow",
+    )
+
+
+async def test_what_was_decided_is_told_once_with_who_decided(tmp_path: Path) -> None:
+    sink = RecordingSink()
+    needs = Capabilities(network=("api.example.org", "b.org"))
+    person = ScriptedGranter(otherwise=True)
+    desk = grants(person, network="ask", network_list=("b.org",), emit=sink.emit)
+    for _ in range(2):
+        assert set((await desk.decide("tool", "v1", needs)).network) == {"api.example.org", "b.org"}
+    await desk.decide("tool", "v2", Capabilities(network=("b.org",)))
+    assert [(event.version, event.by) for event in sink.of("grant_decided")] == [("v1", "person"), ("v2", "settings")]
+    assert len(person.asked) == 1
+
+
 async def test_a_tool_of_before_is_read_for_what_it_needs(tmp_path: Path, put_tool: Callable[..., Any]) -> None:
     tool = await put_tool(
         Library(tmp_path), source("t", "import os\nreturn OutputModel(result=os.environ['TOKEN'])"), "t"
@@ -217,6 +257,19 @@ async def test_a_tool_of_before_is_read_for_what_it_needs(tmp_path: Path, put_to
     old = tool.manifest.model_copy(update={"capabilities": Capabilities(), "inspected": False, "timeout_s": 7.0})
     grant = await grants(env_allow=("TOKEN",)).of(tool.model_copy(update={"manifest": old}))
     assert grant.env == ("TOKEN",)
+
+
+async def test_a_tool_whose_source_is_gone_is_given_what_its_manifest_says(
+    tmp_path: Path, put_tool: Callable[..., Any]
+) -> None:
+    tool = await put_tool(Library(tmp_path), source("t", "return OutputModel()"), "t")
+    needs = Capabilities(env=("TOKEN",))
+    old = tool.model_copy(
+        update={"manifest": tool.manifest.model_copy(update={"capabilities": needs, "inspected": False})}
+    )
+    tool.path.unlink()
+    desk = grants(env_allow=("TOKEN",))
+    assert ((await desk.of(old)).env, desk.faults_of(old)) == (("TOKEN",), ())
 
 
 def test_a_better_version_gets_no_more_by_the_way() -> None:

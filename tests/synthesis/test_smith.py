@@ -334,6 +334,20 @@ async def test_what_the_judge_does_not_believe_is_not_mended(mending: Mending) -
     assert mending.shop.private.get("sum_column").version == old.version
 
 
+async def test_a_tool_that_never_gave_a_result_may_be_mended_to_give_one_of_another_form(mending: Mending) -> None:
+    never = mending.source("sum_column", body="    raise ValueError(input.path)", meta="'dependencies': []")
+    mending.tool = await mending.shop.has(never, "sum_column")
+    (mending.shop.workspace / "a.csv").write_text("n;v\na;1\n")
+    mending.failed = await mending.shop.called(mending.tool, {"path": "a.csv"}, "failure", "c1")
+    mending.judge()
+    text = "    return OutputModel(result=open(input.path).read())"
+    better = await mending.enhance(
+        mending.source("sum_column", body=text, result="str | None", meta="'dependencies': []")
+    )
+    assert isinstance(better, Tool), better
+    assert better.manifest.aliases == {}
+
+
 async def test_field_names_stay(mending: Mending) -> None:
     await mending.begin()
     mending.judge()

@@ -217,7 +217,7 @@ class Gate:
 
     def _bound(self, source: Predecessor, wanted: Wanted) -> Predecessor:
         """`source` with the calls that the candidate has to repeat."""
-        if wanted.old is None or source.tool is not wanted.old:
+        if source.tool is not wanted.old:
             return source
         return replace(source, records=binding(source.records, source.records, self._library.content))
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from habilis.contract.records import RecordedCall
+from habilis.curation.ledger.journal import Journal
+from habilis.curation.ledger.reports import Point
 from habilis.curation.manual.browsing import shown
 from habilis.library import Library
 
@@ -67,3 +71,43 @@ async def test_a_merged_tool_is_asked_about_once_and_keeps_what_was_confirmed(st
     kept = [record for record in Library(stage.library).records("add_integers") if not record.used]
     assert [(record.arguments, record.output["total"]) for record in kept] == [({"a": -5, "b": -6}, -11)]
     assert report.model_calls == 3, "one more than without"
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Dying(Journal):
+    """What the step decided is written down, and no more."""
+
+    def write(self, step: int, point: Point, payload: dict[str, Any]) -> None:
+        super().write(step, point, payload)
+        if point == "verified":
+            raise Killed
+
+
+async def test_what_was_confirmed_of_a_merged_tool_keeps_its_files_over_a_kill_before_publishing(stage: Stage) -> None:
+    counting = "    return OutputModel(lines=len(open(input.{field}).read().splitlines()))"
+    rows = [{"path": f"{n}.txt"} for n in range(1, 7)]
+    tasks = []
+    for task_id, name, field in (("t1", "count_lines", "path"), ("t2", "lines_of", "file")):
+        workspace = stage.folder / "run" / "tasks" / task_id / "workspace"
+        workspace.mkdir(parents=True)
+        for n in range(1, 7):
+            (workspace / f"{n}.txt").write_text("x\n" * n)
+        source = module(name, counting.format(field=field), f"{field}: str", "lines: int | None")
+        tasks.append(await stage.task(task_id, {name: source}, {name: [{field: row["path"]} for row in rows]}))
+    ways = {"count_lines": {}, "lines_of": {"arguments": {"file": "path"}}}
+    body = counting.format(field="path")
+    merged = module("count_rows", body, "path: str", "lines: int | None", aliases=ways)
+    foretold = '{"arguments": {"path": "new.txt"}, "files": {"new.txt": "a\\nb\\nc\\n"}, "expected": {"lines": 3}}'
+    said = (clusters(["count_lines", "lines_of"]), f"```python\n{merged}\n```", foretold)
+    journal = Dying(stage.folder / "run" / "journal.jsonl")
+    with pytest.raises(Killed):
+        await stage.curator(*said, policy="model", journal=journal).step(1, tasks)
+    report = await stage.curator(policy="model").step(1, tasks)
+    assert (stage.names(), stage.asked) == (["count_rows"], []), report.evidence
+    library = Library(stage.library)
+    (kept,) = (record for record in library.records("count_rows") if not record.used)
+    assert kept.why_not is None
+    assert [library.content(digest) for digest in kept.files.values()] == [b"a\nb\nc\n"]

@@ -26,6 +26,8 @@ async def test_a_proven_tool_goes_into_the_library_with_the_calls_that_prove_it(
     assert stage.manifest("add_numbers").counters == {"calls": 1, "success": 1, "failure": 0, "input_error": 0}
     assert (await stage.call("add_numbers", a=4, b=5))["total"] == 9
     assert stage.asked == []
+    (made,) = report.lineage
+    assert (made.replays, made.told, made.distinct, made.tasks) == (0, 0, 0, ("t1",)), "nothing was merged"
 
 
 async def test_two_that_do_the_same_become_one_and_both_names_work(stage: Stage) -> None:
@@ -39,6 +41,7 @@ async def test_two_that_do_the_same_become_one_and_both_names_work(stage: Stage)
     assert (await stage.call("sum_of_two", a=4, b=5)) == {"value": 9, "error": None}
     assert (await stage.call("add_numbers", a=4, b=5)) == {"total": 9, "error": None}
     assert "merged" in [fate.ending for fate in report.fates]
+    assert [member.split("@")[0] for member in stage.manifest("add_numbers").origin.members] == ["sum_of_two"]
 
 
 async def test_the_writer_may_make_one_of_several(stage: Stage) -> None:
@@ -256,6 +259,20 @@ async def test_a_better_version_takes_the_place_of_the_public_one_and_loses_none
     assert [record.arguments["a"] for record in Library(stage.library).records("add_numbers")] == [2, 4]
     assert (stage.library / "archive" / f"add_numbers.{old.version}.py").read_text() == adding()
     assert stage.manifest("add_numbers").aliases == {}
+    assert stage.manifest("add_numbers").origin.members == (), "what was mended is not asked where the new one fails"
+
+
+async def test_calls_of_a_second_tool_of_one_name_lie_under_that_name_alone(stage: Stage) -> None:
+    first = await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": [{"a": 2, "b": 3}, {"a": 0, "b": 3}]})
+    await stage.curator(models=False).step(1, [first])
+    other = adding().replace("input.a + input.b", "sum([input.a, input.b])")
+    second = await stage.task("t2", {"add_numbers": other}, {"add_numbers": [{"a": 4, "b": 3}]})
+    report = await stage.curator(models=False).step(2, [second])
+    assert stage.names() == ["add_numbers"], report.evidence
+    records = {path.stem: Library(stage.library).records(path.stem) for path in stage.library.rglob("*.jsonl")}
+    assert {name: [call.arguments["a"] for call in calls] for name, calls in records.items()} == {
+        "add_numbers": [2, 0, 4]
+    }
 
 
 async def test_a_better_version_that_forgot_something_stands_beside_the_public_one(stage: Stage) -> None:
@@ -319,6 +336,27 @@ async def test_old_names_stay_when_what_they_led_to_is_replaced_itself(stage: St
     called = await stage.task("t9", {}, {"alpha": [{"x": 8, "y": 8}]})
     await stage.curator(models=False).step(4, [called])
     assert len(Library(stage.library).records("alpha")) == 2
+
+
+async def test_old_names_stay_when_a_writer_makes_one_of_what_they_led_to_and_another(stage: Stage) -> None:
+    alpha = adding("alpha", "x: int; y: int", "n: int | None")
+    await stage.curator(models=False).step(1, [await stage.task("t1", {"alpha": alpha}, {"alpha": [{"x": 1, "y": 2}]})])
+    for step, name in enumerate(("beta", "gamma"), 2):
+        source = adding(name, "x: int; y: int", f"out{step}: int | None")
+        calls = [{"x": n, "y": step} for n in range(step)]
+        task = await stage.task(f"t{step}", {name: source}, {name: calls})
+        if step == 2:
+            await stage.curator(clusters(["alpha", "beta"])).step(2, [task])
+            assert stage.names() == ["beta"]
+    ways = {
+        name: {"arguments": {"x": "a", "y": "b"}, "fields": {"total": f"out{step}"}}
+        for step, name in enumerate(("beta", "gamma"), 2)
+    }
+    said = (clusters(["beta", "gamma"]), f"```python\n{adding('delta', aliases=ways)}```", "no calls")
+    report = await stage.curator(*said, policy="model").step(3, [task])
+    assert stage.names() == ["delta"], report.evidence
+    assert await stage.call("alpha", x=2, y=3) == {"n": 5, "error": None}
+    assert await stage.call("beta", x=2, y=3) == {"out2": 5, "error": None}
 
 
 async def test_the_naive_policy_takes_the_smallest_file_and_still_has_to_prove_it(stage: Stage) -> None:
@@ -395,6 +433,22 @@ async def test_a_tool_is_found_by_the_questions_that_it_helped_to_answer(stage: 
     assert stage.manifest("add_numbers").answered == ("How much is it together?",)
     assert stage.manifest("add_numbers").counters["tasks"] == 2
     assert [card.name for card in Library(stage.library).index().search("together", 1)] == ["add_numbers"]
+
+
+async def test_what_a_tool_answered_in_the_step_that_replaces_it_is_known_of_the_one_that_goes_on(stage: Stage) -> None:
+    await stage.curator(models=False).step(
+        1, [await stage.task("t1", {"add_numbers": adding()}, {"add_numbers": [{"a": 2, "b": 3}]})]
+    )
+    source = adding("sum_of_two", "x: int; y: int", "value: int | None")
+    calls = {"sum_of_two": [{"x": n, "y": 3} for n in range(6)], "add_numbers": [{"a": 7, "b": 3}]}
+    task = await stage.task("t2", {"sum_of_two": source}, calls)
+    call = Invocation(call_id="c", tool="add_numbers", outcome=CallOutcome(), verdict="success")
+    result = TaskResult(task_id="t2", status="answered", question="How much together?", invocations=(call,))
+    report = await stage.curator(clusters(["add_numbers", "sum_of_two"])).step(
+        2, [task.model_copy(update={"result": result})]
+    )
+    assert stage.names() == ["sum_of_two"], report.evidence
+    assert stage.manifest("sum_of_two").answered == ("How much together?",)
 
 
 async def test_offers_that_nobody_took_are_counted_until_somebody_calls(stage: Stage) -> None:

@@ -83,6 +83,7 @@ async def test_the_member_that_answered_comes_back_with_its_name_and_calls(asked
     assert endings(report) == {"parse_number": "kept"}
     (back,) = report.came_back
     assert back.into == "parse_amount"
+    assert [line.tool.split("@")[0] for line in report.lineage] == ["parse_amount"]
     library = Library(stage.library)
     proofs = {record.arguments["x"] for record in library.records("parse_amount") if record.verdict == "success"}
     assert {"2", "3,000", "1,000"} <= proofs
