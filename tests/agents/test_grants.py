@@ -224,9 +224,8 @@ async def test_a_hostile_file_of_a_library_is_not_started(stage: Stage) -> None:
     assert not (stage.root / "run" / "tasks" / "task" / "workspace" / "started").exists()
 
 
-@pytest.mark.parametrize(("rule", "reused"), [("trust", [False, True]), ("stronger", [False, False])])
-async def test_effects_are_believed_where_settings_say_so(stage: Stage, rule: str, reused: list[bool]) -> None:
+async def test_a_tool_that_declares_itself_pure_is_not_believed(stage: Stage) -> None:
     stage.add("adder", tool_source("adder", "return OutputModel(result=eval('1 + 1'))", effects="pure"))
     steps = [calling(call("adder", {"x": 1}, "first")), calling(call("adder", {"x": 1}, "second")), "2"]
-    await stage.play(Script(steps, [{"required_tool_names": ["adder"]}]), f"capabilities.effects={rule}")
-    assert [event.reused for event in stage.sink.of("tool_call_ended")] == reused
+    await stage.play(Script(steps, [{"required_tool_names": ["adder"]}]))
+    assert [event.reused for event in stage.sink.of("tool_call_ended")] == [False, False]

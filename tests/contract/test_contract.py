@@ -114,7 +114,6 @@ def test_a_file_of_the_original_format_is_read_unchanged() -> None:
         description="Fetch a page and return its text.",
         requirements=("requests>=2", "beautifulsoup4"),
         effects="reads",
-        trusted_effects="reads",
         capabilities=Capabilities(unknown_host=True),
     )
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from habilis.contract.contract import read_contract
-from habilis.contract.effects import infer_effects, stronger, trusted
+from habilis.contract.effects import infer_effects, stronger
 
 PURE = [
     "return sum(input.values)",
@@ -226,25 +226,21 @@ def test_nothing_harmless_beside_it_makes_a_writer_look_better(pure: str, reads:
 
 
 @pytest.mark.parametrize(
-    ("declared", "body", "counts", "when_trusted"),
+    ("declared", "body", "counts"),
     [
-        (None, "return 1", "pure", "pure"),
-        ("writes", "return 1", "writes", "writes"),
-        ("pure", "open(input.path)", "reads", "reads"),
-        ("pure", "open(input.path, 'w')", "writes", "pure"),
-        ("reads", "eval(input.text)", "writes", "reads"),
-        ("pure", "import random; random.random()", "reads", "reads"),
-        ("pure", "import time, subprocess", "writes", "reads"),
-        ("pure", "import requests; requests.post(input.url)", "writes", "reads"),
+        (None, "return 1", "pure"),
+        ("writes", "return 1", "writes"),
+        ("pure", "open(input.path)", "reads"),
+        ("pure", "open(input.path, 'w')", "writes"),
+        ("reads", "eval(input.text)", "writes"),
+        ("pure", "import random; random.random()", "reads"),
+        ("pure", "import time, subprocess", "writes"),
+        ("pure", "import requests; requests.post(input.url)", "writes"),
     ],
 )
-def test_a_declared_effect_counts_when_it_is_stronger_or_trusted(
-    declared: str | None, body: str, counts: str, when_trusted: str
-) -> None:
-    tree = ast.parse(body.replace("; ", "\n"))
-    found = infer_effects(tree)
+def test_a_declared_effect_counts_when_it_is_stronger(declared: str | None, body: str, counts: str) -> None:
+    found = infer_effects(ast.parse(body.replace("; ", "\n")))
     assert stronger(declared or found, found) == counts  # type: ignore[arg-type]
-    assert trusted(declared, found, tree) == when_trusted  # type: ignore[arg-type]
 
 
 def test_what_describes_a_tool_has_no_effect() -> None:

@@ -177,7 +177,7 @@ async def test_what_a_manifest_claims_of_a_tool_is_read_anew(exchange: Any) -> N
         "writer",
         theirs,
     )
-    claimed = {"effects": "pure", "trusted_effects": "pure", "description": "harmless", "counters": {"calls": 99}}
+    claimed = {"effects": "pure", "description": "harmless", "counters": {"calls": 99}}
     (theirs / "writer.json").write_text(dump(tool.manifest.model_copy(update=claimed)))
     await exchange.take(theirs)
     ours = Library(exchange.ours).get("writer")

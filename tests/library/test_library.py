@@ -63,6 +63,21 @@ def test_a_tool_lies_in_the_folder_with_its_manifest(library: Library, source_of
     assert tool.runnable.module == library.path / "count_rows.py"
 
 
+def test_a_manifest_of_an_earlier_version_is_read_and_written_without_what_is_gone(
+    library: Library, source_of: Source
+) -> None:
+    add(library, source_of())
+    path = library.path / "count_rows.json"
+    written = json.loads(path.read_text())
+    assert "trusted_effects" not in written
+    path.write_text(
+        json.dumps({key: value for key, value in written.items() if key != "crc32"} | {"trusted_effects": "pure"})
+    )
+    kept = Library(library.path).get("count_rows")
+    assert kept is not None
+    assert kept.effects == written["effects"]
+
+
 def test_schemas_come_back_with_their_nulls(library: Library, source_of: Source) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "default": None}}}
     description = Description(name="count_rows", description="", input_schema=schema, output_schema={})

@@ -105,6 +105,7 @@ REMOVED = {
     "sandbox.open_files": "it is always 256; remove it",
     "sandbox.output_mb": "it is always 8; remove it",
     "sandbox.warm_idle_s": "it is always 300; remove it",
+    "capabilities.effects": "a declared effect counts only if it is stronger than what the source shows; remove it",
     "capabilities.read": "what capabilities.read_list names may be read; remove it, or empty the list",
     "tools.telling_calls": "writers are always asked for such calls; remove it",
     "tools.build_attempts": "it is always 3; remove it",

@@ -58,11 +58,6 @@ class CapabilitiesSettings(Frozen):
     constructs: Literal["warn", "refuse"] = Field(
         "refuse", description="what happens if a tool's source contains what no tool should (SECURITY.md)"
     )
-    effects: Literal["stronger", "trust"] = Field(
-        "stronger",
-        description="stronger: a declared effect counts only if it is stronger than what the source shows; trust: "
-        "it always counts",
-    )
 
     @field_validator("read_list")
     @classmethod

@@ -73,7 +73,7 @@ def _failed(outcome: CallOutcome) -> bool:
 
 def _may(member: Tool, tool: Tool, ctx: TaskContext) -> bool:
     """Whether a member may run in the place of `tool`: it only reads, and needs no more than that."""
-    if ctx.effects_of(member) == "writes" or ctx.grants.faults_of(member):
+    if member.effects == "writes" or ctx.grants.faults_of(member):
         return False
     more = ctx.grants.needs_of(member).beyond(ctx.grants.needs_of(tool))
     return not more.needs and not more.unknown_host and ctx.host.refusal(member.requirements) is None

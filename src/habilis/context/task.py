@@ -198,14 +198,7 @@ class TaskContext:
         if (external := self.external.get(name)) is not None:
             return external.effects
         tool = self.library.get(name)
-        if tool is None:
-            return "pure"
-        return self.effects_of(tool)
-
-    def effects_of(self, tool: Tool) -> Effects:
-        """What a call of this very tool of a library may do."""
-        trust = self.settings.capabilities.effects == "trust"
-        return tool.manifest.trusted_effects or tool.effects if trust else tool.effects
+        return "pure" if tool is None else tool.effects
 
     def version(self, name: str) -> str:
         """Digest of the source that a call of `name` would run now; `preset` for presets, empty for unknown names."""

@@ -17,7 +17,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 from habilis.contract.capabilities import Capabilities, Malformed, declared, seconds
-from habilis.contract.effects import infer_effects, stronger, trusted
+from habilis.contract.effects import infer_effects, stronger
 from habilis.contract.examples import META, Example, ExampleFlaw, read_examples
 from habilis.contract.inference import inferred
 from habilis.contract.literals import NotLiteral, json_plain, storable_fault
@@ -38,16 +38,15 @@ class ContractError(HabilisError):
 class Contract(Frozen):
     """What a tool's source says of itself. `requirements` are PEP 508.
 
-    `effects` are the declared ones or what the source shows, whichever is stronger; `trusted_effects` are the declared
-    ones as they stand. `capabilities` are the declared ones and those that the source shows. `flaws` are those of
-    examples that cannot be used; the tool is one all the same.
+    `effects` are the declared ones or what the source shows, whichever is stronger. `capabilities` are the declared
+    ones and those that the source shows. `flaws` are those of examples that cannot be used; the tool is one all the
+    same.
     """
 
     name: str
     description: str
     requirements: tuple[str, ...] = ()
     effects: Effects = "reads"
-    trusted_effects: Effects = "reads"
     examples: tuple[Example, ...] = ()
     flaws: tuple[ExampleFlaw, ...] = ()
     capabilities: Capabilities = Capabilities()
@@ -71,7 +70,6 @@ def read_contract(source: str) -> Contract:
         description=_description(meta, tree),
         requirements=read_requirements(meta.get("dependencies", ())),
         effects=stronger(said or shown, shown),
-        trusted_effects=trusted(said, shown, tree),
         examples=examples,
         flaws=flaws,
         capabilities=_capabilities(meta).with_inferred(inferred(tree)),

@@ -83,7 +83,6 @@ _READING_METHODS = _words(
     "read_bytes read_text "
     "readlink realpath resolve rglob samefile scandir stat today urlretrieve utcnow walk"
 )
-_NEVER_PURE = _words("random secrets time uuid")
 _OPENING = _words("open FileIO ZipFile TarFile GzipFile BZ2File LZMAFile open_memmap memmap File fdopen")
 _READING_MODE = re.compile(r"[rbtU]{1,3}(?::(?:gz|bz2|xz|\*)?)?")
 
@@ -96,16 +95,6 @@ def stronger(one: Effects, other: Effects) -> Effects:
 def infer_effects(tree: ast.Module) -> Effects:
     """The strongest effect that the source of a tool shows or may have."""
     return _Reader(tree).effects()
-
-
-def trusted(declared: Effects | None, shown: Effects, tree: ast.Module) -> Effects:
-    """The effect of a tool whose declaration is trusted. What depends on clock, chance or network is not pure."""
-    if declared is None:
-        return shown
-    modules = Bindings(tree).modules
-    if declared == "pure" and (shown == "reads" or any(name in _NEVER_PURE or is_network(name) for name in modules)):
-        return "reads"
-    return declared
 
 
 class _Reader:

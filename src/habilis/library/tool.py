@@ -57,6 +57,7 @@ class Manifest(Frozen):
     `likeness` is equal for tools of equal code (`contract.likeness`); older manifests have none.
     `nth` tells versions of one name and the very same source apart: a mend may restore an old text.
     `pinned`: a person said that it stays; the curator neither merges it into another nor retires it.
+    `trusted_effects` stands in manifests of earlier versions alone, and nothing asks for it.
     """
 
     format: int = FORMAT
@@ -68,7 +69,7 @@ class Manifest(Frozen):
     output_schema: JsonSchema
     requirements: tuple[str, ...] = ()
     effects: Effects = "reads"
-    trusted_effects: Effects | None = None
+    trusted_effects: Effects | None = Field(None, exclude=True)
     examples: tuple[Example, ...] = ()
     capabilities: Capabilities = Capabilities()
     inspected: bool = False
@@ -119,7 +120,6 @@ class Manifest(Frozen):
             output_schema=description.output_schema,
             requirements=contract.requirements,
             effects=contract.effects,
-            trusted_effects=contract.trusted_effects,
             examples=contract.examples,
             capabilities=contract.capabilities,
             inspected=True,
