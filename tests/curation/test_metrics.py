@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from habilis.config import EvolutionSettings
 from habilis.core.events import ModelCallEnded
 from habilis.core.types import CallOutcome, Invocation, TaskResult, Usage
-from habilis.curation.ledger.metrics import StepMetrics, is_flat, step_metrics
+from habilis.curation.ledger.metrics import step_metrics
 from habilis.curation.ledger.reports import Finished
 from habilis.rundir import KeyedRows, RunDir
 from habilis.testing import FakeClock
@@ -59,13 +59,6 @@ def test_a_task_that_left_no_result_counts_with_what_it_made_and_called(tmp_path
     dead = Finished(task_id="x", status="crashed", folder=str(task.path))
     row = step_metrics(1, [dead], None, generation=0, library_size=0)
     assert (row.invocations, row.tool_success_rate, row.statuses) == (2, 0.0, {"crashed": 1})
-
-
-def test_flat_means_over_so_many_steps() -> None:
-    rows = [StepMetrics(step=n, generation=n, tasks=1, egl=egl) for n, egl in enumerate([None, 0.9, 0.5, 0.495, 0.5])]
-    assert is_flat(rows, 2)
-    assert not is_flat(rows, 3)
-    assert not is_flat(rows[:3], 2)
 
 
 def test_a_run_budget_counts_calls_that_were_paid_and_time_that_was_spent() -> None:

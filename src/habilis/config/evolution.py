@@ -33,11 +33,6 @@ class EvolutionSettings(Frozen):
     task_memory_mb: int | None = Field(
         None, ge=128, description="memory of one task with all its processes, MiB (PSS; runners process and ray, Linux)"
     )
-    egl_flat_steps: int | None = Field(
-        None,
-        ge=1,
-        description="stop when EGL (tools written per tool call) has changed by less than 0.01 over this many steps",
-    )
     max_tokens: int | None = Field(None, ge=1, description="tokens that the whole run may use")
     max_cost: Money | None = Field(
         None, gt=0, description="USD that the whole run may cost; every model needs a known price"

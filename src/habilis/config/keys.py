@@ -122,6 +122,7 @@ REMOVED = {
     "evolution.retire_calls": "it is always 10; remove it",
     "evolution.retire_below": "it is always 0.3; remove it",
     "evolution.share_builds": "builds are always shared; remove it",
+    "evolution.egl_flat_steps": "set evolution.train_steps instead, or end the run with Ctrl-C or evolution.stop_file",
     "evolution.absorb_timeout_s": "it is always 20; remove it",
     "scoring.concurrency": "it is always 8; remove it",
     "exchange.serve_calls": "it is always 8; remove it",

@@ -32,7 +32,7 @@ Stop = Literal[
     "environment_error",
     "failed",
 ]
-"""Why a training run ended, or was broken off (from `budget` on)."""
+"""Why a training run ended, or was broken off (from `budget` on). `egl_flat` is of runs of earlier versions."""
 BROKEN_OFF = frozenset({"budget", "interrupted", "unreachable", "misconfigured", "environment_error", "failed"})
 FINAL = frozenset({"answered", "gave_up", "timed_out", "crashed", "budget", "waiting"})
 """Statuses of tasks that are over; others go on after a resume."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from habilis.config import EvolutionSettings
 from habilis.core.events import Event, StepEnded, StepStarted
-from habilis.curation.ledger.metrics import StepMetrics, is_flat, step_metrics
+from habilis.curation.ledger.metrics import StepMetrics, step_metrics
 from habilis.curation.ledger.reports import Finished, Row
 from habilis.rundir import KeyedRows, TrainingDir
 from habilis.training.batch import OUTER, Batch, Stop
@@ -54,7 +54,7 @@ class Steps:
                 break
             if not await self._step(number, batch):
                 return self._batch.stopped or "interrupted", self._batch.reason
-        if ruled is not None and ruled[0] not in ("train_steps", "egl_flat"):
+        if ruled is not None and ruled[0] != "train_steps":
             return ruled
         absorbed = [row for number, batch in batches.items() if self._metrics.get(number) for row in batch]
         why = await self._further(absorbed, len(batches))
@@ -115,8 +115,6 @@ class Steps:
             return "stop_file", f"{settings.stop_file} is there"
         if settings.train_steps is not None and number > settings.train_steps:
             return "train_steps", f"{settings.train_steps} steps are done"
-        if number and settings.egl_flat_steps is not None and is_flat(self._rows(), settings.egl_flat_steps):
-            return "egl_flat", f"EGL was flat over {settings.egl_flat_steps} steps"
         return None
 
     async def _verdicts(self, rows: Sequence[Row], finished: Sequence[Finished]) -> list[bool | None]:

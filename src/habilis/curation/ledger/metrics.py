@@ -19,9 +19,6 @@ from habilis.models.tape import Tape
 from habilis.rundir import TaskDir, read_jsonl
 from habilis.rundir.plain import plain_json, read_plain
 
-FLAT = 0.01
-"""EGL that moves by less than this is called flat."""
-
 
 class StepMetrics(Frozen):
     """One row of `metrics.jsonl`.
@@ -149,13 +146,6 @@ def step_metrics(
         accuracy=_rate(sum(scored), len(scored)),
         seconds=round(seconds, 3),
     )
-
-
-def is_flat(rows: Sequence[StepMetrics], steps: int) -> bool:
-    """Whether EGL moved by less than `FLAT` over the last `steps` steps."""
-    last = [row.egl for row in rows[-steps - 1 :]]
-    known = [egl for egl in last if egl is not None]
-    return len(known) == steps + 1 and max(known) - min(known) < FLAT
 
 
 def _good(call: Invocation) -> bool:
