@@ -115,7 +115,6 @@ class LocalSettings(Frozen):
     gpu_layers: int | None = Field(
         None, ge=0, description="layers computed on a GPU; unset: as many as fit, if the package was built for one"
     )
-    check_memory: bool = Field(True, description="refuse a model that needs more memory than is free")
     download: bool = Field(False, description="download a model from a hub, once, if it is not on this machine")
 
 

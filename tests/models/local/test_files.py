@@ -48,13 +48,12 @@ def test_a_file_that_is_no_model_is_named(tmp_path: Path) -> None:
         check(str(tmp_path), "basic", SETTINGS)
 
 
-def test_a_model_that_does_not_fit_is_refused_unless_it_is_wished(tmp_path: Path) -> None:
+def test_a_model_that_does_not_fit_is_refused_unless_a_gpu_holds_it(tmp_path: Path) -> None:
     free = available_memory()
     assert free is not None
     big = Head(free * 2)
-    with pytest.raises(UserError, match="context_tokens"):
+    with pytest.raises(UserError, match=r"context_tokens; if a GPU holds it, set models\.local\.gpu_layers"):
         check_memory(tmp_path / "big.gguf", big, SETTINGS)
-    check_memory(tmp_path / "big.gguf", big, LocalSettings(check_memory=False))
     check_memory(tmp_path / "big.gguf", big, LocalSettings(gpu_layers=99))
     check_memory(tmp_path / "small.gguf", looked_at(tiny_model(tmp_path / "small.gguf")), SETTINGS)
 

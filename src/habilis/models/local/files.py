@@ -50,10 +50,10 @@ def looked_at(path: Path) -> Head:
 def check_memory(path: Path, head: Head, settings: LocalSettings) -> None:
     """Raises `UserError` if the model at `path` is too big for what memory is free now."""
     needed, free = head.memory(settings.context_tokens * settings.parallel), available_memory()
-    if settings.check_memory and not settings.gpu_layers and free is not None and needed > free:
+    if not settings.gpu_layers and free is not None and needed > free:
         raise UserError(
             f"the model {path.name} needs about {_gb(needed)} of memory and {_gb(free)} are free: take a smaller one, "
-            "or a smaller models.local.context_tokens (models.local.check_memory=false tries all the same)"
+            "or a smaller models.local.context_tokens; if a GPU holds it, set models.local.gpu_layers"
         )
 
 
