@@ -127,6 +127,7 @@ REMOVED = {
     "scoring.concurrency": "it is always 8; remove it",
     "exchange.serve_calls": "it is always 8; remove it",
     "models.local.check_memory": "memory is always looked at, unless models.local.gpu_layers is set; remove it",
+    "models.local.parallel": "it is always 1; for more, serve the model yourself and set models.basic.base_url instead",
     "models.local.start_timeout_s": "it is always 600; remove it",
     "models.local.hub_url": "set the environment variable HF_ENDPOINT instead",
     "models.local.hub_token_env": "the token is that in the environment variable HF_TOKEN; remove it",

@@ -110,7 +110,6 @@ class LocalSettings(Frozen):
     """How models of provider `local` are found and served."""
 
     context_tokens: int = Field(8192, ge=512, description="tokens of context, prompt and reply together")
-    parallel: int = Field(1, ge=1, le=64, description="requests processed at once; each has the whole context")
     threads: int | None = Field(None, ge=1, description="processor threads; unset: one per core")
     gpu_layers: int | None = Field(
         None, ge=0, description="layers computed on a GPU; unset: as many as fit, if the package was built for one"

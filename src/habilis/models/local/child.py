@@ -57,8 +57,8 @@ def llama(order: dict[str, Any]) -> int:
     params = xllamacpp.CommonParams()
     params.model.path = order["model"]
     params.model_alias = {order["name"]}
-    params.n_parallel = order["parallel"]
-    params.n_ctx = order["context_tokens"] * order["parallel"]
+    params.n_parallel = 1  # each further request at once would need memory for a context of its own
+    params.n_ctx = order["context_tokens"]
     params.cpuparams.n_threads = order["threads"]
     if order["gpu_layers"] is not None:
         params.n_gpu_layers = order["gpu_layers"]

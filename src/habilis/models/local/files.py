@@ -49,7 +49,7 @@ def looked_at(path: Path) -> Head:
 
 def check_memory(path: Path, head: Head, settings: LocalSettings) -> None:
     """Raises `UserError` if the model at `path` is too big for what memory is free now."""
-    needed, free = head.memory(settings.context_tokens * settings.parallel), available_memory()
+    needed, free = head.memory(settings.context_tokens), available_memory()
     if not settings.gpu_layers and free is not None and needed > free:
         raise UserError(
             f"the model {path.name} needs about {_gb(needed)} of memory and {_gb(free)} are free: take a smaller one, "

@@ -55,7 +55,6 @@ class Order:
     model: str
     name: str
     context_tokens: int
-    parallel: int
     threads: int
     gpu_layers: int | None
     users: str
@@ -167,7 +166,6 @@ async def _start(
         model=str(path),
         name=name,
         context_tokens=settings.context_tokens,
-        parallel=settings.parallel,
         threads=settings.threads or os.cpu_count() or 1,
         gpu_layers=settings.gpu_layers,
         users=str(lease.folder / "users"),
