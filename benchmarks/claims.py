@@ -100,8 +100,9 @@ def main() -> None:
     for kind in args.library or LIBRARIES:
         for number, question in enumerate(asked):
             for who, way in ways if kind == LIBRARIES[0] else ways[:1]:
-                folder = top / f"{who}-{kind.replace(' ', '-')}-{number}-{int(time.time())}"
+                folder = top / f"{number}"  # the same for each library, so that requests differ in what it changes
                 found = ask(way, question, folder, kind, args.base_url)
+                folder.rename(top / f"{who}-{kind.replace(' ', '-')}-{number}-{int(time.time())}")
                 totals.setdefault((who, kind), []).append(found)
                 verdict = "right" if found["right"] else "WRONG" if found["wrong"] else "no claim"
                 said = f"{found.get('status')} {found.get('error') or ''}"[:80]

@@ -21,6 +21,7 @@ import bare_loop
 from habilis import Team, load_settings
 from habilis.core.events import Event
 from habilis.core.types import TaskResult
+from habilis.curation.absorb import absorb_task
 from measure import PYTHON, ROOT, Figure
 from timed_model import Interval, LoopingModel, TimedModel, union_s
 
@@ -113,7 +114,7 @@ async def overheads(folder: Path, repeats: int) -> list[Figure]:
         ),
     )
     library = folder / "library"
-    shutil.copytree((await task(folder, *price)).tools, library)
+    await absorb_task((await task(folder, *price)).result, library, load_settings(environ={}))
     await plain_process({})
     ready, new, mended, beside = [], [], [], []
     for _ in range(repeats):
@@ -127,8 +128,12 @@ async def overheads(folder: Path, repeats: int) -> list[Figure]:
         Figure("overhead of a task, its tool ready", "s", [r.overhead_s for r in ready], made, beside),
         Figure("… with one new tool", "s", [r.overhead_s for r in new]),
         Figure("… with a new tool that fails and is mended", "s", [r.overhead_s for r in mended]),
-        *_asked("a one-tool task, tool ready", ready),
-        *_asked("a one-tool task, tool new", new),
+        *_asked("a one-tool task, tool ready, planned by a model", ready),
+        *_asked(
+            "a one-tool task, tool ready, the same words asked before",
+            [await task(folder, *price, library=library, short_way=True)],
+        ),
+        *_asked("a one-tool task, tool new, planned by a model", new),
         *_asked("a one-tool task, tool new, planned by a rule", [await task(folder, *price, short_way=True)]),
     ]
 

@@ -1,4 +1,5 @@
-"""The short way: a question of one job, for which there is no tool, costs four calls; no claim comes without a run."""
+"""The short way: a question of one job, for which there is no tool, costs four calls. So does one whose words a tool
+answered before. No claim comes without a run."""
 
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.messages.tool import tool_call
 
-from habilis.core.types import CallOutcome, TaskResult
+from habilis import load_settings
+from habilis.agents.short_way import plan_as_before
+from habilis.core.types import CallOutcome, TaskResult, ToolCard
+from habilis.curation.absorb import absorb_task
 from habilis.models.tape import Tape
 from habilis.testing import RecordingSink
 
@@ -130,10 +134,11 @@ async def run(
     *settings: str,
     name: str = "short",
     sink: RecordingSink | None = None,
+    question: str = QUESTION,
 ) -> TaskResult:
     world.server.answer = model
     team = world.team(*settings, sink=sink)
-    return await team.run(QUESTION, base=world.home, run_dir=world.home / "runs" / name)
+    return await team.run(question, base=world.home, run_dir=world.home / "runs" / name)
 
 
 async def test_four_calls_answer_a_question_for_which_there_is_no_tool(world: World) -> None:
@@ -220,3 +225,74 @@ async def test_what_does_not_end_well_costs_at_most_one_call_more(world: World, 
     before = await run(world, long, LONG, name="long")
     assert (before.status, before.final_answer) == ("answered", "60"), long.asked
     assert len(short.asked) <= len(long.asked) + 1, (short.asked, long.asked)
+
+
+# --- a question whose words a tool of the library answered before
+
+OTHER_FILE = "What is the total price in more_sales.csv?"
+OTHER_STEPS = [
+    AIMessage(
+        "", tool_calls=[tool_call(name="total_of_column", args={"path": "more_sales.csv", "column": "price"}, id="c")]
+    ),
+    "The total price in more_sales.csv is 7.",
+]
+
+
+@pytest.fixture
+async def learnt(world: World) -> World:
+    """A library whose one tool answered QUESTION."""
+    (world.home / "more_sales.csv").write_text("region,price\nnorth,3\nsouth,4\n", encoding="utf-8")
+    first = await run(world, Strong(), name="first")
+    absorbed = await absorb_task(
+        first, world.home / "library", load_settings(overrides=[f"runs_dir={world.home}/runs"])
+    )
+    assert absorbed is not None
+    assert [line.tool.split("@")[0] for line in absorbed.lineage] == ["total_of_column"]
+    return world
+
+
+async def test_the_same_words_about_another_file_need_no_plan_by_a_model(learnt: World) -> None:
+    model, sink = Strong(step=OTHER_STEPS, answer=[{"final_answer": "7"}]), RecordingSink()
+    result = await run(learnt, model, sink=sink, question=OTHER_FILE)
+    assert (result.status, result.final_answer) == ("answered", "7")
+    assert model.asked == ["step", "step", "review", "answer"]
+    assert result.usage.prompt_tokens <= 1_700
+    (planned,) = sink.of("planned")
+    assert (planned.plan.by, planned.plan.reuse, planned.offered) == ("rule", *[("total_of_column",)] * 2)
+
+
+async def test_other_words_are_planned_by_a_model(learnt: World) -> None:
+    model = Strong()
+    result = await run(learnt, model, question="What is the total price of all rows in sales.csv?")
+    assert (result.status, result.final_answer) == ("answered", "60")
+    assert model.asked == ["plan", "step", "step", "review", "answer"]
+
+
+async def test_a_tool_used_again_in_vain_is_followed_by_a_plan_that_builds(learnt: World) -> None:
+    """The tool is there and is no good for this question: what answered before is no promise."""
+    model = Strong(review=REFUSED["review"], plan=[{"tool_requests": [{**REQUEST, "name": "sum_of_prices"}]}])
+    result = await run(learnt, model, "limits.max_attempts=2")
+    assert model.asked[:4] == ["step", "step", "review", "plan"]
+    assert "- total_of_column\n" in model.plans[0].partition("<tried>")[2]
+    assert (result.status, result.final_answer) == ("answered", "60")
+
+
+def _card(name: str, *answered: str) -> ToolCard:
+    return ToolCard(name=name, description="Add up a column.", answered=answered)
+
+
+@pytest.mark.parametrize(
+    ("cards", "reused"),
+    [
+        ([_card("a", OTHER_FILE), _card("b")], ("a",)),
+        ([_card("a", "What is the mean price in sales.csv?")], None),
+        ([_card("a", OTHER_FILE), _card("b", OTHER_FILE)], None),
+        ([_card("a")], None),
+    ],
+    ids=["one", "another operation", "two, each of which may have done a part", "never asked"],
+)
+def test_only_one_tool_that_answered_the_same_words_is_used_without_a_plan(
+    cards: list[ToolCard], reused: tuple[str, ...] | None
+) -> None:
+    plan = plan_as_before(QUESTION, cards)
+    assert (plan.reuse if plan else None) == reused

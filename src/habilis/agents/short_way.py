@@ -57,13 +57,13 @@ def plan_by_rule(state: TaskState, candidates: Sequence[ToolCard], ctx: TaskCont
     if task.earlier is not None or task.missing:
         return None
     if candidates:
-        return _plan_as_before(task.question, candidates)
+        return plan_as_before(task.question, candidates)
     if not tools.synthesis or why_several(task.question, ctx.files_view):
         return None
     return Plan(build=(request_of(task.question),), by="rule")
 
 
-def _plan_as_before(question: str, candidates: Sequence[ToolCard]) -> Plan | None:
+def plan_as_before(question: str, candidates: Sequence[ToolCard]) -> Plan | None:
     """To use the one tool again that answered a question of the same words. Where several did, each may have done a
     part, so a model plans."""
     known = [card for card in candidates if any(same_but_values(question, past) for past in card.answered)]
