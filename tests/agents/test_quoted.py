@@ -3,34 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from habilis.agents.evidence import Evidence
-from habilis.agents.rules import refusal
-from habilis.core.types import CallOutcome, Invocation, TaskFile
+from habilis.core.types import TaskFile
 
-
-def called(result: Any, tool: str = "tool", **arguments: Any) -> Invocation:
-    return Invocation(
-        call_id="c",
-        tool=tool,
-        arguments=arguments,
-        outcome=CallOutcome(output=result),
-        verdict="success",
-        text=str(result),
-        attempt=1,
-    )
-
-
-def rule_of(answer: str, question: str, call: Invocation, file: TaskFile | None = None) -> str:
-    files = (file,) if file else ()
-    opened = call.outcome.model_copy(update={"opened": tuple(one.path for one in files)})
-    begins = [Path(one.path).read_text(encoding="utf-8") for one in files]
-    evidence = Evidence(answer, question, [call.model_copy(update={"outcome": opened})], 1, files=files, begins=begins)
-    found = refusal(evidence)
-    return found.rule if found else ""
+from .refusals import called, rule_of
 
 
 @pytest.mark.parametrize(
