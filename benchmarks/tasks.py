@@ -113,6 +113,7 @@ async def overheads(folder: Path, repeats: int) -> list[Figure]:
             "sales_semicolon.csv",
         ),
     )
+    other_words = ("What is the mean of the price column in sales.csv?", "sales.csv")
     library = folder / "library"
     await absorb_task((await task(folder, *price)).result, library, load_settings(environ={}))
     await plain_process({})
@@ -128,12 +129,16 @@ async def overheads(folder: Path, repeats: int) -> list[Figure]:
         Figure("overhead of a task, its tool ready", "s", [r.overhead_s for r in ready], made, beside),
         Figure("… with one new tool", "s", [r.overhead_s for r in new]),
         Figure("… with a new tool that fails and is mended", "s", [r.overhead_s for r in mended]),
-        *_asked("a one-tool task, tool ready, planned by a model", ready),
+        *_asked("a one-tool task, tool ready, the long way", ready),
+        *_asked(
+            "a one-tool task, tool ready, planned by a model",
+            [await task(folder, *other_words, library=library, short_way=True)],
+        ),
         *_asked(
             "a one-tool task, tool ready, the same words asked before",
             [await task(folder, *price, library=library, short_way=True)],
         ),
-        *_asked("a one-tool task, tool new, planned by a model", new),
+        *_asked("a one-tool task, tool new, the long way", new),
         *_asked("a one-tool task, tool new, planned by a rule", [await task(folder, *price, short_way=True)]),
     ]
 

@@ -21,7 +21,7 @@ from habilis.agents.correcting import corrected_step
 from habilis.agents.remembering import earlier_messages
 from habilis.agents.short_way import answered, first_reply
 from habilis.agents.showing import showing
-from habilis.agents.state import ExecutorState, Stop
+from habilis.agents.state import ExecutorState, Short, Stop
 from habilis.agents.steps import step
 from habilis.config import LimitsSettings
 from habilis.context.presets import ASK_USER, FINISH_TASK
@@ -110,7 +110,8 @@ async def act(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[Af
         reply = await _next_reply(state, ctx, last=last, position=position)
     ctx.emit(_thought(position, reply, before, ctx.models.usage))
     goto = after_act(reply, last=last, care_due=mending.is_due(state, ctx))
-    update: ExecutorState = {"messages": [*state["messages"], reply], "position": position, "short": ""}
+    short: Short = "answer" if state["short"] == "call" and len(reply.tool_calls) == 1 else ""
+    update: ExecutorState = {"messages": [*state["messages"], reply], "position": position, "short": short}
     if goto != "roll_back":
         update["empty_run"] = 0
     if goto in ("enhance", "__end__"):

@@ -17,6 +17,7 @@ from habilis.agents.developer import tool_developer
 from habilis.agents.executor import build_executor
 from habilis.agents.integrator import integrator
 from habilis.agents.manager import manager
+from habilis.agents.short_way import one_call_may_do
 from habilis.agents.state import ExecutorState, TaskState
 from habilis.agents.steps import step
 from habilis.context.task import TaskContext
@@ -69,7 +70,7 @@ async def executor(state: TaskState, runtime: Runtime[TaskContext]) -> Command[L
         "ending": "",
         "stop": "",
         "text": "",
-        "short": "call" if Plan.model_validate(state["plan"]).by == "rule" and attempt == 1 else "",
+        "short": "call" if attempt == 1 and one_call_may_do(Plan.model_validate(state["plan"]), ctx) else "",
         "told": {},
         "position": state["position"],
         "enhancements": state["enhancements"],

@@ -43,15 +43,22 @@ def asks_for_web(question: str) -> bool:
 def _nothing_left_out(schema: JsonSchema) -> None:
     """Servers that decode by a schema then give every field; replies of others are read without it."""
     schema.pop("description", None)
-    schema["required"] = [name for name in schema["properties"] if name != "required"]
+    schema["required"] = list(schema["properties"])
     for field in schema["properties"].values():
         field.pop("default", None)
+
+
+def _as_asked_for(schema: JsonSchema) -> None:
+    """`required` is read where a model gives it, and not asked for: it is seldom false, and the form stands in every
+    plan's prompt."""
+    del schema["properties"]["required"]
+    _nothing_left_out(schema)
 
 
 class FieldReply(BaseModel):
     """One parameter or result field. Flat and bounded, so that every server's structured output can give it."""
 
-    model_config = ConfigDict(json_schema_extra=_nothing_left_out)
+    model_config = ConfigDict(json_schema_extra=_as_asked_for)
 
     name: str = Field(max_length=60)
     type: FieldType = "string"

@@ -1,9 +1,10 @@
-"""The short way: plans that take no model.
+"""The short way: plans that take no model, and answers that take no step to tell what one call gave.
 
 Where a tool of the library answered a question of the same words, it is used again. Where the library has nothing and
 the question looks like one job, one tool is written together with its first call: the gate's trial of the new tool is
-that call, over the task's own files; it stands on the tape like any call, and the execution begins with it. Whatever
-does not end well goes on the long way, with what was made.
+that call, over the task's own files; it stands on the tape like any call, and the execution begins with it. Where one
+tool is to do one job, whoever planned it, its first call is answered from at once. Whatever does not end well goes on
+the long way, with what was made.
 """
 
 from __future__ import annotations
@@ -73,6 +74,17 @@ def plan_as_before(question: str, candidates: Sequence[ToolCard]) -> Plan | None
     return Plan(reuse=(name,), serves={name: ANSWERED_BEFORE}, by="rule")
 
 
+def one_call_may_do(plan: Plan, ctx: TaskContext) -> bool:
+    """Whether a plan's one tool, called once, may be all that its question takes. Several files may take several
+    calls."""
+    if plan.by == "rule" and plan.build:
+        return True
+    if not ctx.settings.tools.short_way or ctx.task.earlier is not None or ctx.task.missing:
+        return False
+    alone = len(plan.reuse) + len(plan.build) == 1 and len(ctx.files_view) <= 1
+    return alone and not why_several(ctx.task.question, ctx.files_view)
+
+
 def keep_first(ctx: TaskContext, tool: str, first: FirstCall) -> None:
     """Write the first call of `tool` and its outcome to the tape, where the execution finds it."""
     ctx.tape.note(FIRST, json.dumps({"tool": tool, "arguments": first.arguments}, ensure_ascii=False))
@@ -91,6 +103,8 @@ def first_reply(ctx: TaskContext) -> AIMessage | None:
 async def answered(state: ExecutorState, ctx: TaskContext) -> AnswerReply | None:
     """The answer from what the first call gave; None where it gave nothing, or the model has no answer that stands on
     it. An answer in a form of its own is left to the integrator."""
+    if not state["calls"]:  # what was called was no tool
+        return None
     raw = state["calls"][-1]
     if raw["verdict"] != "success" or ctx.task.answer_schema is not None:
         return None

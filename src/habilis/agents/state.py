@@ -13,6 +13,8 @@ from habilis.core.types import CallOutcome, Invocation
 from habilis.models.tape import Tape
 
 Stop = Literal["", "answer", "finished", "out_of_rounds", "empty_replies", "cut_replies", "failing", "repeating"]
+Short = Literal["", "call", "answer"]
+"""What is left of the short way: its one call is to be made, the answer from it is to be asked for, or nothing."""
 """Why an execution ended; empty while it runs."""
 
 KEPT_OUTPUT_CHARS = 4_000
@@ -60,9 +62,8 @@ class ExecutorState(TypedDict, total=False):
     `rounds` counts tool rounds; `empty_run` and `empty_total` empty or cut replies, in a row and in all
     (`was_cut`: the last of them was cut off, `cut_how` is what the model is told of it); `failed_run` rounds
     in a row in which every call failed. `ending` is set when only the answer without tools is left to be asked for,
-    `stop` when the execution is over. `enhancements` holds, by tool, one entry for each look that
-    tried to mend it: the kinds of failure seen, one a line. `short` is what is left of the short way: its first call is
-    to be made, the answer is to be asked for, or nothing; `told` is that answer. `toolless`: all that was to be built
+    `stop` when the execution is over. `enhancements` holds, by tool, one entry for each look that tried to mend it: the
+    kinds of failure seen, one a line. `told` is the answer of the short way. `toolless`: all that was to be built
     failed, and nothing else is bound.
     """
 
@@ -81,7 +82,7 @@ class ExecutorState(TypedDict, total=False):
     ending: Stop
     stop: Stop
     text: str
-    short: Literal["", "call", "answer"]
+    short: Short
     told: dict[str, Any]
     position: int
     enhancements: dict[str, list[str]]

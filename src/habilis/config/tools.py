@@ -18,8 +18,8 @@ class ToolsSettings(Frozen):
     )
     short_way: bool = Field(
         True,
-        description="answer a question that is one job, and that no library tool fits, by writing one tool together "
-        "with its first call; false: a model always plans",
+        description="answer a question that is one job by one tool and its first call, written together where no "
+        "library tool fits; false: a model always plans and tells what its calls gave",
     )
     on_build_failure: Literal["continue", "stop"] = Field(
         "continue", description="stop: end the task when a tool could not be built"
