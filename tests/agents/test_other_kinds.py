@@ -58,3 +58,19 @@ def test_a_number_is_no_cell_of_the_column_of_names_that_is_asked_for(
 def test_what_something_costs_is_a_number(question: str, answer: str, rule: str) -> None:
     said = "Old Becker tuned the piano. It cost 480 florins, and the carrier asked for Twelve florins."
     assert rule_of(answer, question, called({"text": said})) == rule
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "rule"),
+    [
+        ("What is the longest word in line 3 of poem.txt?", "The answer is 10.", "a number for a name"),
+        ("What is the longest word in line 3 of poem.txt?", "It is silverware, with 10 letters.", ""),
+        ("What is the name of the first ship?", "10", "a number for a name"),
+        ("Wie heißt das längste Wort?", "10", "a number for a name"),
+        ("How long is the longest word?", "10", ""),
+        ("What is the word count of line 3?", "10", ""),
+        ("What is the length of the longest word?", "10", ""),
+    ],
+)
+def test_a_number_is_no_word_that_is_asked_for(question: str, answer: str, rule: str) -> None:
+    assert rule_of(answer, question, called({"word": "silverware", "length": 10})) == rule

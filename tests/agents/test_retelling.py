@@ -303,6 +303,28 @@ def test_a_currency_or_a_degree_is_one_that_something_names(
     assert rule_of(answer, question, called(output)) == rule
 
 
+FEVER = "How many degrees Fahrenheit are 36.6 degrees Celsius?"
+
+
+@pytest.mark.parametrize(
+    ("answer", "question", "rule"),
+    [
+        ("That is 97.88 degrees Celsius.", FEVER, "the unit that was given"),
+        ("97.88 °Celsius", FEVER, "the unit that was given"),
+        ("36.6 degrees Celsius are 97.88 degrees Fahrenheit.", FEVER, ""),
+        ("36.6 degrees Celsius are 97.88.", FEVER, ""),
+        ("97.88", FEVER, ""),
+        ("It is 97.88 ounces.", "How many grams are in 36.6 ounces?", "the unit that was given"),
+        ("It is 97.88 ounces.", "What are 36.6 ounces in grams?", "the unit that was given"),
+        ("Das sind 97,88 Unzen.", "Wie viele Gramm sind 36.6 Unzen?", "the unit that was given"),
+        ("97.88 parcels", "How many parcels are in 36.6 parcels?", ""),
+        ("97.88 days", "How many trips in trips.csv took 36.6 days?", ""),
+    ],
+)
+def test_an_amount_is_given_in_the_unit_that_was_asked_for(answer: str, question: str, rule: str) -> None:
+    assert rule_of(answer, question, called({"result": 97.88, "other": 97.88}, amount=36.6)) == rule
+
+
 def test_the_word_that_the_question_quotes_is_the_one_that_is_told_of() -> None:
     counted = called({"count": 2}, word="piano")
     question = "How often does the word 'piano' occur in letter.txt?"

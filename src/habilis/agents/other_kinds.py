@@ -13,6 +13,12 @@ from habilis.values.scanning import scan
 _WHEN = re.compile(
     r"\b(?:when|(?:on|in|at) (?:what|which) (?:date|day|month|time|weekday)|wann|quand|cuándo)\b", re.IGNORECASE
 )
+_TEXT = re.compile(
+    r"\bwhat (?:is|was) the (?:[^\W\d_]+ ){0,3}?(?:word|name|title|letter|sentence|surname)\b(?! (?:length|count))"
+    r"|\b(?:wie (?:lautet|heißt)|comment s'appelle|cómo se llama|как называется)\b",
+    re.IGNORECASE,
+)
+"""What asks for a text without asking which."""
 _HOW = re.compile(r"\bhow \w+|\bwie\s?viele?\b|\bcombien\b|\bcuánt", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 _NUMBER = re.compile(
@@ -56,7 +62,7 @@ _NO_COST = re.compile(
 def number_for_name(evidence: Evidence) -> str | None:
     """A number alone, where the question asks which or who, and the results hold the name."""
     text = plain(evidence.answer)
-    asks = WHICH.search(evidence.question) or _WHEN.search(evidence.question)
+    asks = any(form.search(evidence.question) for form in (WHICH, _WHEN, _TEXT))
     cells = _cells_asked_for(evidence)
     headed = cells or _name_columns(evidence)
     if (not asks and not headed) or _HOW.search(evidence.question):

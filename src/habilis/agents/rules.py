@@ -11,11 +11,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from habilis.agents import arguments, ends, other_kinds, retelling
+from habilis.agents import arguments, ends, other_kinds, retelling, units
 from habilis.agents.arguments import invented_arguments
 from habilis.agents.evidence import Evidence, Refusal, plain, stands_in
 from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
-from habilis.agents.units import unit_from_nowhere
 from habilis.core.types import Invocation, TaskFile
 from habilis.grounding import Known, unfounded
 from habilis.grounding.telling import listed
@@ -163,7 +162,8 @@ RULES: dict[str, Rule] = {
     "no number": other_kinds.text_for_number,
     "another field": retelling.other_field,
     "another row": retelling.other_row,
-    "a unit from nowhere": unit_from_nowhere,
+    "a unit from nowhere": units.from_nowhere,
+    "the unit that was given": units.one_given,
     "the other end": ends.other_end,
     "none of what is there": ends.none_of_what_is_there,
     "another count": ends.other_count,
@@ -184,6 +184,7 @@ TELLING = frozenset(
         "another field",
         "another row",
         "a unit from nowhere",
+        "the unit that was given",
     )
 )
 """Rules that refuse what is said of results, where the results may be good."""
