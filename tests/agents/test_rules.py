@@ -96,6 +96,7 @@ def test_an_error_that_the_question_is_about_may_be_given() -> None:
         "The product cannot be computed with the tools given.",
         "The file temps.csv was not found.",
         "It was not possible to read the table.",
+        "No file says when the ship came in, so it cannot be told.",
         "The tool failed, so the answer is 0.",
         "Ich konnte die Datei nicht lesen.",
         "Der Mittelwert konnte nicht berechnet werden.",

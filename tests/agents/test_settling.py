@@ -236,6 +236,7 @@ def test_the_field_for_an_error_is_no_word_of_the_tool() -> None:
         "How many rows does s.csv have, without the header?",
         "How many rows of s.csv are there, not counting the first line?",
         "Count the rows of s.csv except the last row of the table.",
+        "How many rows does s.csv have, außer the header?",
     ],
 )
 def test_what_a_question_leaves_out_must_be_known_to_the_tool_however_common_its_words(question: str) -> None:

@@ -27,6 +27,7 @@ UNDONE = _any(
     r"\b(?:i|we) (?:did not find|didn['’]t find|failed to)\b",
     r"\b(?:can ?not|can['’]t|could not|couldn['’]t) be (?:determined|computed|calculated|found|read|opened|answered)\b",
     r"\b(?:can ?not|can['’]t|could not|couldn['’]t) be (?:completed|accessed|retrieved|processed|provided|verified)\b",
+    r"\b(?:can ?not|can['’]t|could not|couldn['’]t) be (?:told|said|known)\b",
     r"\b(?:unable|not possible|impossible) to (?:determine|compute|calculate|find|read|open|answer|complete)\b",
     r"\b(?:unable|not possible|impossible) to (?:access|retrieve|process|provide|say|tell)\b",
     rf"{_THING}\b(?:(?:was|were|be) not found|not be found|(?:does|do|did) not exist)\b",

@@ -28,7 +28,7 @@ MOST_LEAVES = 20
 _WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-z]")
 _CAPITAL = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}")
 _CONFINED = re.compile(
-    r"\b(?:without|except|exclud\w+|ignor\w+|not|only|ohne|außer|nur|sans|sauf|sin|excepto|sólo)\b([^,.;:?!]*)"
+    r"\b(?:without|except|exclud\w+|ignor\w+|not|only|ohne|ausser|nur|sans|sauf|sin|excepto|sólo)\b([^,.;:?!]*)"
 )
 _DEGREES = re.compile(r"\bdegrees?\s+(?=(?:celsius|fahrenheit|kelvin)\b)", re.IGNORECASE)
 """The name of the scale says it."""

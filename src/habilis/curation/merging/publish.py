@@ -131,10 +131,6 @@ class _Filler:
             self._set_aside(tool, merge)
         if winner is not None and winner.name in self._collected.new:
             self._draft.add_records(merge.name, [*self._draft.bring_back(manifest), *self._staged(winner.name)])
-        if winner is not None and winner.name != merge.name:
-            older = self._draft.records(winner.name)
-            self._draft.add_records(merge.name, older)
-            self._draft.drop_records(winner.name)
         aliases = dict(manifest.aliases) | {
             name: alias for name, alias in merge.aliases.items() if self._filed_under(name, merge) == name
         }
