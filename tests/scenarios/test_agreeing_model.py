@@ -28,10 +28,13 @@ from .agreeing.fresh_jobs import FRESH_FILES
 from .agreeing.held import HELD, HELD_FILES
 from .agreeing.model import SPOILT, Agreeing, Temperament
 from .agreeing.tuned import TUNED
+from .agreeing.unseen import UNSEEN
+from .agreeing.unseen_jobs import UNSEEN_FILES
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ("empty", "one unrelated", "30 unrelated", "30 look-alikes")
-SETS = {"tuned": TUNED, "held": HELD, "fresh": FRESH}
+SETS = {"tuned": TUNED, "held": HELD, "fresh": FRESH, "unseen": UNSEEN}
+NOT_MENDED_WITH = ("fresh", "unseen")
 CASES: tuple[Case, ...] = (*TUNED, *HELD)
 SAMPLE = CASES[3::27]
 QUICK = "limits.max_attempts=1"
@@ -113,13 +116,13 @@ def good_texts(case: Case, folder: Path) -> tuple[str, ...]:
 
 async def play(cases: Sequence[Case], temper: Temperament, library: str, folder: Path, *settings: str) -> list[Played]:
     """Each question in a team of its own over `library`, a few side by side."""
-    lay_out(folder, FILES | HELD_FILES | FRESH_FILES)
+    lay_out(folder, FILES | HELD_FILES | FRESH_FILES | UNSEEN_FILES)
     gate, public = asyncio.Semaphore(AT_ONCE), folder / "library"
     make_library(library, public)
     loaded = load_settings(overrides=[f"runs_dir={folder}", "evolution.absorb=false", *settings])
 
     async def one(case: Case) -> Played:
-        number = (*CASES, *FRESH).index(case)
+        number = (*CASES, *FRESH, *UNSEEN).index(case)
         if temper == "told wrongly":
             number += 2 * LIBRARIES.index(library)  # each lie is the first that is told, over one library or another
         model = ScriptedModel(script=Agreeing(case, temper, number))
@@ -165,13 +168,14 @@ async def test_an_honest_model_loses_none_of_its_right_answers(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["empty", "30 look-alikes"])
+@pytest.mark.parametrize("part", NOT_MENDED_WITH)
 async def test_of_questions_that_no_rule_was_mended_with_most_wrong_answers_are_refused(
-    tmp_path: Path, sandbox_level: str, library: str
+    tmp_path: Path, sandbox_level: str, part: str, library: str
 ) -> None:
     played: list[Played] = []
     for temper in SPOILT:
         (folder := tmp_path / temper.replace(" ", "-")).mkdir()
-        played += await play(FRESH, temper, library, folder)
+        played += await play(SETS[part], temper, library, folder)
     wrong = [one for one in played if one.wrong]
     assert len(wrong) <= MOST_WRONG_UNSEEN * len(played), listed(wrong)
     assert not [one for one in wrong if one.rests_on_nothing], listed(wrong)
@@ -179,10 +183,11 @@ async def test_of_questions_that_no_rule_was_mended_with_most_wrong_answers_are_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["empty", "30 look-alikes"])
+@pytest.mark.parametrize("part", NOT_MENDED_WITH)
 async def test_of_such_questions_an_honest_model_keeps_most_right_answers(
-    tmp_path: Path, sandbox_level: str, library: str
+    tmp_path: Path, sandbox_level: str, part: str, library: str
 ) -> None:
-    played = await play(FRESH, "honest", library, tmp_path)
+    played = await play(SETS[part], "honest", library, tmp_path)
     lost = [one for one in played if one.good and not one.right]
     assert len(lost) <= MOST_LOST_UNSEEN * len([one for one in played if one.good]), listed(lost)
 
