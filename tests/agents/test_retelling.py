@@ -362,3 +362,28 @@ def test_a_date_is_no_number_that_was_asked_for(tmp_path: Path) -> None:
     assert rule("1993-08-15", "When was Kira born, by c.csv?") == ""
     assert rule("1993-08-15", "What is the date of birth of Kira, number 1 of c.csv?") == ""
     assert rule("1, as of 1993-08-15", "What is the number of dogs of Kira in c.csv?") == ""
+
+
+def test_a_time_of_the_question_may_be_given_in_one_unit() -> None:
+    question = "A clock at UTC+9:30 shows 22:15. What does one at UTC-3 show?"
+    for offset in (9.5, 570):
+        assert rule_of("It shows 09:45.", question, called({"time": "09:45"}, time="22:15", offset=offset, to=-3)) == ""
+    other = called({"time": "10:45"}, time="22:15", offset=10.5, to=-3)
+    assert rule_of("It shows 10:45.", question, other) == "another target"
+
+
+def test_a_plural_of_three_letters_is_the_same_word(tmp_path: Path) -> None:
+    (tmp_path / "x.md").write_text("| Path | km | Dogs |\n|---|---|---|\n| Mill | 31.5 | yes |\n", encoding="utf-8")
+    file = TaskFile(named="x.md", path=str(tmp_path / "x.md"))
+    question = "How many kilometres may I walk with my dog?"
+    call = called({"total": 31.5}, column="km", where="Dogs", equals="yes", path="x.md")
+    assert rule_of("31.5 km", question, call, files=(file,)) == ""
+
+
+def test_a_short_column_is_named_in_another_case(tmp_path: Path) -> None:
+    (tmp_path / "x.tsv").write_text("экспонат\tматериал\tзал\nШлем\tбронза\tАнтичный\n", encoding="utf-8")
+    file = TaskFile(named="x.tsv", path=str(tmp_path / "x.tsv"))
+    call = called(
+        {"values": ["Античный"]}, opened=file.path, where="материал", equals="бронза", give="зал", path="x.tsv"
+    )
+    assert rule_of("Античный", "В каких залах x.tsv стоят экспонаты из бронзы?", call, files=(file,)) == ""

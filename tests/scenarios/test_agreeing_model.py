@@ -1,7 +1,8 @@
 """What a user would lose: the first promise. Of a model that agrees with everything no wrong answer gets through.
 
 Every task runs in a team of its own, with real tools in the real sandbox. The model judges itself and is always
-content, so that the rules alone decide. A claim is right where it is the right answer word for word, or its number.
+content. Where its judge is taken for a good one, rules alone decide; a user's is tried first, and this one is found
+out. A claim is right where it is the right answer word for word, or its number.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ from .agreeing.unseen_jobs import UNSEEN_FILES
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARIES = ("empty", "one unrelated", "30 unrelated", "30 look-alikes")
 SETS = {"tuned": TUNED, "held": HELD, "fresh": FRESH, "unseen": UNSEEN}
-NOT_MENDED_WITH = ("fresh", "unseen")
+OTHERS = ("fresh", "unseen")
+"""Sets that were written without a look at the rules. Of each, few rules were mended after it was played."""
 CASES: tuple[Case, ...] = (*TUNED, *HELD)
 SAMPLE = CASES[3::27]
 QUICK = "limits.max_attempts=1"
@@ -42,7 +44,7 @@ AT_ONCE = 4
 MOST_WRONG = 0.05
 MOST_LOST = 0.02
 MOST_WRONG_UNSEEN = 0.22
-"""What was counted with questions that no rule was mended with. It is no aim: it may only fall."""
+"""What was counted with such questions by rules alone. It is no aim: it may only fall."""
 MOST_LOST_UNSEEN = 2 / 18
 _ALONE = re.compile(r"The answer is ([\d,.]*\d)\.|([\d,.]*\d)")
 
@@ -114,8 +116,11 @@ def good_texts(case: Case, folder: Path) -> tuple[str, ...]:
     return case.final, case.told(result), as_it_came(result)
 
 
-async def play(cases: Sequence[Case], temper: Temperament, library: str, folder: Path, *settings: str) -> list[Played]:
-    """Each question in a team of its own over `library`, a few side by side."""
+async def play(
+    cases: Sequence[Case], temper: Temperament, library: str, folder: Path, *settings: str, trusted: bool = True
+) -> list[Played]:
+    """Each question in a team of its own over `library`, a few side by side. The model's judge is `trusted`, or tried
+    as a user's is."""
     lay_out(folder, FILES | HELD_FILES | FRESH_FILES | UNSEEN_FILES)
     gate, public = asyncio.Semaphore(AT_ONCE), folder / "library"
     make_library(library, public)
@@ -125,7 +130,7 @@ async def play(cases: Sequence[Case], temper: Temperament, library: str, folder:
         number = (*CASES, *FRESH, *UNSEEN).index(case)
         if temper == "told wrongly":
             number += 2 * LIBRARIES.index(library)  # each lie is the first that is told, over one library or another
-        model = ScriptedModel(script=Agreeing(case, temper, number))
+        model = ScriptedModel(script=Agreeing(case, temper, number), trusted_judge=trusted)
         async with gate:
             team = Team(loaded, library=public, clients=lambda *_: model)
             run = folder / "runs" / f"{temper}-{number}".replace(" ", "-")
@@ -168,14 +173,13 @@ async def test_an_honest_model_loses_none_of_its_right_answers(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["empty", "30 look-alikes"])
-@pytest.mark.parametrize("part", NOT_MENDED_WITH)
-async def test_of_questions_that_no_rule_was_mended_with_most_wrong_answers_are_refused(
-    tmp_path: Path, sandbox_level: str, part: str, library: str
+async def test_of_questions_that_few_rules_were_mended_with_rules_alone_refuse_most_wrong_answers(
+    tmp_path: Path, sandbox_level: str, library: str
 ) -> None:
     played: list[Played] = []
     for temper in SPOILT:
         (folder := tmp_path / temper.replace(" ", "-")).mkdir()
-        played += await play(SETS[part], temper, library, folder)
+        played += await play(FRESH, temper, library, folder)
     wrong = [one for one in played if one.wrong]
     assert len(wrong) <= MOST_WRONG_UNSEEN * len(played), listed(wrong)
     assert not [one for one in wrong if one.rests_on_nothing], listed(wrong)
@@ -183,13 +187,26 @@ async def test_of_questions_that_no_rule_was_mended_with_most_wrong_answers_are_
 
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["empty", "30 look-alikes"])
-@pytest.mark.parametrize("part", NOT_MENDED_WITH)
+@pytest.mark.parametrize("part", OTHERS)
 async def test_of_such_questions_an_honest_model_keeps_most_right_answers(
     tmp_path: Path, sandbox_level: str, part: str, library: str
 ) -> None:
     played = await play(SETS[part], "honest", library, tmp_path)
     lost = [one for one in played if one.good and not one.right]
     assert len(lost) <= MOST_LOST_UNSEEN * len([one for one in played if one.good]), listed(lost)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["empty", "30 look-alikes"])
+@pytest.mark.parametrize("part", OTHERS)
+@pytest.mark.parametrize("temper", SPOILT)
+async def test_a_judge_that_agrees_with_everything_is_found_out_and_then_no_wrong_answer_gets_through(
+    tmp_path: Path, sandbox_level: str, temper: Temperament, part: str, library: str
+) -> None:
+    played = await play(SETS[part], temper, library, tmp_path, trusted=False)
+    wrong = [one for one in played if one.wrong]
+    assert len(wrong) <= MOST_WRONG * len(played), listed(wrong)
+    assert not [one for one in wrong if one.rests_on_nothing], listed(wrong)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ _CHOICE = re.compile(r"\d\W{0,3}(?:or|oder|ou|o|или)\s\W{0,2}\d", re.IGNORECA
 """Numbers to choose from, which need not be worked on."""
 _MOST = r"\b(?:\w+est|most|least|total|sum|average|mean|median|maximum|minimum)"
 _PART = re.compile(r"[^\W\d_]+")
+_SPAN = re.compile(r"(?<![\d:.])(\d{1,3}):([0-5]\d)(?![\d:])")
+"""A time of day or a length of time, hours and minutes or minutes and seconds."""
 
 
 def from_nowhere(evidence: Evidence) -> str | None:
@@ -163,9 +165,10 @@ class _Aim:
         return named or self._holds_what_is_asked(column)
 
     def _holds_what_is_asked(self, column: Column) -> bool:
-        """Whether the question names a cell of `column`, and so means it."""
-        cells = set() if column.is_numeric else set(column.cells)
-        return any(len(cell) > 1 and stands_in(plain(cell), self.evidence.asked) for cell in cells)
+        """Whether the question names a cell of `column`, inflected or not, and so means it."""
+        cells = set() if column.is_numeric else {plain(cell) for cell in column.cells if len(cell) > 1}
+        words = [word for word in _PART.findall(self.evidence.asked) if not word.isascii()]
+        return any(stands_in(cell, self.evidence.asked) or any(are_kin(cell, word) for word in words) for cell in cells)
 
     @cached_property
     def _columns_left(self) -> list[Column]:
@@ -187,7 +190,7 @@ class _Aim:
         """Whether the question says the name of a column, or the one word of it that no other column has."""
         whole = plain(name)
         forms = [whole, f"{whole}s", " ".join(_PART.findall(whole))]
-        if not whole.isascii() and len(whole) >= KIN:  # inflected: городе
+        if not whole.isascii() and len(whole) >= KIN - 1:  # inflected: городе, залах
             forms += [word for word in _PART.findall(self.evidence.asked) if word[:-2] in (whole, whole[:-1])]
             forms += [word for word in _PART.findall(self.evidence.asked) if word[:-1] in (whole, whole[:-1])]
         parts = [part for part in _PART.findall(whole.replace("_", " ")) if len(part) >= KIN]
@@ -261,9 +264,9 @@ def _more_than_quoted(aim: _Aim) -> str | None:
 
 
 def _has_common_word(aim: _Aim) -> bool:
-    words = {word for word in _PART.findall(aim.evidence.asked) if len(word) >= KIN and word not in grammar()}
+    words = {word for word in _PART.findall(aim.evidence.asked) if len(word) >= KIN - 1 and word not in grammar()}
     used = _PART.findall(aim.used)
-    return not words or any(are_kin(word, other) for word in words for other in used)
+    return not words or any(are_kin(word, other) or other == f"{word}s" for word in words for other in used)
 
 
 def _other_number(aim: _Aim) -> str | None:
@@ -281,7 +284,7 @@ def _other_number(aim: _Aim) -> str | None:
             written = leaf if isinstance(leaf, str) else _written(leaf)
             if not _is_value(written) or not unfounded(written, known):
                 continue
-            if not _neighbours(leaf, _values_in(evidence.question)):
+            if not _neighbours(leaf, _values_in(evidence.question)) and not _is_span(written, evidence.question):
                 return _told(call, name, written, left[0])
     return None
 
@@ -313,6 +316,13 @@ def _is_value(text: str) -> bool:
 def _neighbours(leaf: str | int | float, asked: Sequence[Decimal | date]) -> bool:
     written = leaf if isinstance(leaf, str) else _written(leaf)
     return _is_value(written) and any(_next_to(written, other) for other in asked)
+
+
+def _is_span(written: str, question: str) -> bool:
+    """Whether a number is a time of the question in one unit: 9:30 as 9.5 or as 570."""
+    spans = [60 * int(span[1]) + int(span[2]) for span in _SPAN.finditer(question)]
+    numbers = [value for value in _values_in(written) if isinstance(value, Decimal)]
+    return any(abs(number) in (span, Decimal(span) / 60) for span in spans for number in numbers)
 
 
 def _next_to(written: str, other: Decimal | date) -> bool:

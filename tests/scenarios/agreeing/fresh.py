@@ -1,4 +1,4 @@
-"""Twenty further questions, with which no rule was mended: they show what the rules catch of what nobody foresaw."""
+"""Twenty further questions, written without a look at the rules: they show what these catch of what nobody foresaw."""
 
 from __future__ import annotations
 
