@@ -271,3 +271,47 @@ def run(input):
 """
     assert words_in(source) == ("price",)
     assert words_in("def (") == ()
+
+
+PEOPLE = "name,town,born_in,cats\nAda,Bern,Basel,2\nIda,Basel,Chur,0\nOtto,Bern,Bern,1\nUlla,Chur,Olten,3\n"
+
+
+@pytest.mark.parametrize(
+    ("question", "column", "cell", "answer", "settles"),
+    [
+        ("How many people in people.csv are from Olten?", "born_in", "Olten", "1", True),
+        ("How many people in people.csv are from Bern?", "town", "Bern", "2", False),
+        ("How many people in people.csv are from Olten?", "cats", "Olten", "0", False),
+        ("How many people in people.csv are from Olten?", "name", "Olten", "0", False),
+        ("How many people in people.csv are from Olten?", "born_in", "Chur", "1", False),
+        ("How many people in people.csv are not from Olten?", "born_in", "Olten", "1", False),
+    ],
+    ids=["the one column", "two columns", "of numbers", "of other cells", "another cell", "left out"],
+)
+def test_a_column_is_given_by_the_cell_that_it_alone_holds(
+    question: str, column: str, cell: str, answer: str, settles: bool, tmp_path: Path
+) -> None:
+    table = tmp_path / "people.csv"
+    table.write_text(PEOPLE, encoding="utf-8")
+    call = called({"count": int(answer)}, opened=(str(table),), path=str(table), column=column, equals=cell)
+    evidence = Evidence(answer, question, [call], 1, files=[TaskFile(path=str(table), named=str(table))])
+    card = ToolCard(name="count_people", description="Count the people in rows from a file whose column has a value.")
+    assert bool(settled(evidence, lambda name: OwnTool(card))) is settles
+
+
+@pytest.mark.parametrize(
+    ("question", "does", "settles"),
+    [
+        ("How many lines of s.log do not say 'late'?", "Count the lines of a file that say a word.", False),
+        ("How many lines of s.log don't say 'late'?", "Count the lines of a file that say a word.", False),
+        ("How many lines of s.log are without 'late'?", "Count the lines of a file that say a word.", False),
+        ("How many lines of s.log are there that have no 'late'?", "Count the lines with a word.", False),
+        ("How many lines of s.log do not say 'late'?", "Count the lines of a file that do not say a word.", True),
+        ("How many lines of s.log only say 'late'?", "Count the lines of a file that only say a word.", True),
+    ],
+)
+def test_what_is_left_out_must_be_known_to_the_tool_and_not_to_its_call_alone(
+    question: str, does: str, settles: bool
+) -> None:
+    call = called({"count": 3}, opened=("/data/s.log",), path="/data/s.log", word="late")
+    assert bool(why(question, "3", call, does=does, files=("s.log",))) is settles

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,9 +27,12 @@ MOST_LEAVES = 20
 """Values of one result that an answer may be held against."""
 _WORD = re.compile(r"[^\W\d_]{3,}|[^\W\d_a-z]")
 _CAPITAL = re.compile(r"\b[^\W\d_a-z][^\W\d_]{2,}")
-_CONFINED = re.compile(
-    r"\b(?:without|except|exclud\w+|ignor\w+|not|only|ohne|ausser|nur|sans|sauf|sin|excepto|sólo)\b([^,.;:?!]*)"
+_LEAVING_OUT = (
+    r"without|except|exclud\w+|ignor\w+|not|no|never|other than|\w+n['’]t|ohne|ausser|nicht|kein\w*|sans|sauf|pas"
+    r"|sin|excepto|не|кроме|без"
 )
+_LEFT_OUT = re.compile(rf"\b(?:{_LEAVING_OUT})\b([^,.;:?!]*)")
+_CONFINED = re.compile(rf"\b(?:{_LEAVING_OUT}|only|nur|seulement|sólo|только)\b([^,.;:?!]*)")
 _DEGREES = re.compile(r"\bdegrees?\s+(?=(?:celsius|fahrenheit|kelvin)\b)", re.IGNORECASE)
 """The name of the scale says it."""
 _TOKEN = re.compile(r"[^\W_]+")
@@ -64,7 +67,8 @@ def settled(evidence: Evidence, built: WrittenOf) -> str:
 
     1. Every call of this execution that succeeded is one call, or the same again: there is no choice among results.
     2. Its tool is one of those, and by its own words does not do another operation than the question asks.
-    3. All that the call was given stands in the question, which names the files too; and every number, date and
+    3. All that the call was given stands in the question, which names the files too, or is the one column that holds a
+       cell which both name (`town` for "people who live in Bern"); and every number, date and
        quotation of the question was given to the call, or is part of what the tool says that it does. So was or is
        every word of the question that tells anything: a count of lines does not settle a count of ERROR lines. What
        the question leaves out, and the columns that it names, count however common their words are. To how many
@@ -138,14 +142,24 @@ def _asked_for(call: Invocation, written: OwnTool, evidence: Evidence) -> bool:
     """Whether the call was given what stands in the question, all of it and nothing else."""
     files = " ".join(f"{file.path} {file.named}" for file in evidence.files)
     given, asked = list(leaves(call.arguments)), f"{evidence.question} {files}"
-    if not all(_given(leaf, asked.casefold(), Known([asked])) for leaf in given):
+    known = Known([asked])
+    if not all(_given(leaf, asked.casefold(), known) or _holds_the_cell(leaf, given, evidence) for leaf in given):
         return False
     card = written.card
-    said = [*given, *written.words, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
-    if unsaid(_words_alone(evidence), " ".join(said), _counted(evidence)):
+    own = [*written.words, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
+    if unsaid(_words_alone(evidence), " ".join([*given, *own]), _counted(evidence)):
+        return False
+    if not _leaves_out(evidence.asked, given, " ".join(own)):
         return False
     used = Known([*given, card.name, card.description, files])
     return not [value for value in unfounded(evidence.question, used) if value.kind in ("number", "date", "quotation")]
+
+
+def _leaves_out(asked: str, given: Sequence[str], own: str) -> bool:
+    """Whether what the question leaves out was not given to a call whose tool, by its own words, leaves nothing out:
+    one that counts the people from Bern does not count those from elsewhere."""
+    left = " ".join(found[1] for found in _LEFT_OUT.finditer(asked))
+    return bool(_LEFT_OUT.search(plain(own))) or not any(stands_in(plain(leaf), left) for leaf in given)
 
 
 def _counted(evidence: Evidence) -> str:
@@ -182,6 +196,14 @@ def _given(leaf: str, text: str, known: Known) -> bool:
         return False
     words = _WORD.findall(leaf.casefold())
     return all(word in text for word in words) if words else bool(values) or leaf.casefold() in text.split()
+
+
+def _holds_the_cell(leaf: str, given: Sequence[str], evidence: Evidence) -> bool:
+    """Whether `leaf` names the only column with a cell that the question names and the call was given as well."""
+    cells = [plain(one) for one in given if len(one) > 1 and stands_in(plain(one), evidence.asked)]
+    named = [column for column in evidence.columns if not column.is_numeric]
+    holding = [[column for column in named if cell in map(plain, column.cells)] for cell in cells]
+    return any(len(columns) == 1 and columns[0].name == leaf for columns in holding)
 
 
 def _states(evidence: Evidence, call: Invocation) -> bool:
