@@ -124,7 +124,8 @@ async def play(
     lay_out(folder, FILES | HELD_FILES | FRESH_FILES | UNSEEN_FILES)
     gate, public = asyncio.Semaphore(AT_ONCE), folder / "library"
     make_library(library, public)
-    loaded = load_settings(overrides=[f"runs_dir={folder}", "evolution.absorb=false", *settings])
+    tried = f"models.probe_judges={not trusted}".lower()
+    loaded = load_settings(overrides=[f"runs_dir={folder}", "evolution.absorb=false", tried, *settings])
 
     async def one(case: Case) -> Played:
         number = (*CASES, *FRESH, *UNSEEN).index(case)
@@ -204,6 +205,7 @@ async def test_a_judge_that_agrees_with_everything_is_found_out_and_then_no_wron
     tmp_path: Path, sandbox_level: str, temper: Temperament, part: str, library: str
 ) -> None:
     played = await play(SETS[part], temper, library, tmp_path, trusted=False)
+    assert not [one for one in played if (review := one.result.review) and review.judge and review.judge.tells]
     wrong = [one for one in played if one.wrong]
     assert len(wrong) <= MOST_WRONG * len(played), listed(wrong)
     assert not [one for one in wrong if one.rests_on_nothing], listed(wrong)
