@@ -315,3 +315,12 @@ def test_what_is_left_out_must_be_known_to_the_tool_and_not_to_its_call_alone(
 ) -> None:
     call = called({"count": 3}, opened=("/data/s.log",), path="/data/s.log", word="late")
     assert bool(why(question, "3", call, does=does, files=("s.log",))) is settles
+
+
+def test_numbers_in_the_path_of_a_file_are_given_to_nobody() -> None:
+    poem = "/data/3/1/poem.txt"
+    question, does = "What is the longest word in line 3 of poem.txt?", "Give the longest word in a line of a text."
+    right = called({"word": "lantern"}, opened=(poem,), path=poem, line=3)
+    wrong = called({"word": "herons"}, opened=(poem,), path=poem, line=1)
+    assert why(question, "lantern", right, does=does, files=("3/1/poem.txt",))
+    assert not why(question, "herons", wrong, does=does, files=("3/1/poem.txt",))

@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from habilis.agents.evidence import plain, stands_in
@@ -140,19 +141,28 @@ def _heeded(evidence: Evidence, call: Invocation) -> Evidence:
 
 def _asked_for(call: Invocation, written: OwnTool, evidence: Evidence) -> bool:
     """Whether the call was given what stands in the question, all of it and nothing else."""
-    files = " ".join(f"{file.path} {file.named}" for file in evidence.files)
-    given, asked = list(leaves(call.arguments)), f"{evidence.question} {files}"
-    known = Known([asked])
-    if not all(_given(leaf, asked.casefold(), known) or _holds_the_cell(leaf, given, evidence) for leaf in given):
+    evidence = _without_folders(evidence)
+    files = {Path(file.path).name for file in evidence.files}
+    given = [leaf for leaf in leaves(call.arguments) if Path(leaf).name not in files]
+    text, known = evidence.question.casefold(), Known([evidence.question])
+    if not all(_given(leaf, text, known) or _holds_the_cell(leaf, given, evidence) for leaf in given):
         return False
     card = written.card
     own = [*written.words, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
-    if unsaid(_words_alone(evidence), " ".join([*given, *own]), _counted(evidence)):
+    if unsaid(_words_alone(evidence), " ".join([*given, *files, *own]), _counted(evidence)):
         return False
     if not _leaves_out(evidence.asked, given, " ".join(own)):
         return False
-    used = Known([*given, card.name, card.description, files])
+    used = Known([*given, card.name, card.description, *files])
     return not [value for value in unfounded(evidence.question, used) if value.kind in ("number", "date", "quotation")]
+
+
+def _without_folders(evidence: Evidence) -> Evidence:
+    """`evidence` with files called by their names alone: the number of a folder is none that was asked or given."""
+    question = evidence.question
+    for text in sorted({text for file in evidence.files for text in (file.path, file.named)}, key=len, reverse=True):
+        question = question.replace(text, Path(text).name)
+    return replace(evidence, question=question)
 
 
 def _leaves_out(asked: str, given: Sequence[str], own: str) -> bool:
