@@ -74,7 +74,7 @@ class World:
         """A training stopped in its second task, a task stopped half way, a conversation of one turn, a library."""
         Path("rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
         first = ("evolve", "--dataset", "rows.jsonl", "--run-name", "b", "--batch-size", "1", "--json", "--quiet")
-        assert habilis(*first, "--max-tokens", "6500").code == 4
+        assert habilis(*first, "--max-tokens", "5500").code == 4
         assert habilis("run", ROWS[0]["question"], "--run-dir", "runs/q", "--max-tokens", "1400", "--quiet").code == 4
         assert habilis("run", ROWS[0]["question"], "--thread", "t", "--quiet").code == 0
         assert habilis("run", ROWS[1]["question"], "--quiet", "--run-dir", "runs/other").code == 0

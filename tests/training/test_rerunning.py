@@ -61,7 +61,7 @@ async def test_with_leave_the_rest_is_paid_and_both_sides_are_told(stage: Stage)
 
 async def test_what_the_tool_has_no_part_in_is_not_paid_at_all(stage: Stage) -> None:
     run = await solved(stage)
-    settings = load_settings(overrides=[f"runs_dir={stage.root}"])
+    settings = load_settings(overrides=[f"runs_dir={stage.root}", "tools.short_way=false"])
     tasks = taped_tasks(run, stage.root / "library")
     assert concerned(tasks, "shout") == []
     silent = Script([])

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis.agents.evidence import plain, stands_in
+from habilis.agents.narrowing import narrows_alike, order_is_told
 from habilis.agents.rounding import keeps_to, rounded, rounding
 from habilis.agents.rules import Evidence, opened_a_file
 from habilis.core.parsing import tree_of
@@ -151,7 +152,9 @@ def _asked_for(call: Invocation, written: OwnTool, evidence: Evidence) -> bool:
     own = [*written.words, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
     if unsaid(_words_alone(evidence), " ".join([*given, *files, *own]), _counted(evidence)):
         return False
-    if not _leaves_out(evidence.asked, given, " ".join(own)):
+    if not _leaves_out(evidence.asked, given, " ".join(own)) or not order_is_told(evidence.question, call.arguments):
+        return False
+    if not narrows_alike(evidence.asked, plain(" ".join([*own, *(leaf for leaf in given if not leaf.isalnum())]))):
         return False
     used = Known([*given, card.name, card.description, *files])
     return not [value for value in unfounded(evidence.question, used) if value.kind in ("number", "date", "quotation")]

@@ -76,12 +76,13 @@ def plan_as_before(question: str, candidates: Sequence[ToolCard]) -> Plan | None
 
 def one_call_may_do(plan: Plan, ctx: TaskContext) -> bool:
     """Whether a plan's one tool, called once, may be all that its question takes. Several files may take several
-    calls."""
+    calls; of a table without names of columns something more is to be said."""
     if plan.by == "rule" and plan.build:
         return True
     if not ctx.settings.tools.short_way or ctx.task.earlier is not None or ctx.task.missing:
         return False
     alone = len(plan.reuse) + len(plan.build) == 1 and len(ctx.files_view) <= 1
+    alone = alone and not any(file.get("nameless") for file in ctx.files_view)
     return alone and not why_several(ctx.task.question, ctx.files_view)
 
 

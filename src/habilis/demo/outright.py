@@ -16,6 +16,7 @@ from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import Understood, all_operations
 
 NO_TOOL = "NONE"
+NOTHING = {"final_answer": "", "reasoning_summary": ""}
 CALLED = re.compile(r"([\w-]+): ([^\n]*)\nCalled with ([^\n]*), it gave:\n(.*)", re.DOTALL)
 """Findings that are one call and what it gave: tool, description, arguments, result."""
 
@@ -45,6 +46,19 @@ def answer(seen: Seen, called: re.Match[str]) -> dict[str, Any]:
     arguments, output = loads(said), first_object(result)
     operation = recognise(name, description, list(arguments or {}), all_operations())
     if operation is None or output is None or output.get("error") or result.count("\n") > 0:
-        return {"final_answer": "", "reasoning_summary": ""}
-    value = written(result_of(operation, output), peel(squeeze(seen.question))[1])
+        return NOTHING
+    value = result_of(operation, output)
+    if _is_not_all(value, seen):
+        return NOTHING
+    value = written(value, peel(squeeze(seen.question))[1])
     return {"final_answer": value, "reasoning_summary": f"The result of `{name}` with {said}."}
+
+
+def _is_not_all(value: Any, seen: Seen) -> bool:
+    """Whether the question goes on from what one call gave: to another call, to how many there are, or to their names.
+    An answer's prompt shows no files, so a question about some is told by its words."""
+    understood = following.understood(seen)
+    if isinstance(understood, Understood):
+        return len(understood.steps) != 1 or understood.steps[0].view != "value"
+    counts = re.search(r"\bhow many\b|\bnumber of\b", seen.question, re.IGNORECASE) is not None
+    return (counts and isinstance(value, str | list | dict)) or isinstance(value, dict)

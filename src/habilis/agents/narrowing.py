@@ -1,0 +1,122 @@
+"""Words of a question that change which result is right although they are common: bounds, ranks, the order of numbers.
+
+A rule that settles an answer passes over common words. It may not pass over these: "over 30" and "at least 30" ask for
+other counts than "30", and 40 divided by 8 is not 8 divided by 40.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from habilis.agents.quoted import QUOTED
+
+_SPAN = re.compile(r"\b(?:from|between|von|vom|zwischen|du|entre|desde|del|с|между)\b")
+"""A span has two ends, and the end of it is no bound of its own."""
+_VALUE = r"(?:than\s+)?(?:(?:a|an|the|on|of)\s+)?(?:[^\W\d_]+\s+){0,2}?[$€£]?[\d§]"
+_BEFORE_A_VALUE = {
+    "above": r"over|above|(?:more|greater|larger|bigger|higher|longer|older|heavier|later) than|exceed\w*|beyond"
+    r"|mehr als|grösser als|über|plus de|supérieure? à|más de|mayor que|больше|более|>(?!=)",
+    "below": r"under|below|(?:less|fewer|smaller|lower|shorter|younger|lighter|earlier) than|unter|weniger als"
+    r"|kleiner als|moins de|inférieure? à|menos de|menor que|меньше|менее|<(?!=)",
+    "at least": r"at least|no (?:less|fewer) than|minimum|mindestens|au moins|al menos|por lo menos|не менее|>=",
+    "at most": r"at most|up to|no more than|maximum|höchstens|bis zu|au plus|como máximo|не более|<=",
+    "before": r"before|prior to|earlier than|vor|avant|antes del?|до|раньше",
+    "after": r"after|later than|nach|après|después del?|после",
+    "until": r"until|till|through|bis|jusqu['’]\w+|hasta",
+    "since": r"since|starting|seit|ab|depuis|desde",
+}
+"""What bounds a value that follows. A tool's own words must name the same bound, beside a value or not."""
+_ALONE = {
+    "at least": r"(?<=\d) (?:or|and) (?:more|above|over|later)\b",
+    "at most": r"(?<=\d) (?:or|and) (?:less|fewer|below|under|earlier)\b",
+    "working": r"\b(?:working|business)[ -](?=days?|hours?)",
+    "included": r"\binclu(?:ded|ding|sive\w*)\b|\bboth (?:days|ends|dates)\b",
+    "a rank": r"\b(?:second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|next|last but one|zweit\w*|dritt\w*"
+    r"|deuxième|troisième|segund[oa]|tercer[oa]?)\b(?=[- ][^\W\d_]*(?:est|most|least|last|grösst|hoch|plus|más)"
+    r"| [^\W\d_]+est\b)",
+    "twice": r"\b(?:twice|doubled?|halves|half of)\b",
+    "distinct": r"\b(?:different|distinct|unique|verschieden\w*|différent\w*|diferente\w*|distint\w*)\b",
+    "each": r"\b(?:each|per|every|je|jede\w*|chaque|cada)\b(?= [^\W\d_])",
+}
+_SAID = {
+    "above": r"minimum|threshold|greater|larger",
+    "at least": r"min\b|threshold",
+    "at most": r"max\b",
+    "a rank": r"\b(?:rank|nth|place|position|n)\b",
+    "included": r"\binclu\w+|\bfirst and last\b",
+    "distinct": r"\b(?:different|distinct|unique|deduplicat\w+)\b",
+    "each": r"\b(?:each|per|every|group\w*|by)\b",
+}
+"""Further words by which a tool says the same."""
+_ORDERED = re.compile(
+    r"\bdivided?\b|\bminus\b|\bsubtract\w*|\bpower\b|\bremainder\b|\bmodulo\b|\bpercent\w*|(?<=\d) ?%|\bless than\b"
+    r"|\bratio\b|\bhow many times\b|\blogarithm\w*|\broot\b"
+    r"|\bgeteilt\b|\bhoch\b|\bprozent\b|\bdivisé\b|\bpour cent\b|\bdividido\b",
+    re.IGNORECASE,
+)
+"""Operations whose result depends on which number stands where."""
+_REVERSED = re.compile(
+    r"\b(?:what|which) percent\w*\b|\bwhat (?:share|part|fraction)\b|\bsubtract\w*\b.*\bfrom\b|\bless than\b"
+    r"|\bhow many times\b|\bhow often does\b|\blogarithm\w*|\broot\b",
+    re.IGNORECASE,
+)
+"""Questions that say first what stands second."""
+_NUMBER = re.compile(r"\d[\d.,]*")
+_PAIR = 2
+
+
+def narrows_alike(question: str, own: str) -> bool:
+    """Whether a tool's `own` words say each bound, rank and the like that `question` says of its values.
+
+    Both are folded. What stands in quotes is a value and says none.
+    """
+    asked, said = QUOTED.sub("§", question), own.replace("_", " ")
+    bounds = {name: rf"(?<![^\W_])(?:{words})(?![^\W_])" for name, words in _BEFORE_A_VALUE.items()}
+    wanted = [name for name, words in bounds.items() if re.search(rf"{words}\s+{_VALUE}", asked)]
+    if _SPAN.search(asked):
+        wanted = [name for name in wanted if name not in ("until", "since")]
+    wanted += [name for name, words in _ALONE.items() if re.search(words, asked)]
+    return all(
+        any(re.search(words, said) for words in (bounds.get(name), _ALONE.get(name), _SAID.get(name)) if words)
+        for name in wanted
+    )
+
+
+def order_is_told(question: str, arguments: Mapping[str, Any]) -> bool:
+    """Whether two numbers whose places matter were given in the order in which the question says them, or by names that
+    stand beside them there ("15 percent": `percent`)."""
+    given = _numbers_in(arguments)
+    if len(given) != _PAIR or not _ORDERED.search(question):
+        return True
+    numbers = [found[0].strip(".,").replace(",", "") for found in _NUMBER.finditer(question)]
+    places = [numbers.index(value) if value in numbers else -1 for _, value in given]
+    if -1 in places or places[0] == places[1]:
+        return True
+    if any(_stands_beside(name, value, question) for name, value in given):
+        return True
+    return places[0] < places[1] and not _REVERSED.search(question)
+
+
+def _numbers_in(arguments: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The numbers of a call, each with the name under which it was given; a list's items have that of the list."""
+    pairs = [
+        (name, item) for name, value in arguments.items() for item in (value if isinstance(value, list) else [value])
+    ]
+    return [(name, str(value).removesuffix(".0")) for name, value in pairs if _is_number(value)]
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return bool(re.fullmatch(r"-?\d+(?:\.\d+)?", value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _stands_beside(name: str, value: str, question: str) -> bool:
+    """Whether a word of an argument's name follows its number in the question."""
+    after = re.search(rf"(?<![\d.,]){re.escape(value)}\s*(%|[^\W\d_]+)", question.replace(",", ""), re.IGNORECASE)
+    if after is None:
+        return False
+    word = "percent" if after[1] == "%" else after[1].casefold()
+    return any(part and (part.startswith(word) or word.startswith(part)) for part in name.casefold().split("_"))
