@@ -13,6 +13,7 @@ import pytest
 from habilis.core import events as ev
 from habilis.core.types import Plan, TaskResult, ToolRequest, Usage
 from habilis.rundir import RunDir
+from habilis.terminal.wording import plan_text
 from habilis.view.curves import curves
 from habilis.view.log import PAGE_EVENTS, read_page
 from habilis.view.rendering import relative
@@ -85,6 +86,19 @@ def test_a_task_of_the_short_way_shows_plan_build_call_and_answer(written, look)
     places = [page.index(word, page.index("What happened")) for word in said]
     assert places == sorted(places)
     assert "build mean" in page, "in the picture of where time went"
+
+
+def test_a_plan_by_rule_that_reuses_a_tool_speaks_of_no_new_one(written, look):
+    events = list(course())
+    place = next(number for number, event in enumerate(events) if event.kind == "planned")
+    reused = {"mean": "it answered a question of the same words"}
+    events[place] = ev.Planned(attempt=1, plan=Plan(reuse=("mean",), serves=reused, by="rule"))
+    written.happens(written.task("run"), *events)
+    page = look("runs/run/tasks/task/")
+    assert "Use: mean" in page
+    assert "A rule planned this; no model was asked." in page
+    assert "new tool, written" not in page.lower()
+    assert plan_text(events[place].plan.model_dump()) == "use mean: it answered a question of the same words"
 
 
 def test_a_mend_is_shown_as_a_change_of_code(written, look):

@@ -34,7 +34,7 @@ def one_line(text: str, width: int = 200) -> str:
 
 def plan_text(plan: Mapping[str, Any]) -> str:
     """A plan's tools: those that it reuses, each with what it said that the tool is for, and those to build."""
-    if plan.get("by") == "rule":
+    if plan.get("by") == "rule" and plan["build"]:
         return "one new tool, written with its first call"
     serves = plan.get("serves", {})
     reused = [f"{name}: {one_line(serves[name], 80)}" if serves.get(name) else name for name in plan["reuse"]]
