@@ -24,6 +24,8 @@ DAYS = "Count the rows of a table on a date"
         ("How many have a price of 30 or more?", f"{PRICES} of at least a value", True),
         ("How many have a price of 30 or more?", PRICES, False),
         ("How many have a price up to $30?", f"{PRICES} of at most a value", True),
+        ("How many have a price of no less than 30?", f"{PRICES} from a minimum on", True),
+        ("What is the maximum of 3, 5 and 9?", "Find the largest number", True),
         ("How many have a price under 30?", f"{PRICES} < ", True),
         ("How many have a price under 30?", f"{PRICES} <= ", False),
         ("How many are before 2024-01-05?", DAYS, False),

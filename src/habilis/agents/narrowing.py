@@ -16,12 +16,12 @@ _SPAN = re.compile(r"\b(?:from|between|von|vom|zwischen|du|entre|desde|del|с|м
 """A span has two ends, and the end of it is no bound of its own."""
 _VALUE = r"(?:than\s+)?(?:(?:a|an|the|on|of)\s+)?(?:[^\W\d_]+\s+){0,2}?[$€£]?[\d§]"
 _BEFORE_A_VALUE = {
-    "above": r"over|above|(?:more|greater|larger|bigger|higher|longer|older|heavier|later) than|exceed\w*|beyond"
-    r"|mehr als|grösser als|über|plus de|supérieure? à|más de|mayor que|больше|более|>(?!=)",
-    "below": r"under|below|(?:less|fewer|smaller|lower|shorter|younger|lighter|earlier) than|unter|weniger als"
+    "above": r"over|above|(?<!no )(?:more|greater|larger|bigger|higher|longer|older|heavier|later) than|exceed\w*"
+    r"|beyond|mehr als|grösser als|über|plus de|supérieure? à|más de|mayor que|больше|более|>(?!=)",
+    "below": r"under|below|(?<!no )(?:less|fewer|smaller|lower|shorter|younger|lighter|earlier) than|unter|weniger als"
     r"|kleiner als|moins de|inférieure? à|menos de|menor que|меньше|менее|<(?!=)",
-    "at least": r"at least|no (?:less|fewer) than|minimum|mindestens|au moins|al menos|por lo menos|не менее|>=",
-    "at most": r"at most|up to|no more than|maximum|höchstens|bis zu|au plus|como máximo|не более|<=",
+    "at least": r"at least|no (?:less|fewer) than|mindestens|au moins|al menos|por lo menos|не менее|>=",
+    "at most": r"at most|up to|no more than|höchstens|bis zu|au plus|como máximo|не более|<=",
     "before": r"before|prior to|earlier than|vor|avant|antes del?|до|раньше",
     "after": r"after|later than|nach|après|después del?|после",
     "until": r"until|till|through|bis|jusqu['’]\w+|hasta",
@@ -42,8 +42,8 @@ _ALONE = {
 }
 _SAID = {
     "above": r"minimum|threshold|greater|larger",
-    "at least": r"min\b|threshold",
-    "at most": r"max\b",
+    "at least": r"\bmin(?:imum)?\b|threshold",
+    "at most": r"\bmax(?:imum)?\b",
     "a rank": r"\b(?:rank|nth|place|position|n)\b",
     "included": r"\binclu\w+|\bfirst and last\b",
     "distinct": r"\b(?:different|distinct|unique|deduplicat\w+)\b",
