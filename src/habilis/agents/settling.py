@@ -152,7 +152,8 @@ def _asked_for(call: Invocation, written: OwnTool, evidence: Evidence) -> bool:
     own = [*written.words, card.name, card.description, *card.parameters, *_fields(call.outcome.output)]
     if unsaid(_words_alone(evidence), " ".join([*given, *files, *own]), _counted(evidence)):
         return False
-    if not _leaves_out(evidence.asked, given, " ".join(own)) or not order_is_told(evidence.question, call.arguments):
+    says = " ".join([card.name, card.description, *card.parameters]).replace("_", " ")
+    if not _leaves_out(evidence.asked, given, says) or not order_is_told(evidence.question, call.arguments):
         return False
     if not narrows_alike(evidence.asked, plain(" ".join([*own, *(leaf for leaf in given if not leaf.isalnum())]))):
         return False
@@ -168,11 +169,11 @@ def _without_folders(evidence: Evidence) -> Evidence:
     return replace(evidence, question=question)
 
 
-def _leaves_out(asked: str, given: Sequence[str], own: str) -> bool:
-    """Whether what the question leaves out was not given to a call whose tool, by its own words, leaves nothing out:
-    one that counts the people from Bern does not count those from elsewhere."""
+def _leaves_out(asked: str, given: Sequence[str], says: str) -> bool:
+    """Whether a tool `says` of itself that it leaves something out, where the call was given what the question leaves
+    out. One that counts the people from Bern does not count those from elsewhere."""
     left = " ".join(found[1] for found in _LEFT_OUT.finditer(asked))
-    return bool(_LEFT_OUT.search(plain(own))) or not any(stands_in(plain(leaf), left) for leaf in given)
+    return bool(_LEFT_OUT.search(plain(says))) or not any(stands_in(plain(leaf), left) for leaf in given)
 
 
 def _counted(evidence: Evidence) -> str:
