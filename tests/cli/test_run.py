@@ -41,16 +41,16 @@ class DoubleTeam:
 
     async def run(self, question: str | Task, **options: Any) -> TaskResult:
         self.called = {"question": question, **options}
-        task = RunDir.at(options["run_dir"]).task(options["task_id"] or "task")
+        task = options["run_dir"].task(options["task_id"] or "task")
         asked = question if isinstance(question, Task) else Task(id=task.id, question=question)
         task.save_task(asked, {"library": str(self.library or "runs/library")})
         if self.raises:
             raise self.raises
         return self._end(task, asked.question)
 
-    async def resume(self, run_dir: Path, task_id: str | None = None, answer: str | None = None) -> TaskResult:
+    async def resume(self, run_dir: RunDir, task_id: str | None = None, answer: str | None = None) -> TaskResult:
         self.called = {"run_dir": run_dir, "task_id": task_id, "answer": answer}
-        task = RunDir.open(run_dir).task(task_id or "task")
+        task = run_dir.task(task_id or "task")
         return self._end(task, "q")
 
     def interrupt(self) -> None:
@@ -134,7 +134,7 @@ def test_the_words_of_the_command_line_reach_the_team(team: type[DoubleTeam], tm
     made = team.made[0]
     assert made.called["files"] == ["a.csv", str(tmp_path)]
     assert made.called["task_id"] == "t1"
-    assert made.called["run_dir"].parent == Path("kept")
+    assert made.called["run_dir"].path.parent == Path("kept")
     assert made.library == tmp_path / "lib"
     assert made.asker is None
     assert made.granter is None
@@ -258,7 +258,7 @@ def test_replay_asks_what_was_asked_and_names_the_run(team: type[DoubleTeam]) ->
     called = team.made[-1].called
     assert called["question"] == Task(id="t", question="the question")
     assert called["replay"] == Path("runs/old")
-    assert called["run_dir"] != Path("runs/old")
+    assert called["run_dir"].path != Path("runs/old")
 
 
 def test_of_several_tasks_one_must_be_named(team: type[DoubleTeam], capsys: pytest.CaptureFixture[str]) -> None:

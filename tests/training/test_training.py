@@ -14,6 +14,7 @@ import pytest
 from habilis.core.errors import UserError
 from habilis.curation.ledger.reports import Point, Row
 from habilis.library.generations import digest
+from habilis.testing import SeenRequest
 
 from ..marks import PROMISE
 from ..openfiles import held_back, open_files
@@ -47,6 +48,21 @@ async def test_a_training_leaves_nothing_open_and_the_collector_of_garbage_as_it
         left.append(open_files())
     assert held_back(left) == 0, left
     assert gc.get_freeze_count() == frozen, "a program's own objects are its own to keep"
+
+
+async def test_a_task_looks_at_no_record_of_another_which_would_take_ever_longer(world: World) -> None:
+    """What each task asks is marked as ours. One that was changed since is no reason to refuse its neighbours."""
+
+    def choose(seen: SeenRequest) -> None:
+        if "2+3*4" in seen.prompt:
+            (world.training().path / "tasks" / "mean" / "task.json").write_text("{}", encoding="utf-8")
+
+    world.server.choose = choose
+    one_by_one = ("evolution.batch_size=1", "evolution.concurrency=1")
+    training = await world.evolution(*one_by_one).run(
+        world.rows("mean", "arithmetic", "gcd"), name="first", base=world.home
+    )
+    assert (training.stopped, world.answers()) == ("done", world.expected("mean", "arithmetic", "gcd"))
 
 
 # --- tasks that end badly

@@ -57,14 +57,15 @@ def first_question(messages: Sequence[BaseMessage]) -> str:
 
 def only_task(run: RunDir, task_id: str | None) -> TaskDir:
     """The task of `run` that is meant. Raises `UserError` when that is not one."""
-    tasks = {task.id: task for task in run.tasks()}
+    if task_id is not None and (named := run.task_there(task_id)) is not None:
+        return named
+    tasks = run.tasks()
     if task_id is not None:
-        if safe_id(task_id) not in tasks:
-            raise UserError(f"{run.path} has no task {task_id}; it has: {', '.join(tasks) or 'none'}")
-        return tasks[safe_id(task_id)]
+        there = ", ".join(task.id for task in tasks) or "none"
+        raise UserError(f"{run.path} has no task {task_id}; it has: {there}")
     if len(tasks) != 1:
         raise UserError(f"{run.path} has {len(tasks)} tasks; name one with --task-id")
-    return next(iter(tasks.values()))
+    return tasks[0]
 
 
 def as_turn(thread: ThreadDir, task: Task, settings: Settings) -> Task:

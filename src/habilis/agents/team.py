@@ -101,7 +101,7 @@ class Team:
         question: str | Task,
         *,
         files: Sequence[str | Path] = (),
-        run_dir: Path | None = None,
+        run_dir: Path | RunDir | None = None,
         task_id: str | None = None,
         replay: Path | None = None,
         base: Path | None = None,
@@ -114,7 +114,8 @@ class Team:
         With an `answer_schema` the answer is JSON that fits it: `answer_data`, and as text `final_answer`. With a
         `thread` the question is the next turn of the conversation of that name, which lies in `threads` in the runs
         folder: earlier questions, tool work, answers, files and tools come along, within `memory.max_tokens`. A run or
-        conversation that is there must have been made by this user, unless `trust` takes it over as theirs.
+        conversation that is there must have been made by this user, unless `trust` takes it over as theirs; of a
+        `RunDir` the caller has seen to that.
 
         Every outcome of the task itself is a `TaskResult`. `replay` names the run whose tape answers instead of a
         model; the first request that differs ends the task. Raises `UserError` for what a person must mend first:
@@ -130,12 +131,14 @@ class Team:
             if run_dir is not None or task_id is not None:
                 raise UserError("a thread has its own folder and numbers its turns: leave out --run-dir and --task-id")
             return await self._turn(ThreadDir.named(Path(self.settings.runs_dir), thread), task, replay, trust)
-        run = (
-            RunDir.at(run_dir, trust=trust)
-            if run_dir
-            else RunDir.create(Path(self.settings.runs_dir), None, task.question)
-        )
+        run = run_dir if isinstance(run_dir, RunDir) else self._run_at(run_dir, task, trust)
         return await self._begin(task, run.task(task.id), self.library, replay)
+
+    def _run_at(self, place: Path | None, task: Task, trust: bool) -> RunDir:
+        """The run in the folder `place`, or a new one named after the question."""
+        if place is not None:
+            return RunDir.at(place, trust=trust)
+        return RunDir.create(Path(self.settings.runs_dir), None, task.question)
 
     async def _turn(self, thread: ThreadDir, task: Task, replay: Path | None, trust: bool) -> TaskResult:
         """The next turn of `thread`. Without a library of this team it goes on with that of the last turn."""
@@ -190,12 +193,7 @@ class Team:
             messages = read_transcript(conversation)
             asked = question if question is not None else first_question(messages)
             task = asked if isinstance(asked, Task) else task_of(asked, files, base or Path.cwd(), None)
-            run = (
-                RunDir.at(run_dir, trust=trust)
-                if run_dir
-                else RunDir.create(Path(self.settings.runs_dir), None, task.question)
-            )
-            folder = run.task(task.id)
+            folder = self._run_at(run_dir, task, trust).task(task.id)
             stored = folder.load_task()
             if stored is not None and (folder.load_decision() is not None or not stored[1].get("decide")):
                 raise UserError(f"{folder.path} already holds a task; continue it, or choose another --run-dir")
@@ -235,19 +233,20 @@ class Team:
             sink.close()
 
     async def resume(
-        self, run_dir: Path, task_id: str | None = None, answer: str | None = None, *, trust: bool = False
+        self, run_dir: Path | RunDir, task_id: str | None = None, answer: str | None = None, *, trust: bool = False
     ) -> TaskResult:
         """Go on with a task where it stopped: killed, interrupted, out of budget, unreachable, or waiting.
 
         No finished model call is made again. A finished task's result is returned as it is. `answer` is what the user
         says to the question that a waiting task asked. Without a library of this team the task keeps its own. A run
-        that this user did not make is gone on with only where `trust` says so, and is theirs from then on. Raises
-        `UserError`.
+        that this user did not make is gone on with only where `trust` says so, and is theirs from then on; of a
+        `RunDir` the caller has seen to that. Raises `UserError`.
         """
-        run = RunDir.open(run_dir)
+        run = run_dir if isinstance(run_dir, RunDir) else RunDir.open(run_dir)
         folder = only_task(run, task_id)
         thread = ThreadDir.of(run)
-        run.accept(trust=trust, tasks=None if thread else [folder])
+        if run is not run_dir:
+            run.accept(trust=trust, tasks=None if thread else [folder])
         run.task(folder.id)
         stored = folder.load_task()
         if stored is None:

@@ -96,15 +96,10 @@ def _folder(args: Namespace, runs: Path, label: str) -> RunDir:
 
 def _place(args: Namespace, folder: RunDir, replayed: TaskDir | None) -> dict[str, Any]:
     """Where the team is to put the task: in a conversation, or in a run of its own."""
-    seen = {} if folder.is_ours(()) else {"trust": True}  # there is no key: the run was looked at above
     if args.thread is not None:
+        seen = {} if folder.is_ours(()) else {"trust": True}  # there is no key: the conversation was looked at above
         return {"thread": args.thread, **seen}
-    return {
-        **seen,
-        "run_dir": folder.path,
-        "task_id": args.task_id,
-        "replay": replayed.run.path if replayed else None,
-    }
+    return {"run_dir": folder, "task_id": args.task_id, "replay": replayed.run.path if replayed else None}
 
 
 def _begun(thread: ThreadDir, args: Namespace) -> RunDir:
@@ -155,8 +150,7 @@ def resume(args: Namespace, team_factory: Callable[..., Any] | None = None) -> i
     waiting = task.load_result() if task.read_state() == "waiting" else None
     if waiting is not None and answer is None and session.asker is None:
         return report(waiting, session.console, as_json=args.json, quiet=args.quiet)
-    seen = {} if task.run.is_ours(()) else {"trust": True}  # there is no key: the run was looked at above
-    return session.drive(lambda team: team.resume(task.run.path, task.id, answer=answer, **seen))
+    return session.drive(lambda team: team.resume(task.run, task.id, answer=answer))
 
 
 class CommandSession:

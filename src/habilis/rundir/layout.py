@@ -99,6 +99,11 @@ class RunDir:
             make_folder(folder)
         return TaskDir(path)
 
+    def task_there(self, task_id: str) -> TaskDir | None:
+        """The folder of task `task_id` if it is there; makes nothing, and looks at no other."""
+        path = self.path / "tasks" / safe_id(task_id)
+        return TaskDir(path) if _is_own_folder(path.parent) and _is_own_folder(path) else None
+
     def tasks(self) -> list[TaskDir]:
         """The tasks that are there, by id; makes nothing."""
         return self._folders("tasks")
@@ -109,9 +114,7 @@ class RunDir:
 
     def _folders(self, name: str) -> list[TaskDir]:
         folder = self.path / name
-        if folder.is_symlink() or not folder.is_dir():
-            return []
-        return [TaskDir(p) for p in sorted(folder.iterdir()) if p.is_dir() and not p.is_symlink()]
+        return [TaskDir(p) for p in sorted(folder.iterdir()) if _is_own_folder(p)] if _is_own_folder(folder) else []
 
     @property
     def training(self) -> TrainingDir | None:
@@ -397,3 +400,8 @@ class TaskDir:
     @property
     def _lock(self) -> Path:
         return self.path / ".lock"
+
+
+def _is_own_folder(path: Path) -> bool:
+    """Whether `path` is a folder itself, no link to one elsewhere."""
+    return path.is_dir() and not path.is_symlink()

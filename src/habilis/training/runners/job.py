@@ -95,11 +95,17 @@ def team_of(
 
 
 async def carry_out(team: Team, job: Job) -> TaskResult:
-    """The task's result: run from its start, or from where an earlier run of it stopped."""
-    run = Path(job.run)
-    if job.folder.load_task() is None:
-        return await team.run(job.task, run_dir=run, trust=job.trusted)
-    return await team.resume(run, job.task.id, trust=job.trusted)
+    """The task's result: run from its start, or from where an earlier run of it stopped.
+
+    Of the run only its own record and this task are looked at: with all the others, the work would grow with the square
+    of the tasks.
+    """
+    run, folder = RunDir.open(Path(job.run)), job.folder
+    if not job.trusted:
+        run.accept(trust=False, tasks=[folder])
+    if folder.load_task() is None:
+        return await team.run(job.task, run_dir=run)
+    return await team.resume(run, job.task.id)
 
 
 def ended(job: Job, result: TaskResult, seconds: float) -> Finished:
