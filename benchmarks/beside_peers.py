@@ -30,11 +30,11 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from habilis.agents.phrases import UNDONE
 from habilis.core.errors import UserError
 from habilis.curation.ledger.reports import Row
 from habilis.evaluation.datasets import load
 from habilis.evaluation.scoring import score
+from habilis.rules.phrases import UNDONE
 from measure import machine
 from peers.proxy import CountingProxy
 from peers.systems import PEERS, Asked, missing, reaching, run_habilis, run_peer

@@ -34,6 +34,7 @@ RANKS = {
     "grounding": 7,
     "runtime": 7,
     "checking": 8,
+    "rules": 8,
     "synthesis": 8,
     "sources": 8,
     "context": 9,

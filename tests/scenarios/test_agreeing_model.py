@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from habilis import Team, load_settings
-from habilis.agents.settling import as_it_came
 from habilis.core.types import TaskResult
+from habilis.rules.settling import as_it_came
 from habilis.testing import ScriptedModel
 
 from ..marks import PROMISE

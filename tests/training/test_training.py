@@ -72,7 +72,7 @@ class HangsWhen:
     """A server's answer that hangs for one question, in the middle of its task."""
 
     def __init__(self, world: World, text: str) -> None:
-        from habilis.testing import Fault, SeenRequest
+        from habilis.testing import Fault
 
         def choose(seen: SeenRequest) -> Fault | None:
             return Fault("hang") if text in seen.prompt and "<candidates>" not in seen.prompt else None

@@ -12,10 +12,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.agents.correcting import corrected_step
-from habilis.agents.evidence import plain
 from habilis.agents.outcome import status_of
-from habilis.agents.phrases import UNDONE
-from habilis.agents.rules import MAX_TEXT
 from habilis.agents.state import TaskState
 from habilis.context.task import MOST_BOUND, TaskContext
 from habilis.core.errors import HabilisError, UserError
@@ -23,6 +20,7 @@ from habilis.core.types import DecidedCall, Decision, ToolSpec
 from habilis.models.bounds import cut_of
 from habilis.models.calls import CheckedCalls
 from habilis.models.history import call_ids, pending_calls
+from habilis.rules import MAX_TEXT, UNDONE, plain
 from habilis.tool_calling.transcripts import result_text, write_openai
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from langchain_core.messages import ToolMessage
 
-from habilis.agents.evidence import Evidence
 from habilis.agents.recorded import folders_of, told_with
 from habilis.agents.state import TaskState, unpacked
 from habilis.context.presets import ASK_USER
 from habilis.context.task import TaskContext
+from habilis.rules import Evidence
 
 
 def evidence_of(answer: str, state: TaskState, ctx: TaskContext) -> Evidence:

@@ -14,7 +14,6 @@ from habilis.agents.answering import Doubted, grounded
 from habilis.agents.holding import evidence_of
 from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.agents.remembering import exchanges
-from habilis.agents.rules import mistelling
 from habilis.agents.short_way import AnswerReply, answer_given, worded
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
@@ -25,6 +24,7 @@ from habilis.core.events import Notice
 from habilis.core.types import Answer, JsonSchema
 from habilis.grounding import Known, Unfounded, unfounded_data
 from habilis.models.answers import answer_text, answer_type
+from habilis.rules import mistelling
 
 NO_RESULT = "No result was found."
 INVENTED = "The findings are given as they are, for the answer was invented:"

@@ -10,7 +10,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from habilis.agents import rules
+from habilis import rules
 from habilis.agents.holding import evidence_of
 from habilis.agents.planning import (
     as_plan,

@@ -7,14 +7,14 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
-from habilis.agents import rules
-from habilis.agents.settling import OwnTool, plain_telling, settled, words_in
+from habilis import rules
 from habilis.context.task import TaskContext
 from habilis.core.types import Review, Standing, ToolCard
 from habilis.judging import Case, JudgeTrial, one_by_one, standing_or_away, word_of
 from habilis.judging.planted_answers import ANSWERS
 from habilis.library.retrieval.relevance import same_but_values
 from habilis.prompts import Rendered
+from habilis.rules import OwnTool, plain_telling, settled, words_in
 
 BY_RULES, NOT_VERIFIED = "rules", "not verified"
 WRITTEN_HERE = frozenset(("built", "enhanced"))

@@ -16,7 +16,7 @@ from habilis.core.errors import UserError
 from habilis.core.ports import RunStore
 from habilis.rundir.files import place, remove_tree
 from habilis.rundir.kept import CHECKPOINTS, GENERATIONS, LIBRARY, TREE, WORK, File, KeptFolder, tree_in
-from habilis.rundir.plain import own_folder, read_plain
+from habilis.rundir.plain import is_plain_folder, own_folder, read_plain
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
 _EVENTS, _SETTINGS = "events.jsonl", "run.yaml"
@@ -222,7 +222,7 @@ def _path(root: Path, name: str) -> Path:
 
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.is_dir() and not path.is_symlink():
+    if is_plain_folder(path):
         remove_tree(path)
     place(path, content, durable=False)
 

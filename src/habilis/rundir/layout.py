@@ -20,7 +20,7 @@ from habilis.rundir.files import FORMAT, atomic_write, one_line, read_json, read
 from habilis.rundir.locks import held, is_held
 from habilis.rundir.names import GENERATIONS, LIBRARY, check_run_name, run_name, safe_id
 from habilis.rundir.parts import MAX_RUN_BYTES, as_yaml, make_folder, plain_yaml, unwritable, versions
-from habilis.rundir.plain import check_plain_folder, read_plain, reading
+from habilis.rundir.plain import check_plain_folder, is_plain_folder, read_plain, reading
 from habilis.rundir.training import TrainingDir
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class RunDir:
     def task_there(self, task_id: str) -> TaskDir | None:
         """The folder of task `task_id` if it is there; makes nothing, and looks at no other."""
         path = self.path / "tasks" / safe_id(task_id)
-        return TaskDir(path) if _is_own_folder(path.parent) and _is_own_folder(path) else None
+        return TaskDir(path) if is_plain_folder(path.parent) and is_plain_folder(path) else None
 
     def tasks(self) -> list[TaskDir]:
         """The tasks that are there, by id; makes nothing."""
@@ -114,7 +114,7 @@ class RunDir:
 
     def _folders(self, name: str) -> list[TaskDir]:
         folder = self.path / name
-        return [TaskDir(p) for p in sorted(folder.iterdir()) if _is_own_folder(p)] if _is_own_folder(folder) else []
+        return [TaskDir(p) for p in sorted(folder.iterdir()) if is_plain_folder(p)] if is_plain_folder(folder) else []
 
     @property
     def training(self) -> TrainingDir | None:
@@ -391,17 +391,8 @@ class TaskDir:
 
     def lock(self) -> AbstractContextManager[None]:
         """Hold the task for this process. Raises `UserError` when another one holds it; freed when we die."""
-        return held(self._lock, f"task {self.id} of run {self.run.name} is being run by another process")
+        return held(self.path / ".lock", f"task {self.id} of run {self.run.name} is being run by another process")
 
     def locked(self) -> bool:
         """Whether some process runs the task now."""
-        return is_held(self._lock)
-
-    @property
-    def _lock(self) -> Path:
-        return self.path / ".lock"
-
-
-def _is_own_folder(path: Path) -> bool:
-    """Whether `path` is a folder itself, no link to one elsewhere."""
-    return path.is_dir() and not path.is_symlink()
+        return is_held(self.path / ".lock")

@@ -110,6 +110,11 @@ def check_plain_folder(path: Path) -> None:
     _check(path, stat.S_ISDIR)
 
 
+def is_plain_folder(path: Path) -> bool:
+    """Whether a folder is at `path`, and no link to one elsewhere."""
+    return path.is_dir() and not path.is_symlink()
+
+
 def _check(path: Path, fits: Any) -> None:
     try:
         mode = path.lstat().st_mode

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from habilis.agents import arguments, ends, other_kinds, retelling, units
-from habilis.agents.arguments import invented_arguments
-from habilis.agents.evidence import Evidence, Refusal, plain, stands_in
-from habilis.agents.phrases import AGAINST, EXCEPTION, UNDONE
 from habilis.core.types import Invocation, TaskFile
 from habilis.grounding import Known, unfounded
 from habilis.grounding.telling import listed
+from habilis.rules import arguments, ends, other_kinds, retelling, units
+from habilis.rules.arguments import invented_arguments
+from habilis.rules.evidence import Evidence, Refusal, plain, stands_in
+from habilis.rules.phrases import AGAINST, EXCEPTION, UNDONE
 
 NO_CALL = "no call succeeded"
 MAX_TEXT = 20_000

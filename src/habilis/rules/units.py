@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from habilis.agents.evidence import Evidence
+from habilis.rules.evidence import Evidence
 
 _CURRENCIES = {
     "euro": r"€|\beuros?\b|\beur\b",

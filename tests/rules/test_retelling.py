@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from habilis.agents.evidence import Evidence
-from habilis.agents.rules import mistelling, refusal
 from habilis.core.types import CallOutcome, Invocation, TaskFile
+from habilis.rules.evidence import Evidence
+from habilis.rules.refusing import mistelling, refusal
 
 TABLE = "station,country,height_m,wind,rain\nAlma,Peru,412,18.5,3.2\nBirk,Norway,1530,44.1,0\nDune,Peru,5,61.3,7.75\n"
 

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from habilis.context.results import as_text
 from habilis.contract.columns import Column, columns_of
 from habilis.core.locations import here
 from habilis.core.types import Invocation, TaskFile
 from habilis.grounding import Known
+from habilis.models.truncation import as_text
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 
-from habilis.agents.evidence import Evidence, plain, stands_in
-from habilis.agents.retelling import numbers_of
 from habilis.contract.columns import MOST_ROWS, READ, Column
 from habilis.core.locations import here
+from habilis.rules.evidence import Evidence, plain, stands_in
+from habilis.rules.retelling import numbers_of
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 

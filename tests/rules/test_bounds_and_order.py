@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from habilis.agents.evidence import plain
-from habilis.agents.narrowing import narrows_alike, order_is_told
+from habilis.rules.bounds import narrows_alike
+from habilis.rules.evidence import plain
+from habilis.rules.number_order import order_is_told
 
 PRICES = "Count the rows of a table with a price"
 DAYS = "Count the rows of a table on a date"

@@ -14,16 +14,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from habilis.agents.evidence import plain, stands_in
-from habilis.agents.narrowing import narrows_alike, order_is_told
-from habilis.agents.rounding import keeps_to, rounded, rounding
-from habilis.agents.rules import Evidence, opened_a_file
 from habilis.core.parsing import tree_of
 from habilis.core.types import Invocation, ToolCard
 from habilis.grounding import Known, founded_by, unfounded
 from habilis.grounding.checking import leaves
 from habilis.grounding.wording import ordinary
 from habilis.library.retrieval.relevance import other_operation, unsaid
+from habilis.rules.bounds import narrows_alike
+from habilis.rules.evidence import plain, stands_in
+from habilis.rules.number_order import order_is_told
+from habilis.rules.refusing import Evidence, opened_a_file
+from habilis.rules.rounding import keeps_to, rounded, rounding
 
 MOST_LEAVES = 20
 """Values of one result that an answer may be held against."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from habilis.agents.evidence import Evidence, plain, stands_in
 from habilis.core.types import Invocation
+from habilis.rules.evidence import Evidence, plain, stands_in
 
 QUOTED = re.compile(
     r"(?<!\w)'([^'\n]{1,80})'(?!\w)|\"([^\"\n]{1,80})\"|“([^”\n]{1,80})”|„([^“\n]{1,80})“|「([^」\n]{1,80})」"

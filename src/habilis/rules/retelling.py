@@ -6,15 +6,15 @@ import re
 from decimal import Decimal
 from itertools import product
 
-from habilis.agents.arguments import are_kin
-from habilis.agents.evidence import Evidence, plain, stands_in
-from habilis.agents.leaves import Leaf, Results
-from habilis.agents.quoted import QUOTED
 from habilis.grounding import founded_by
 from habilis.grounding.names import is_form
 from habilis.grounding.wording import grammar, ordinary, verdicts
 from habilis.library.retrieval.terms import terms
 from habilis.library.retrieval.thesaurus import neighbours
+from habilis.rules.arguments import are_kin
+from habilis.rules.evidence import Evidence, plain, stands_in
+from habilis.rules.leaves import Leaf, Results
+from habilis.rules.quoted import QUOTED
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from habilis.agents.evidence import Evidence
-from habilis.agents.rules import refusal
 from habilis.core.types import CallOutcome, Invocation, TaskFile
+from habilis.rules.evidence import Evidence
+from habilis.rules.refusing import refusal
 
 
 def called(result: Any, tool: str = "tool", **arguments: Any) -> Invocation:

@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from functools import cached_property
 from typing import Any
 
-from habilis.agents.evidence import Evidence, plain
 from habilis.core.types import Invocation
+from habilis.rules.evidence import Evidence, plain
 
 MOST_LEAVES, LONGEST_NAME = 3_000, 60
 Step = str | int

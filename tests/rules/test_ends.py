@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from habilis.agents.evidence import Evidence
-from habilis.agents.rules import refusal
 from habilis.core.types import CallOutcome, Invocation, TaskFile
+from habilis.rules.evidence import Evidence
+from habilis.rules.refusing import refusal
 
 STAFF = (
     "name;joined;pay;city\nOlaf;2019-04-01;3100,50;Aarhus\nPia;2011-10-15;990,00;Vejle\n"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from habilis.agents.evidence import Evidence, plain, stands_in
-from habilis.agents.leaves import Results
-from habilis.agents.retelling import WHICH, numbers_of
+from habilis.rules.evidence import Evidence, plain, stands_in
+from habilis.rules.leaves import Results
+from habilis.rules.retelling import WHICH, numbers_of
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
 

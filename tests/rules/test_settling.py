@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.agents.rounding import keeps_to, rounded
-from habilis.agents.rules import Evidence, refusal
-from habilis.agents.settling import OwnTool, plain_telling, settled, words_in
 from habilis.core.types import CallOutcome, Invocation, TaskFile, ToolCard
+from habilis.rules.refusing import Evidence, refusal
+from habilis.rules.rounding import keeps_to, rounded
+from habilis.rules.settling import OwnTool, plain_telling, settled, words_in
 
 
 def called(

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from habilis.agents.rules import Evidence, invented_arguments, refusal, speaks_against
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskFile
+from habilis.rules.refusing import Evidence, invented_arguments, refusal, speaks_against
 
 FILE = TaskFile(named="sales.csv", path="/data/sales.csv")
 

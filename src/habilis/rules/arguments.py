@@ -12,13 +12,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from habilis.agents.evidence import Evidence, plain, stands_in
-from habilis.agents.quoted import QUOTED, left_out, more_than_quoted, quotations
 from habilis.contract.columns import Column
 from habilis.core.types import Invocation
 from habilis.grounding import Known, founded_by, unfounded
 from habilis.grounding.wording import grammar
 from habilis.library.retrieval.terms import shared_beginning
+from habilis.rules.evidence import Evidence, plain, stands_in
+from habilis.rules.quoted import QUOTED, left_out, more_than_quoted, quotations
 from habilis.values.moments import Moment
 from habilis.values.plain import plain as plain_form
 from habilis.values.scanning import scan
