@@ -95,7 +95,8 @@ class FileStore:
             raise StoreConflict(f"{change.name} in the store {self._root} was changed by another process")
         content = change.after if isinstance(change, Swap) else change.content
         if content is None:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(IsADirectoryError):  # a folder is no document
+                path.unlink(missing_ok=True)
         else:
             atomic_write(path, content)
 
