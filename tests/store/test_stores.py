@@ -11,6 +11,7 @@ import pytest
 
 from habilis.core.errors import LeaseHeld, LeaseLost, StoreConflict, UserError
 from habilis.core.ports import Append, Put, RunStore, Swap
+from habilis.rundir.fetching import fetch
 from habilis.rundir.files import atomic_write, remove_tree
 from habilis.rundir.keeping import begin_anew
 from habilis.rundir.kept import KeptFolder, as_kept
@@ -160,3 +161,14 @@ def test_a_task_that_begins_anew_and_makes_the_same_files_is_kept_again(
             atomic_write(run.path / "run.yaml", "x: 1\n")
             assert b"workspace/x.csv" in (store.read("run/tasks/a/tree.json") or b""), "lost with its machine"
             begin_anew(run, "a") if leaves == "moved" else remove_tree(task)
+
+
+def test_what_a_task_called_tree_says_of_its_builds_comes_back(opening: Opening, tmp_path: Path) -> None:
+    store = opening()
+    kept = KeptFolder(tmp_path / "run", store, store.lease("run", "me"), "run")
+    said = "steps/0001/builds/tree.json"
+    with as_kept(kept):
+        (tmp_path / "run" / said).parent.mkdir(parents=True)
+        atomic_write(tmp_path / "run" / said, '{"task": "tree"}')
+    fetch(KeptFolder(tmp_path / "again", store, kept.lease, "run"))
+    assert (tmp_path / "again" / said).read_text() == '{"task": "tree"}'
