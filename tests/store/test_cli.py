@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -9,9 +10,12 @@ import psycopg
 import pytest
 
 from habilis.cli import main
+from habilis.core.ports import Put
+from habilis.rundir.store import open_store
 from habilis.rundir.store.schema import MIGRATIONS
 
 from .postgres import PASSWORD, POSTGRES, PostgresServer
+from .test_pruning import tree
 
 pytestmark = POSTGRES
 
@@ -110,3 +114,72 @@ def test_a_training_is_kept_under_a_password_of_the_environment_and_goes_on_from
     assert Path("runs/one/predictions.jsonl").read_bytes() == Path("lost/one/predictions.jsonl").read_bytes()
     code, text = said(capsys, "evolve", *more, "--resume", "--run-name", "two")
     assert (code, "no run named two" in text) == (2, True)
+
+
+def with_an_old_content(url: str) -> str:
+    """Two contents in the store, one that a run refers to and one that nothing does: the digest of the latter."""
+    with contextlib.closing(open_store(url)) as store:
+        lease = store.lease("first", "me")
+        _, old = store.keep(lease, [b"new", b"old!"])
+        store.write(lease, [Put("first/tasks/a/tree.json", tree(b"new"))])
+        store.release(lease)
+    return old
+
+
+@pytest.fixture(params=["files", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of a store of either kind."""
+    return (tmp_path / "store").as_uri() if request.param == "files" else request.getfixturevalue("database")
+
+
+def test_what_nothing_refers_to_goes_only_when_it_is_copied_or_somebody_said_so(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, copies = with_an_old_content(url), tmp_path / "copies"
+    prune = ("store", "prune", "--set", f"store={url}")
+    code, text = said(capsys, *prune)
+    assert (code, "1 content (4 B) would be removed; confirm with --yes" in text) == (2, True), text
+    code, text = said(capsys, *prune, "--dry-run", "--to", str(copies))
+    assert (code, text.endswith(": would remove 1 content (4 B) that nothing refers to\n")) == (0, True), text
+    assert not copies.exists()
+    with contextlib.closing(open_store(url)) as store:
+        assert store.blob(old) == b"old!", "looking removes nothing"
+    code, text = said(capsys, *prune, "--to", str(copies))
+    assert (code, text.count("\n")) == (0, 1), text
+    assert text.endswith(f": removed 1 content (4 B) that nothing refers to; copies are in {copies}\n")
+    assert (copies / old[:2] / old).read_bytes() == b"old!"
+    code, text = said(capsys, *prune)
+    assert (code, "removed 0 contents (0 B)" in text) == (0, True), "nothing to ask for"
+    assert with_an_old_content(url) == old
+    code, text = said(capsys, *prune, "--yes")
+    assert (code, "removed 1 content (4 B)" in text) == (0, True), text
+
+
+def test_what_cannot_be_copied_is_not_removed(url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = with_an_old_content(url)
+    (tmp_path / "copies").write_text("a file")
+    code, text = said(capsys, "store", "prune", "--set", f"store={url}", "--to", str(tmp_path / "copies"))
+    assert (code, text.count("\n")) == (2, 1), text
+    with contextlib.closing(open_store(url)) as store:
+        assert store.blob(old) == b"old!"
+
+
+def test_pruning_says_what_stays_for_trainings_at_work(url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with contextlib.closing(open_store(url)) as store:
+        store.keep(store.lease("first", "me"), [b"soon"])
+        code, text = said(capsys, "store", "prune", "--set", f"store={url}", "--yes")
+        assert (code, "1 content (4 B) may be needed by trainings that are at work" in text) == (0, True), text
+
+
+def test_pruning_says_in_one_line_what_is_wrong(
+    server: PostgresServer, url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with contextlib.closing(open_store(url)) as store:
+        store.write(store.lease("first", "me"), [Put("first/tasks/a/tree.json", b"{")])
+    for address, wanted, words in (
+        (url, 2, "first/tasks/a/tree.json in the store is damaged"),
+        (server.fresh(), 2, "habilis store init"),
+        ("postgresql://127.0.0.1:1/habilis", 5, "cannot be reached"),
+    ):
+        code, text = said(capsys, "store", "prune", "--set", f"store={address}", "--dry-run")
+        assert (code, text.count("\n"), words in text) == (wanted, 1, True), text

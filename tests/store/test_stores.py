@@ -5,11 +5,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 
 from habilis.core.errors import LeaseHeld, LeaseLost, StoreConflict, UserError
 from habilis.core.ports import Append, Put, RunStore, Swap
+from habilis.rundir.fetching import fetch
+from habilis.rundir.files import atomic_write, remove_tree
+from habilis.rundir.keeping import begin_anew
+from habilis.rundir.kept import KeptFolder, as_kept
+from habilis.rundir.layout import RunDir
 
 Opening = Callable[[], RunStore]
 
@@ -129,3 +135,40 @@ def test_a_store_that_is_closed_lets_the_next_one_on(opening: Opening) -> None:
     first.release(held)
     first.close()
     assert opening().lease("run", "second").owner == "second"
+
+
+def test_a_folder_is_forgotten_with_all_that_lies_in_it(opening: Opening, tmp_path: Path) -> None:
+    store = opening()
+    kept = KeptFolder(tmp_path / "run", store, store.lease("run", "me"), "run")
+    for name in ("tasks/a/state.json", "tasks/a/deep/x.json", "tasks/ab/state.json"):
+        kept.put(tmp_path / "run" / name, b"{}")
+    kept.forget(tmp_path / "run" / "tasks" / "a")
+    assert store.names("") == ["run/tasks/ab/state.json"]
+
+
+@pytest.mark.parametrize("leaves", ["moved", "removed"])
+def test_a_task_that_begins_anew_and_makes_the_same_files_is_kept_again(
+    opening: Opening, tmp_path: Path, leaves: str
+) -> None:
+    store = opening()
+    run = RunDir(tmp_path / "run")
+    task = run.path / "tasks" / "a"
+    with as_kept(KeptFolder(run.path, store, store.lease("run", "me"), "run")):
+        for _ in range(2):
+            (task / "workspace").mkdir(parents=True)
+            (task / "workspace" / "x.csv").write_text("1")
+            atomic_write(task / "result.json", "{}")
+            atomic_write(run.path / "run.yaml", "x: 1\n")
+            assert b"workspace/x.csv" in (store.read("run/tasks/a/tree.json") or b""), "lost with its machine"
+            begin_anew(run, "a") if leaves == "moved" else remove_tree(task)
+
+
+def test_what_a_task_called_tree_says_of_its_builds_comes_back(opening: Opening, tmp_path: Path) -> None:
+    store = opening()
+    kept = KeptFolder(tmp_path / "run", store, store.lease("run", "me"), "run")
+    said = "steps/0001/builds/tree.json"
+    with as_kept(kept):
+        (tmp_path / "run" / said).parent.mkdir(parents=True)
+        atomic_write(tmp_path / "run" / said, '{"task": "tree"}')
+    fetch(KeptFolder(tmp_path / "again", store, kept.lease, "run"))
+    assert (tmp_path / "again" / said).read_text() == '{"task": "tree"}'

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import shutil
+import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ import psycopg
 import pytest
 
 from habilis.library.generations import digest
+from habilis.rundir.fetching import fetch
+from habilis.rundir.kept import KeptFolder
 from habilis.rundir.store.postgres import PostgresStore
 
 from ..store.conftest import database, server, template
@@ -57,6 +61,38 @@ async def test_killed_at_random_moments_a_run_goes_on_from_an_empty_disk(
     assert code == 0, errors
     one, other = ((world.runs / run / "library").resolve() for run in ("first", "plain"))
     assert digest(one) == digest(other)
+
+
+async def test_a_killed_run_goes_on_from_an_empty_disk_although_somebody_pruned_all_the_time(
+    world: World, database: str
+) -> None:
+    """Nothing went that it still needed; what the store has left can be read, all of it."""
+    over, gone = threading.Event(), []
+
+    def prune() -> None:
+        with closing(PostgresStore(database)) as store:
+            while not over.wait(0.02):
+                gone.extend(store.remove(store.unused().free))
+
+    pruning = asyncio.ensure_future(asyncio.to_thread(prune))
+    kept: dict[str, Any] = {"rows": NAMES, "settings": [*ONE_BY_ONE, "evolution.runner=process", f"store={database}"]}
+    try:
+        code, out, errors = await finished(world.start(**kept, kill_point=[1, "collected"]))
+        assert code == -9, f"not killed: {out or errors}"
+        await asyncio.to_thread(shutil.rmtree, world.runs)
+        code, out, errors = await finished(world.start(**kept, kill_point=[0, ""], resume=True))
+    finally:
+        over.set()
+        await pruning
+    assert (code, out.split()[:1]) == (0, ["done"]), errors
+    assert world.answers() == world.expected(*NAMES)
+    with closing(PostgresStore(database)) as store:
+        gone.extend(store.remove(store.unused().free))
+        assert gone, "nothing was pruned"
+        shutil.rmtree(world.runs)
+        run = world.runs / "first"
+        fetch(KeptFolder(run, store, store.lease("first", "me"), "first"))
+        assert (run / "library").resolve().is_dir()
 
 
 async def test_two_runs_feed_one_library_one_of_them_killed_and_continued_over_an_empty_disk(

@@ -47,6 +47,7 @@ WORK = {
     **{f"tools {verb}": "external.tools" for verb in ("list", "check")},
     "view": "view.view",
     **{f"store {verb}": "store.store" for verb in ("init", "check", "migrate")},
+    "store prune": "store.prune",
     "completion": "completion.completion",
     "config show": "settings.show",
     "config init": "settings.init",

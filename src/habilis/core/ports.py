@@ -24,7 +24,7 @@ Whatever is cancelled raises `CancelledError` besides. Four ports speak in the w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -216,6 +216,18 @@ class Swap:
 Change = Append | Put | Swap
 
 
+@dataclass(frozen=True)
+class Unused:
+    """Contents of a store that none of its documents refers to, as bytes by digest.
+
+    `free` may go. What is `held` may stay in use: somebody who still has the right to write may have kept it for a
+    document that is yet to come.
+    """
+
+    free: Mapping[str, int]
+    held: Mapping[str, int]
+
+
 class RunStore(Protocol):
     """Where runs are kept: logs and documents by name, contents by their digest, and leases.
 
@@ -253,6 +265,14 @@ class RunStore(Protocol):
 
     def blob(self, digest: str) -> bytes:
         """The content of that name."""
+        ...
+
+    def unused(self) -> Unused:
+        """The contents that nothing refers to."""
+        ...
+
+    def remove(self, digests: Collection[str]) -> list[str]:
+        """Remove those of these contents that are free now, whatever others keep meanwhile; returns which."""
         ...
 
     def close(self) -> None:

@@ -111,12 +111,17 @@ def _generation(name: str) -> int:
 def _fetch_all(kept: KeptFolder, names: dict[str, str], listed: Sequence[str]) -> None:
     """Write records and trees of these names; what else lies in the folders `listed` goes."""
     for relative, found in names.items():
-        if relative != LIBRARY and PurePosixPath(relative).name not in (TREE, CHECKPOINTS):
+        if relative != LIBRARY and not _is_tree(relative) and PurePosixPath(relative).name != CHECKPOINTS:
             _fetch_record(kept, _path(kept.root, relative), kept.store.read(found) or b"")
-    for relative in [relative for relative in names if PurePosixPath(relative).name == TREE]:
+    for relative in filter(_is_tree, names):
         _fetch_tree(kept, relative, names)
     for path in list(_unknown(kept.root, set(names), listed)):
         path.unlink()
+
+
+def _is_tree(relative: str) -> bool:
+    """Whether that is a tree's name: what a task called "tree" says of its builds, in a step's folder, is none."""
+    return PurePosixPath(relative).name == TREE and not relative.startswith("steps/")
 
 
 def _fetch_record(kept: KeptFolder, path: Path, content: bytes) -> None:

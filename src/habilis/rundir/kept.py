@@ -126,6 +126,7 @@ class KeptFolder:
             self.write([])
             name = name.removesuffix("/x")
             self.write([Put(found, None) for found in [name, *self.store.names(f"{name}/")]])
+            self._written = {tree: said for tree, said in self._written.items() if not tree.startswith(f"{name}/")}
 
     def move(self, old: Path, new: Path) -> None:
         """Keep the folder `old` as `new` from now on."""
@@ -136,6 +137,7 @@ class KeptFolder:
                 content = self.store.read(name)
                 self.write([Put(after + name.removeprefix(before), content), Put(name, None)])
             self._trees.pop(old.absolute(), None)
+            self._written.pop(f"{before}/{TREE}", None)
 
     # --- trees
 

@@ -63,6 +63,8 @@ def lost(error: psycopg.Error, url: str) -> HabilisError:
         return UserError(f"store {shown(url)}: {_first(error)}; {_MEND[state]}")
     if state.startswith("53"):  # insufficient resources
         return PlaceError(f"store {shown(url)}: {_first(error)}; make room on the server")
+    if state == "55P03":
+        return PlaceError(f"store {shown(url)}: another connection has locked the leases; try again when it is done")
     if state == "25006":
         return PlaceError(f"store {shown(url)}: the server takes no writes now; name the one that does")
     return PlaceError(f"store {shown(url)}: the connection was lost ({_first(error)}); check the server")

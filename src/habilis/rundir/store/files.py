@@ -5,40 +5,49 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from habilis.core.errors import LeaseHeld, LeaseLost, StoreConflict, UserError
 from habilis.core.place import place_told
-from habilis.core.ports import Append, Change, Lease, Swap
+from habilis.core.ports import Append, Change, Lease, Swap, Unused
 from habilis.rundir.files import append_line, atomic_write
-from habilis.rundir.locks import take_path
+from habilis.rundir.locks import is_held, take_path
 from habilis.rundir.plain import read_plain
+from habilis.rundir.store.pointing import POINTING, pointed
 
 _LEASES, _BLOBS = ".leases", ".blobs"
+_ANY = ".any"
+"""The lock that each lease has a share in: whoever has all of it knows that nobody writes."""
 
 
 class FileStore:
     """The store in the folder `root`, for processes of one machine.
 
-    A lease is a lock of the kernel, which ends with its holder. Changes of one `write` are made one by one, each of
-    them whole; a kill between two leaves the first.
+    A lease is a lock of the kernel, which ends with its holder. What nothing refers to can be removed only while there
+    is none: whoever holds one may have kept it for a document that is yet to come. Changes of one `write` are made one
+    by one, each of them whole; a kill between two leaves the first.
     """
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._held: dict[Lease, int] = {}
+        self._held: dict[Lease, tuple[int, int]] = {}
 
     def lease(self, name: str, owner: str, *, over: str = "") -> Lease:
         with place_told():
             path = self._root / _LEASES / (_checked(name).replace("/", "~") + ".lock")
             path.parent.mkdir(parents=True, exist_ok=True)
+            share = take_path(path.with_name(_ANY), shared=True)
+            if share is None:
+                raise LeaseHeld(f"the store {self._root} is being pruned; wait until that has ended")
             descriptor = take_path(path)
         if descriptor is None:
+            os.close(share)
             raise LeaseHeld(f"{name} in the store {self._root} is in use by another process; wait until it has ended")
         lease = Lease(name, owner, time.time_ns())
-        self._held[lease] = descriptor
+        self._held[lease] = descriptor, share
         return lease
 
     def renew(self, lease: Lease) -> None:
@@ -46,7 +55,7 @@ class FileStore:
             raise LeaseLost(f"{lease.name}: the lease of {lease.owner} is over; nothing more is written")
 
     def release(self, lease: Lease) -> None:
-        if (descriptor := self._held.pop(lease, None)) is not None:
+        for descriptor in self._held.pop(lease, ()):
             os.close(descriptor)
 
     def write(self, lease: Lease, changes: Sequence[Change]) -> None:
@@ -79,11 +88,44 @@ class FileStore:
             raise UserError(f"the store {self._root} is damaged: the content {digest[:16]}… does not fit its name")
         return content
 
+    def unused(self) -> Unused:
+        with place_told(), self._nobody_writes() as alone:
+            found = self._unused()
+        return Unused(found, {}) if alone else Unused({}, found)
+
+    def remove(self, digests: Collection[str]) -> list[str]:
+        with place_told(), self._nobody_writes() as alone:
+            gone = sorted(self._unused().keys() & digests) if alone else []
+            for digest in gone:
+                self._blob(digest).unlink()
+        return gone
+
     def close(self) -> None:
         for lease in list(self._held):
             self.release(lease)
 
     # --- inside
+
+    @contextlib.contextmanager
+    def _nobody_writes(self) -> Iterator[bool]:
+        """Whether there is no lease; if so, there is none until the block ends."""
+        (self._root / _LEASES).mkdir(parents=True, exist_ok=True)
+        descriptor = take_path(self._root / _LEASES / _ANY)
+        try:
+            # An older Habilis holds the lock of its lease alone.
+            yield descriptor is not None and not any(map(is_held, (self._root / _LEASES).glob("*.lock")))
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _unused(self) -> Mapping[str, int]:
+        kept: dict[str, int] = {}
+        for path in sorted((self._root / _BLOBS).glob("*/[!.]*")):
+            with contextlib.suppress(FileNotFoundError):  # it was unused, and another one removed it just now
+                kept[path.name] = path.stat().st_size
+        names = [name for name in self.names("") if re.search(POINTING, name)]
+        used = pointed((name, content) for name in names if (content := self.read(name)) is not None)
+        return {digest: size for digest, size in kept.items() if digest not in used}
 
     def _change(self, change: Change) -> None:
         path = self._path(change.name)
@@ -95,7 +137,8 @@ class FileStore:
             raise StoreConflict(f"{change.name} in the store {self._root} was changed by another process")
         content = change.after if isinstance(change, Swap) else change.content
         if content is None:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(IsADirectoryError):  # a folder is no document
+                path.unlink(missing_ok=True)
         else:
             atomic_write(path, content)
 

@@ -1,14 +1,15 @@
-"""Which store an address means."""
+"""Which store an address means, and what is done with any of them."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from habilis.core.errors import UserError
+from habilis.rundir.files import place
 from habilis.rundir.kept import KeptFolder, as_kept
 from habilis.rundir.store.files import FileStore
 
@@ -27,6 +28,15 @@ def open_store(url: str) -> RunStore:
             f"store: PostgreSQL needs the package psycopg ({error}): pip install 'habilis[postgres]'"
         ) from None
     return PostgresStore(url)
+
+
+def copy_out(store: RunStore, digests: Iterable[str], folder: Path) -> None:
+    """Write contents of the store below `folder`, each in a file whose name is its digest; they are on the disk when
+    this returns. Raises `UserError` for one that is damaged, `PlaceError`, OSError."""
+    for digest in digests:
+        path = folder / digest[:2] / digest
+        path.parent.mkdir(parents=True, exist_ok=True)
+        place(path, store.blob(digest))
 
 
 @contextlib.contextmanager

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, cast
 
 import psycopg
 
 from habilis.core.errors import LeaseHeld, LeaseLost, StoreConflict, UserError
-from habilis.core.ports import Append, Change, Lease, Put, Swap
+from habilis.core.ports import Append, Change, Lease, Put, Swap, Unused
+from habilis.rundir.store import removing
 from habilis.rundir.store.connecting import connect, lost, shown
 from habilis.rundir.store.schema import CHANGED, FENCED
 from habilis.rundir.store.versions import check_version
@@ -22,9 +23,10 @@ BATCH_BYTES = 8 << 20
 """Of contents that go to the server at once."""
 _TAKE = """
 INSERT INTO habilis.lease AS held (name, owner, epoch, expires)
-VALUES (%(name)s, %(owner)s, 1, clock_timestamp() + %(term)s * interval '1 second')
+VALUES (%(name)s, %(owner)s, nextval('habilis.epoch'), clock_timestamp() + %(term)s * interval '1 second')
 ON CONFLICT (name) DO UPDATE
-SET owner = excluded.owner, epoch = held.epoch + 1, expires = clock_timestamp() + %(term)s * interval '1 second'
+SET owner = excluded.owner, epoch = nextval('habilis.epoch'),
+    expires = clock_timestamp() + %(term)s * interval '1 second'
 WHERE held.expires < clock_timestamp() OR held.owner = nullif(%(over)s, '')
 RETURNING epoch
 """
@@ -35,7 +37,10 @@ _RELEASE = (
     "UPDATE habilis.lease SET owner = '', epoch = epoch + 1, expires = '-infinity' WHERE name = %s AND epoch = %s"
 )
 _WRITE = "SELECT habilis.write(%s, %s, %s::text[], %s::text[], %b::bytea[], %b::bytea[])"
-_KEEP = "INSERT INTO habilis.blob (digest, data) VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_KEEP = """
+INSERT INTO habilis.blob AS before (digest, data, kept) VALUES (%s, %s, %s)
+ON CONFLICT (digest) DO UPDATE SET kept = excluded.kept WHERE before.kept < excluded.kept
+"""
 _UNDER = "SELECT DISTINCT name FROM habilis.chunk WHERE starts_with(name, %s) ORDER BY name"
 
 
@@ -98,9 +103,8 @@ class PostgresStore:
         for batch in _batches(contents):
             digests = [hashlib.sha256(content).hexdigest() for content in batch]
             with self._proving(lease) as cursor:
-                cursor.executemany(
-                    _KEEP, sorted(zip(digests, batch, strict=True))
-                )  # one order: no two wait in a circle
+                rows = [(digest, content, lease.epoch) for digest, content in zip(digests, batch, strict=True)]
+                cursor.executemany(_KEEP, sorted(rows))  # one order: no two wait in a circle
             names += digests
         return names
 
@@ -115,6 +119,14 @@ class PostgresStore:
                 f"the store {shown(self._url)} is damaged: the content {digest[:16]}… does not fit its name"
             )
         return content
+
+    def unused(self) -> Unused:
+        with self._lock, self._telling():
+            return removing.look(self._connection)
+
+    def remove(self, digests: Collection[str]) -> list[str]:
+        with self._lock, self._telling():
+            return removing.remove(self._connection, digests)
 
     def close(self) -> None:
         self._connection.close()

@@ -57,12 +57,28 @@ MIGRATIONS = (
         END LOOP;
     END $$;
     """,
+    """
+    LOCK TABLE habilis.lease;
+    DO $$ BEGIN
+        IF EXISTS (SELECT FROM habilis.lease WHERE expires > clock_timestamp()) THEN
+            RAISE EXCEPTION 'trainings are at work' USING ERRCODE = 'HB003';
+        END IF;
+    END $$;
+    UPDATE habilis.lease SET owner = '', epoch = epoch + 1, expires = '-infinity';
+    CREATE SEQUENCE habilis.epoch;
+    SELECT setval('habilis.epoch', (SELECT coalesce(max(epoch), 0) + 1 FROM habilis.lease));
+    ALTER TABLE habilis.blob ADD COLUMN kept bigint NOT NULL DEFAULT 0;
+    """,
 )
 """Each step leads from the version of its place in the list to the next one.
 
 `lease` says who may write. A log or document is the `chunk`s of its name, in their order. `fence` holds the lease's row
 until the transaction ends, so that nobody takes over between the check and the write. `write` makes any number of
 changes in one statement, and so in one way to the server and back.
+
+Since version 2 epochs come from one sequence, so that of any two leases the one with the smaller epoch began first;
+`blob.kept` is the epoch of the youngest lease under which the content was kept (see `removing`). An older Habilis knows
+nothing of that: the step waits for none that is at work, and ends the leases of those that may come back.
 """
-FENCED, CHANGED = "HB001", "HB002"
-"""States (SQLSTATE) of our own: the epoch is over; something else stands there."""
+FENCED, CHANGED, AT_WORK = "HB001", "HB002", "HB003"
+"""States (SQLSTATE) of our own: the epoch is over; something else stands there; a lease is held."""

@@ -8,7 +8,7 @@ import psycopg
 
 from habilis.core.errors import UserError
 from habilis.rundir.store.connecting import connect, lost, shown
-from habilis.rundir.store.schema import MIGRATIONS
+from habilis.rundir.store.schema import AT_WORK, MIGRATIONS
 
 _THERE = "SELECT to_regclass('habilis.version') IS NOT NULL"
 
@@ -63,5 +63,9 @@ def migrate(url: str, *, fresh: bool = False, steps: tuple[str, ...] = MIGRATION
                     connection.execute(step.encode())
                     connection.execute("INSERT INTO habilis.version VALUES (%s, clock_timestamp())", (number,))
         except psycopg.Error as error:
+            if error.sqlstate == AT_WORK:
+                raise UserError(
+                    f"store {shown(url)}: trainings are at work in it; migrate when they have ended"
+                ) from None
             raise lost(error, url) from None
     return before, len(steps)
