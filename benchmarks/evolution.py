@@ -26,7 +26,7 @@ from habilis.testing import ScriptedServer, SeenRequest
 from habilis.training.outcome import read_training
 from measure import PYTHON, ROOT, Figure
 from memory import peak_mb
-from tasks import bare_task
+from tasks import bare, bare_task, nothing
 
 BENCHMARK = ROOT / "examples" / "benchmark" / "tasks.jsonl"
 LATENCY_S, PER_TOKEN_S = 0.2, 0.005
@@ -168,29 +168,38 @@ def peak(folder: Path, repeats: int) -> list[Figure]:
 def many(folder: Path, repeats: int) -> list[Figure]:
     """64 tasks at once, tools ready: how much longer than the longest of them they take together."""
     names, options = ready_for_many(folder)
-    runs, loops = [], []
+    runs, loops, bounds = [], [], []
     for _ in range(repeats):
-        runs.append(train(folder, names, *options))
-        loops.append(asyncio.run(bare_loops(folder, runs[-1].calls // MANY, runs[-1].path_s)))
+        run = train(folder, names, *options)
+        runs.append(run)
+        loops.append(asyncio.run(bare_loops(folder, run.calls // MANY, run.path_s)))
+        without = asyncio.run(bare_loops(folder, run.calls // MANY, run.path_s, tool=False))
+        bounds.append(1.3 * run.path_s + without)
     chain = "the longest chain of model latencies among them"
     bare = "as many bare LangGraph loops with latencies as long, each with one tool call by a plain interpreter"
     walls = [r.wall_s for r in runs]
     return [
         Figure(f"{MANY} tasks at once, tools ready: wall", "s", walls, chain, [r.path_s for r in runs]),
         Figure("… the same", "s", walls, bare, loops),
+        Figure("… the same", "s", walls, "1.3 × that chain and as many such loops without the tool call", bounds),
         Figure("… processor time", "s", [r.cpu_s for r in runs]),
     ]
 
 
-async def bare_loops(folder: Path, calls: int, latencies_s: float) -> float:
-    """Wall seconds of `MANY` bare loops at once, each with `calls` model calls that take `latencies_s` together."""
+async def bare_loops(folder: Path, calls: int, latencies_s: float, *, tool: bool = True) -> float:
+    """Wall seconds of `MANY` bare loops at once, each with `calls` model calls that take `latencies_s` together; with
+    one tool call each, or with none."""
 
     async def one() -> None:
-        await bare_task(folder, calls, latencies_s / calls)
+        await (bare_task if tool else without_a_tool)(folder, calls, latencies_s / calls)
 
     start = time.perf_counter()
     await asyncio.gather(*(one() for _ in range(MANY)))
     return time.perf_counter() - start
+
+
+async def without_a_tool(folder: Path, calls: int, latency_s: float) -> float:
+    return await bare(folder, calls, nothing, latency_s)
 
 
 def many_peak(folder: Path, repeats: int) -> list[Figure]:
