@@ -25,6 +25,7 @@ from typing import Any
 from habilis import Evolution, load_settings
 from habilis.core.types import TaskResult
 from habilis.curation.ledger.reports import Finished, Row
+from habilis.rundir import RunDir, TaskDir
 from habilis.training.runners import Job
 from measure import machine
 
@@ -39,6 +40,7 @@ class Instant:
 
     async def run(self, job: Job, watch: Callable[..., None]) -> Finished:
         folder = Path(job.run) / "tasks" / job.task.id
+        RunDir.open(Path(job.run)).accept(trust=False, tasks=[TaskDir(folder)])  # as every runner does
         folder.mkdir(parents=True)
         result = answered(job.task.id, job.task.question, job.run)
         (folder / "result.json").write_text(result.model_dump_json())
