@@ -1,11 +1,13 @@
 """What the driver of a training costs for each task: our own time, with tasks that take none.
 
-`python benchmarks/many_tasks.py [TASKS] [--store]`, 10,000 by default. A runner that answers at once stands in for the
-tasks: it writes the folder and the result that a task leaves, and nothing else runs. What is measured is the rest:
-rows, jobs, steps, predictions, events, figures, the curator's look at each step. Beside it, the least that
+`python benchmarks/many_tasks.py [TASKS] [--store] [--answered]`, 10,000 tasks by default. A runner that answers at once
+stands in for the tasks: it writes the folder and the result that a task leaves, and nothing else runs. What is measured
+is the rest: rows, jobs, steps, predictions, events, figures, the curator's look at each step. Beside it, the least that
 any driver does: the same result written to a file, and a line for its row brought to the disk.
 
 The first and the last tenth of the run show how that grows. `--store` keeps the run in a PostgreSQL server of its own.
+With `--answered` the tasks are real ones, answered by the offline model with one tool: it shows whether what each task
+costs grows with their number.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from habilis import Evolution, load_settings
+from habilis.core.events import Event
 from habilis.core.types import TaskResult
 from habilis.curation.ledger.reports import Finished, Row
 from habilis.rundir import RunDir, TaskDir
@@ -35,8 +38,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 class Instant:
     """Tasks that are over as soon as they begin; when each of them ended."""
 
-    def __init__(self) -> None:
-        self.ends: list[float] = []
+    def __init__(self, ends: list[float]) -> None:
+        self.ends = ends
 
     async def run(self, job: Job, watch: Callable[..., None]) -> Finished:
         folder = Path(job.run) / "tasks" / job.task.id
@@ -56,20 +59,28 @@ def answered(name: str, question: str, run: str) -> TaskResult:
 
 
 def rows(tasks: int) -> list[Row]:
-    return [Row(id=f"row-{number:06d}", question=f"What is {number} + 14?", answer="14") for number in range(tasks)]
+    return [
+        Row(id=f"row-{number:06d}", question=f"What is {number}+2*7?", answer=str(number + 14))
+        for number in range(tasks)
+    ]
 
 
-def driver(folder: Path, tasks: int, *overrides: str) -> list[float]:
+def driver(folder: Path, tasks: int, *overrides: str, answered: bool = False) -> list[float]:
     """When each of the tasks ended, counted from the start of the run; its end comes last."""
-    runner = Instant()
+    ends: list[float] = []
+
+    def watch(task: str, event: Event) -> None:
+        if event.kind == "task_ended":
+            ends.append(time.perf_counter())
+
     settings = load_settings(environ={}, overrides=[f"runs_dir={folder}", "models.basic.provider=offline", *overrides])
-    evolution = Evolution(settings, runner=runner)
+    evolution = Evolution(settings, watch=watch) if answered else Evolution(settings, runner=Instant(ends))
     begun = time.perf_counter()
     training = evolution.run_sync(rows(tasks), name=folder.name)
     ended = time.perf_counter() - begun
     if (training.stopped, training.statuses) != ("done", {"answered": tasks}):
         raise RuntimeError(f"the run came to {training.stopped}: {training.reason}, {training.statuses}")
-    return [*(end - begun for end in runner.ends), ended]
+    return [*(end - begun for end in ends), ended]
 
 
 def bare(folder: Path, tasks: int) -> float:
@@ -111,19 +122,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="?", type=int, default=10_000)
     parser.add_argument("--store", action="store_true", help="keep the run in PostgreSQL")
+    parser.add_argument("--answered", action="store_true", help="real tasks, answered by the offline model")
     args = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="habilis-many-")))
         overrides = [stack.enter_context(kept_in_postgres())] if args.store else []
-        driver(folder / "warm", 32, *overrides)
-        ends = driver(folder / "runs", args.tasks, *overrides)
+        driver(folder / "warm", 32, *overrides, answered=args.answered)
+        ends = driver(folder / "runs", args.tasks, *overrides, answered=args.answered)
         bare_s = bare(folder, args.tasks)
     tenth = max(1, args.tasks // 10)
     first, last = ends[tenth - 1], ends[-2] - ends[-2 - tenth]
     where = "in PostgreSQL" if args.store else "in files"
+    what = "tasks" if args.answered else "driver"
     print(f"{args.tasks} tasks, kept {where}, steps of 16; {machine()}")
     print(
-        f"driver: {args.tasks / ends[-1]:.0f} tasks a second; first tenth {tenth / first:.0f}, last tenth"
+        f"{what}: {args.tasks / ends[-1]:.0f} tasks a second; first tenth {tenth / first:.0f}, last tenth"
         f" {tenth / last:.0f}; bare writes: {args.tasks / bare_s:.0f}; ratio {ends[-1] / bare_s:.2f}"
     )
 
