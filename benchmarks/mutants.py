@@ -80,6 +80,7 @@ PLACES: dict[str, tuple[str, tuple[str, ...]]] = {
 """By name: the file, and the tests that are asked, the quickest first. A folder leaves out its slow ones."""
 EQUIVALENT = {
     ("replay", "AT_ONCE = 4", "5 in place of 4"): "how many calls run at once changes no result",
+    ("grants", "return False", "None in place of False"): "whether anyone answered is only asked as a condition",
     ("tape", "LONGEST_REPLY = 1 << 20", "2 in place of 1"): "with twice the room, what is promised holds as well",
     ("tape", "LONGEST_REPLY = 1 << 20", "21 in place of 20"): "the same",
     ("tape", 'self._syncer = ThreadPoolExecutor(1, "tape")', "2 in place of 1"): "a file may be synced by two at once",
