@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from habilis.runtime.egress.proxy import DoorLimits, Proxy, ProxyDoor
+from habilis.runtime.egress.proxy import DoorLimits, Proxy, ProxyDoor, Visit
 
 Ask = Callable[..., Awaitable[bytes]]
 GET = b"GET http://api.example.com/ HTTP/1.1\r\nHost: api.example.com\r\n\r\n"
@@ -194,6 +194,15 @@ async def test_the_log_says_who_was_asked_how_much_passed_and_why_not(
     assert allowed == f"network: allowed api.example.com:80, 0 bytes up, {len(answer)} down"
     assert refused.startswith("network: refused other.example:80, 0 bytes up, 0 down: refused by the sandbox: ")
     assert nobody.startswith("network: refused (no host):0, 0 bytes up, 0 down: ")
+
+
+async def test_the_first_thousand_of_what_was_asked_is_kept(world: Any) -> None:
+    async with await Proxy(**world.ways).door(["api.example.com"]) as door:
+        for number in range(1_002):
+            door._began(f"h{number}.example")
+            door._note(Visit(f"h{number}.example", 80, False))
+        for kept in (door.visited, door.refused, [visit.host for visit in door.visits]):
+            assert (len(kept), kept[-1]) == (1_000, "h999.example")
 
 
 async def test_the_threads_that_looked_names_up_end_with_the_proxy() -> None:
