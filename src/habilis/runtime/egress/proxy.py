@@ -94,7 +94,6 @@ class ProxyDoor:
             for task in self._tasks:
                 task.cancel()
             await asyncio.wait(self._tasks)
-        await asyncio.sleep(0)  # transports that were cut close their sockets in the loop's next round
 
     def _shut(self) -> None:
         if not self._open:
