@@ -117,7 +117,7 @@ async def test_a_member_that_came_back_is_not_replaced_through_the_old_name_of_a
     aliases = before.manifest.aliases
     assert list(aliases) == ["parse_amount"]
     path.write_text(manifest.model_copy(update={"origin": origin, "aliases": aliases}).model_dump_json())
-    report = await stage.curator(clusters(["parse_amount", "parse_number", "parse_number_v02"])).step(3, [task])
+    await stage.curator(clusters(["parse_amount", "parse_number", "parse_number_v02"])).step(3, [task])
     assert await stage.call("parse_amount", x="4,000") == {"value": 4000, "error": None}
     assert sound(stage)
 
