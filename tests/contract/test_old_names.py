@@ -54,6 +54,20 @@ async def test_an_old_name_has_its_own_form_and_reaches_the_new_tool(merged: Sho
     assert [card.name for card in merged.library.cards()] == ["count_rows"]
 
 
+async def test_a_tool_comes_before_the_old_name_of_another_in_whatever_layer(merged: Shop, source_of: Source) -> None:
+    """A private fork still answers to an old name under which the public library has a tool of its own again."""
+    assert merged.public is not None
+    own = await put(merged.private, source_of(), "count_rows", merged.host)
+    aliases = named(merged, "lines_of").manifest.aliases
+    manifest = own.manifest.model_copy(update={"aliases": aliases})
+    (merged.private.path / "count_rows.json").write_text(manifest.model_dump_json())
+    assert named(merged, "lines_of").layer == "private", "both have it as an old name"
+    await put(merged.public, source_of("lines_of", fields="    file: str"), "lines_of", merged.host)
+    back = named(merged, "lines_of")
+    assert (back.layer, back.alias) == ("public", None)
+    assert named(merged, "count_rows").layer == "private"
+
+
 async def test_what_failed_by_an_old_name_is_mended_in_the_tool_and_both_names_keep_working(
     merged: Shop, source_of: Source
 ) -> None:

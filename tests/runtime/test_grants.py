@@ -111,7 +111,13 @@ async def test_limits_are_cut_to_what_settings_allow_and_programs_refused() -> N
     needs = Capabilities(timeout_s=900, memory_mb=8192, subprocess=True)
     grant = await decided(needs, max_timeout_s=600, max_memory_mb=2048, subprocess="deny")
     assert (grant.timeout_s, grant.memory_mb, grant.subprocess) == (600, 2048, False)
-    assert [text.partition(":")[0] for text in grant.denied] == ["subprocess", "timeout 900", "memory 8192"]
+    assert grant.denied == (
+        "subprocess: capabilities.subprocess is deny",
+        "timeout 900: cut to 600 (capabilities.max_timeout_s)",
+        "memory 8192: cut to 2048 (capabilities.max_memory_mb)",
+    )
+    just = await decided(Capabilities(timeout_s=600, memory_mb=2048), max_timeout_s=600, max_memory_mb=2048)
+    assert (just.timeout_s, just.memory_mb, just.denied) == (600, 2048, ())
 
 
 def test_a_list_that_names_no_host_is_the_users_to_mend() -> None:
@@ -272,9 +278,34 @@ async def test_a_tool_whose_source_is_gone_is_given_what_its_manifest_says(
     assert ((await desk.of(old)).env, desk.faults_of(old)) == (("TOKEN",), ())
 
 
+@pytest.mark.parametrize(("needed", "given"), [(None, 7.0), (5.0, 5.0)])
+async def test_the_time_that_a_manifest_of_before_gives_counts_where_the_needs_say_nothing(
+    tmp_path: Path, put_tool: Callable[..., Any], needed: float | None, given: float
+) -> None:
+    tool = await put_tool(Library(tmp_path), source("t", "return OutputModel()"), "t")
+    needs = Capabilities(timeout_s=needed)
+    old = tool.manifest.model_copy(update={"capabilities": needs, "timeout_s": 7.0})
+    desk, old_tool = grants(), tool.model_copy(update={"manifest": old})
+    assert (await desk.of(old_tool)).timeout_s == given
+    assert desk.needs_of(old_tool) == Capabilities(timeout_s=given)
+
+
+def test_what_no_answer_could_give_is_said_without_asking() -> None:
+    person = ScriptedGranter(otherwise=True)
+    assert grants(person).refusals("tool", "v1", NETWORK) == ()
+    assert grants(person, network="listed").refusals("tool", "v1", NETWORK) == (
+        "network api.example.org: not in capabilities.network_list",
+    )
+    assert grants().refusals("tool", "v1", NETWORK) != ()
+    assert person.asked == []
+
+
 def test_a_better_version_gets_no_more_by_the_way() -> None:
     more = Capabilities(network=("api.example.org", "b.org"), env=("TOKEN",), optional=("TOKEN",))
     assert grants(ScriptedGranter(otherwise=True)).widened("tool", more, NETWORK) != ()
     assert grants(network="any").widened("tool", more, NETWORK) == ()
+    assert grants(network="any").widened("tool", more.model_copy(update={"optional": ()}), NETWORK) == (
+        "env TOKEN: not in sandbox.env_allow",
+    )
     assert grants().widened("tool", NETWORK, NETWORK) == ()
     assert grants().widened("tool", Capabilities(unknown_host=True), Capabilities()) != ()

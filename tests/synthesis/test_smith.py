@@ -323,7 +323,7 @@ async def test_the_second_attempt_is_told_why_and_may_pass(mending: Mending) -> 
     mending.judge()
     assert isinstance(await mending.enhance(mending.code("    raise KeyError('v')"), mending.code(BETTER)), Tool)
     assert "KeyError: 'v'" in mending.shop.writer.asked[1]
-    assert 'Call with arguments {"path": "bad.csv"}' in mending.shop.writer.asked[1]
+    assert '\n- Call with arguments {"path": "bad.csv"}' in mending.shop.writer.asked[1], "it is the tool's own"
 
 
 async def test_what_the_judge_does_not_believe_is_not_mended(mending: Mending) -> None:

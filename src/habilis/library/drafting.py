@@ -180,10 +180,6 @@ class DraftLibrary:
             store.extend(stem, new)
         return bool(new)
 
-    def drop_records(self, name: str) -> None:
-        """Take the records of a name away that were filed under another."""
-        self._store.path(name).unlink(missing_ok=True)
-
     def _move_records(self, name: str, target: Path) -> None:
         path = self._store.path(name)
         if path.exists():

@@ -88,11 +88,14 @@ class LayeredLibrary:
         return [*self.private.broken(), *(self.public.broken() if self.public else ())]
 
     def get(self, name: str) -> Tool | None:
-        """The tool called `name`, the private one first."""
-        tool = self.private.get(name)
-        if tool is None and self.public is not None and (public := self.public.get(name)) is not None:
-            return _public(public)
-        return tool
+        """The tool called `name`, the private one first; where there is none, the one that `name` is an old name of."""
+        own = self.private.get(name)
+        if self.public is None or (own is not None and own.alias is None):
+            return own
+        public = self.public.get(name)
+        if public is None or (own is not None and public.alias is not None):
+            return own
+        return _public(public)
 
     def records(self, name: str, version: str | None = None) -> list[RecordedCall]:
         """The recorded calls of tool `name` in both libraries, the public ones first, each call id once."""

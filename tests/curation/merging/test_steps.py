@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskResult, ToolRequest
-from habilis.library import Library, Manifest, Origin, Tool
+from habilis.library import LayeredLibrary, Library, Manifest, Origin, Tool
 from habilis.rundir.seals import sealed, unsealed
 
 from ...toolshop import Shop, put
@@ -75,6 +75,8 @@ async def test_the_writer_may_make_one_of_several(stage: Stage) -> None:
     (made,) = report.lineage
     assert [parent.split("@")[0] for parent in made.parents] == ["count_errors", "count_spaces"]
     assert (made.replays, made.tasks, made.writer) == (4, ("t1",), "model")
+    asked = LayeredLibrary(Library(stage.library)).members(stage.get("count_part"))
+    assert [member.tool.name for member in asked] == ["count_errors", "count_spaces"], "where the new one fails"
 
 
 @pytest.mark.parametrize(
@@ -260,6 +262,7 @@ async def test_a_better_version_takes_the_place_of_the_public_one_and_loses_none
     assert (stage.library / "archive" / f"add_numbers.{old.version}.py").read_text() == adding()
     assert stage.manifest("add_numbers").aliases == {}
     assert stage.manifest("add_numbers").origin.members == (), "what was mended is not asked where the new one fails"
+    assert stage.manifest("add_numbers").counters["calls"] == 1, "of the new version; those before were the old one's"
 
 
 async def test_calls_of_a_second_tool_of_one_name_lie_under_that_name_alone(stage: Stage) -> None:
@@ -384,6 +387,30 @@ async def test_a_tool_that_keeps_failing_is_retired_with_the_reason_and_its_call
     assert (stage.names(), report.tools) == ([], 0)
     ((tool, records),) = Library(stage.library).retired()
     assert (tool.name, len(records)) == ("add_numbers", 11)
+
+
+async def test_the_same_source_shares_the_fate_of_what_is_quarantined_or_retired(stage: Stage) -> None:
+    """Else the account would say that its work is done by a tool that is not there."""
+    tools = {"good": adding("good", "p: int; q: int")}
+    first = await stage.task("t1", tools, {"good": [{"p": 1, "q": 1}]})
+    await stage.curator(models=False).step(1, [first])
+    bad = {"add_numbers": adding()}
+    tasks = [await stage.task(f"t{n}", bad, {"add_numbers": [{"a": 2, "b": n}]}) for n in (2, 3)]
+    tasks.append(await stage.task("t4", {"well": tools["good"]}, {"well": [{"p": 1, "q": 9}]}))
+    tasks.append(await stage.task("t5", {}, {"good": [{"p": n, "q": 0} for n in range(10)]}, verdict="failure"))
+    stage.host.refuse = lambda tool: (
+        CallError(kind="crashed", message="it fell over") if tool.name == "add_numbers" else None
+    )
+    report = await stage.curator(models=False).step(2, tasks)
+    assert stage.names() == []
+    assert report.balanced
+    told = {fate.tool.split("@")[0]: (fate.ending, fate.into, fate.reason) for fate in report.fates}
+    assert told.pop("t3:add_numbers") == ("quarantined", None, "the same source as add_numbers, which is")
+    assert told.pop("t4:well") == ("retired", None, "the same source as good, which is")
+    assert {name: ending for name, (ending, _, _) in told.items()} == {
+        "good": "retired",
+        "t2:add_numbers": "quarantined",
+    }
 
 
 async def test_a_request_close_to_a_retired_tool_brings_it_back_unwritten(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +14,14 @@ from habilis.curation.ledger.reports import Finished, Point, StepReport
 from habilis.curation.manual.browsing import shown
 from habilis.curation.manual.health import doctor
 from habilis.curation.manual.history import history_of
-from habilis.library import LayeredLibrary, Library
+from habilis.library import LayeredLibrary, Library, Manifest, Origin
 from habilis.library.generations import digest
+from habilis.rundir.seals import unsealed
 from habilis.runtime.calls import CallSpec
 
 from ...forced import force_merge
 from ...marks import PROMISE
-from .conftest import Stage, endings, module
+from .conftest import Stage, clusters, endings, module
 
 GIVES = "value: int | None"
 PLAIN = module("parse_number", "    return OutputModel(value=int(input.x))", "x: str", GIVES).replace("a b", "1")
@@ -100,6 +102,24 @@ async def test_the_next_steps_do_not_join_again_what_was_split(stage: Stage) -> 
     task = await stage.task("t3", more, {"parse_number": NUMBERS, "parse_amount": [{"x": "9,000"}]})
     await stage.curator(models=False).step(3, [task])
     assert await stage.call("parse_amount", x="4,000") == {"value": 4000, "error": None}
+
+
+async def test_a_member_that_came_back_is_not_replaced_through_the_old_name_of_a_fork(stage: Stage) -> None:
+    """A task that began before the split brings a fork that still answers to the member's name."""
+    await lossy(stage)
+    before = stage.get("parse_number")
+    await stage.curator(models=False).step(2, [await answered(stage, "t2", "parse_number", {"x": "1,000"})])
+    fork = PLAIN.replace("int(input.x)", "int(str(input.x))")
+    task = await stage.task("t3", {"parse_number": fork}, {"parse_number": NUMBERS})
+    path = Path(task.folder) / "tools" / "parse_number.json"
+    manifest = Manifest.model_validate_json(unsealed(path.read_bytes()))
+    origin = Origin(how="forked", parents=(before.label,))
+    aliases = before.manifest.aliases
+    assert list(aliases) == ["parse_amount"]
+    path.write_text(manifest.model_copy(update={"origin": origin, "aliases": aliases}).model_dump_json())
+    await stage.curator(clusters(["parse_amount", "parse_number", "parse_number_v02"])).step(3, [task])
+    assert await stage.call("parse_amount", x="4,000") == {"value": 4000, "error": None}
+    assert sound(stage)
 
 
 async def test_the_writer_mends_the_merged_tool_by_what_the_member_answered(stage: Stage) -> None:

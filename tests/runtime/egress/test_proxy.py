@@ -11,6 +11,7 @@ import socket
 import stat
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import Any
 
 import pytest
@@ -309,12 +310,15 @@ async def test_more_connections_than_allowed_are_turned_away_and_the_next_are_se
 async def test_a_closed_door_cuts_what_is_open_and_leaves_nothing(
     world: Any, host: Any, ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(
+        "habilis.runtime.egress.proxy.new_folder", lambda kind: Path(mkdtemp(prefix=kind, dir=tmp_path))
+    )
     host.answer = host.swallow
     before = asyncio.all_tasks()
     proxy = Proxy(**world.ways)
     door = await proxy.door(["api.example.com"])
     other = await proxy.door(["api.example.com"])
+    assert len(list(tmp_path.iterdir())) == 2
     reader, writer = await asyncio.open_unix_connection(str(door.socket))
     writer.write(CONNECT)
     await reader.readuntil(b"\r\n\r\n")
@@ -375,8 +379,9 @@ async def test_nobody_else_on_the_machine_comes_through(
     """Other users cannot enter the folder; the socket itself is open, since a tool may run as another uid."""
     deep = tmp_path / ("d" * 120)
     deep.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(deep))
+    monkeypatch.setattr("habilis.runtime.egress.proxy.new_folder", lambda kind: Path(mkdtemp(prefix=kind, dir=deep)))
     async with await Proxy(**world.ways).door(["api.example.com"]) as door:
+        assert door.socket.parent.parent == deep, "longer than the address of a socket may be"
         assert stat.S_IMODE(door.socket.parent.stat().st_mode) == 0o700
         assert stat.S_IMODE(door.socket.stat().st_mode) == 0o666
 

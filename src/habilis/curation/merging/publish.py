@@ -154,10 +154,7 @@ class _Filler:
         else:
             records = self._draft.records(tool.name)
             self._draft.take_out(tool.name, "archive", reason)
-        filed = self._filed_under(tool.name, merge)
-        if filed != tool.name:
-            self._draft.drop_records(tool.name)
-        self._draft.add_records(filed, records)
+        self._draft.add_records(self._filed_under(tool.name, merge), records)
         self._end(tool.name, "merged", merge.name, reason)
 
     def _split(self, split: Split) -> None:

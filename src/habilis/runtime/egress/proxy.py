@@ -7,10 +7,10 @@ resolved out here, and every request is checked (`traffic.py`, `addresses.py`).
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import os
-import shutil
 import socket
 import ssl
 import sys
@@ -51,16 +51,14 @@ class ProxyDoor:
         # Nobody but us comes through this folder; inside the sandbox, where another uid may work, the socket is bound
         # to a place of its own.
         self._folder = new_folder("door")
-        self.socket = self._folder / "door"
-        try:
+        self.socket, self._certificate = self._folder / "door", self._folder / CERTIFICATE.name
+        with contextlib.ExitStack() as failing:
+            failing.callback(self._remove)
             if rules.authority is not None:
-                certificate = self._folder / CERTIFICATE.name
-                certificate.write_bytes(rules.authority.certificate)
-                certificate.chmod(0o644)
+                self._certificate.write_bytes(rules.authority.certificate)
+                self._certificate.chmod(0o644)
             self._listener = _listen(self.socket)
-        except BaseException:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            raise
+            failing.pop_all()
         self._loop.add_reader(self._listener, self._accept)
         self._open = True
 
@@ -96,7 +94,6 @@ class ProxyDoor:
             for task in self._tasks:
                 task.cancel()
             await asyncio.wait(self._tasks)
-        await asyncio.sleep(0)  # transports that were cut close their sockets in the loop's next round
 
     def _shut(self) -> None:
         if not self._open:
@@ -104,8 +101,15 @@ class ProxyDoor:
         self._open = False
         self._loop.remove_reader(self._listener)
         self._listener.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._remove()
         self._owner.forget(self)
+
+    def _remove(self) -> None:
+        """Remove the folder with what is in it: file by file, which also works while no file can be opened."""
+        with contextlib.suppress(OSError):
+            for path in (self.socket, self._certificate):
+                path.unlink(missing_ok=True)
+            self._folder.rmdir()
 
     def _accept(self) -> None:
         try:
@@ -132,12 +136,8 @@ class ProxyDoor:
     def _turn_away(self, client: socket.socket) -> None:
         text = f"{REFUSED_BY}: too many connections at once"
         self._note(Visit("", 0, False, reason=text))
-        with client:
-            client.setblocking(False)
-            try:
-                client.send(answer(503, text))
-            except OSError:
-                return
+        with client, contextlib.suppress(OSError):
+            client.send(answer(503, text), socket.MSG_DONTWAIT)
 
     async def _serve(self, client: socket.socket) -> None:
         streams = await asyncio.open_unix_connection(sock=client, limit=self._rules.limits.head_bytes)
@@ -171,19 +171,18 @@ class ProxyDoor:
 
 def _listen(path: Path) -> socket.socket:
     """A listening socket at `path`, however long that is, which every uid may connect to that sees it."""
-    listener = socket.socket(socket.AF_UNIX)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        # a socket's address holds 107 bytes: where there is a /proc, it goes through the folder's descriptor
-        listener.bind(f"/proc/self/fd/{folder}/{path.name}" if sys.platform == "linux" else str(path))
+    with contextlib.ExitStack() as failing:
+        listener = failing.enter_context(socket.socket(socket.AF_UNIX))
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            # a socket's address holds 107 bytes: where there is a /proc, it goes through the folder's descriptor
+            listener.bind(f"/proc/self/fd/{folder}/{path.name}" if sys.platform == "linux" else str(path))
+        finally:
+            os.close(folder)
         path.chmod(0o666)
-        listener.listen(128)
+        listener.listen()
         listener.setblocking(False)
-    except BaseException:
-        listener.close()
-        raise
-    finally:
-        os.close(folder)
+        failing.pop_all()
     return listener
 
 
