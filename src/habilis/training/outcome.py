@@ -8,11 +8,10 @@ from pathlib import Path
 
 from pydantic import Field
 
-from habilis.core.errors import PlaceError, UserError
+from habilis.core.errors import PlaceError
 from habilis.core.types import FORMAT, Frozen, Usage
 from habilis.core.usage import Money
-from habilis.curation.ledger.metrics import StepMetrics
-from habilis.models.tape import Tape
+from habilis.curation.ledger.metrics import StepMetrics, usage_on
 from habilis.rundir import KeyedRows, RunDir, TrainingDir
 from habilis.training.batch import Stop, is_over
 from habilis.training.budget import RunBudget
@@ -91,17 +90,4 @@ def write_outcome(training: TrainingDir, stopped: Stop, reason: str, budget: Run
 def paid_in(run: RunDir) -> Usage:
     """What all tapes of `run` show as paid: its tasks', those run anew since, the curator's."""
     tapes = [*(task.tape for task in (*run.tasks(), *run.earlier())), *(run.path / "curator").glob("*.jsonl")]
-    return sum(map(_usage_on, tapes), Usage())
-
-
-def _usage_on(tape: Path) -> Usage:
-    if not tape.is_file():
-        return Usage()
-    try:
-        opened = Tape(tape)
-    except UserError:
-        return Usage()
-    try:
-        return sum(opened.paid().values(), Usage())
-    finally:
-        opened.close()
+    return sum(map(usage_on, tapes), Usage())

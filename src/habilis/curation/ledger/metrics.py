@@ -91,9 +91,11 @@ def figures_of(finished: Finished) -> TaskFigures:
 
 def usage_of(finished: Finished) -> Usage:
     """What a task cost: by its result, else by its tape."""
-    if finished.result is not None:
-        return finished.result.usage
-    tape = TaskDir(Path(finished.folder)).tape
+    return finished.result.usage if finished.result is not None else usage_on(TaskDir(Path(finished.folder)).tape)
+
+
+def usage_on(tape: Path) -> Usage:
+    """What the replies on a tape cost; nothing where none can be read."""
     if not tape.is_file():
         return Usage()
     try:
