@@ -177,6 +177,15 @@ def test_what_was_changed_since_is_nobodys(what: str) -> None:
     assert not run.is_ours(), "to write a record must not make it ours"
 
 
+def test_a_refusal_names_the_record_that_it_is_about_and_not_that_of_another_task(here: Path) -> None:
+    run = made("mine")
+    for name in ("first", "second"):
+        run.task(name).save_task(Task(id=name, question="q"))
+        run.task(name).task.write_text("{}")
+    with pytest.raises(UserError, match="tasks/second/task"):
+        run.accept(trust=False, tasks=[run.task("second")])
+
+
 def test_rows_that_were_changed_are_not_trained_on(theirs: Any, capsys: Captured) -> None:
     run = made("mine", training=True)
     (run.path / "rows.jsonl").write_text('{"id": "a", "question": "q"}\n')

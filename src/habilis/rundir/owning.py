@@ -33,7 +33,7 @@ def accept(run: RunDir, trust: bool, tasks: Iterable[TaskDir] | None) -> None:
         check_parts(run.path)
         _take_over(run)
     elif not trust and not is_ours(run, tasks):
-        raise UserError(_refusal(run))
+        raise UserError(_refusal(run, tasks))
 
 
 def _take_over(run: RunDir) -> None:
@@ -49,7 +49,7 @@ def _take_over(run: RunDir) -> None:
             task.save_task(*stored)
 
 
-def _refusal(run: RunDir) -> str:
+def _refusal(run: RunDir, tasks: Iterable[TaskDir] | None) -> str:
     """Why the run cannot go on, what it would set, and what to do."""
     chosen = run.read_run().get("chosen_settings")
     named = chosen if isinstance(chosen, dict) else {}
@@ -57,18 +57,19 @@ def _refusal(run: RunDir) -> str:
     would = f", and it would set {', '.join(names[:5])}{' …' if len(names) > 5 else ''}" if names else ""
     none = f" (your mark cannot be told: {why})" if (why := marks.why_none()) else ""
     return (
-        f"{run.path} was not made by you, or was changed since ({_unmarked(run)}){none}{would}; look at it with "
+        f"{run.path} was not made by you, or was changed since ({_unmarked(run, tasks)}){none}{would}; look at it with "
         "'habilis runs show', "
         "then use --trust to continue it as your own"
     )
 
 
-def _unmarked(run: RunDir) -> str:
-    """The first file of the run that bears no mark of ours."""
+def _unmarked(run: RunDir, tasks: Iterable[TaskDir] | None) -> str:
+    """The first file that bears no mark of ours: of the run, and of its `tasks` (None: all)."""
     mark = run.mark()
     if mark is None:
         return "run.yaml"
-    return next((f"tasks/{task.id}/task.json" for task in run.tasks() if not task.is_ours(mark)), "run.yaml")
+    looked = run.tasks() if tasks is None else tasks
+    return next((f"tasks/{task.id}/task.json" for task in looked if not task.is_ours(mark)), "run.yaml")
 
 
 def save_marked(run: RunDir, path: Path, record: dict[str, Any], *, durable: bool = True) -> None:
