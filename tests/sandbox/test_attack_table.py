@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # the table is read by the hosts too, which are no tests
 
 from hostile.attack import Attack  # noqa: E402
-from hostile.beginning import CONTROLS  # noqa: E402
+from hostile.beginning import CONTROLS, NEVER  # noqa: E402
 from hostile.table import ATTACKS, CATEGORIES  # noqa: E402
 
 OTHER_USER = 65534
@@ -160,10 +160,20 @@ def skip_unless_possible(level: str, user: str) -> None:
         pytest.skip("only root can try it as root")
 
 
+def in_time(ask: Ask, user: str, level: str, way: str, name: str) -> dict[str, Any]:
+    """What came of an attempt; on a busy machine its time may be over before it begins, so it has five of them."""
+    answer: dict[str, Any] = {}
+    for _ in range(5):
+        answer = ask(user, level, way, name)
+        if not (answer["faults"] == [NEVER] and answer["told"].startswith("timeout: ")):
+            break
+    return answer
+
+
 @pytest.mark.parametrize(("attack", "level", "user", "way"), tuple(attempts()))
 def test_an_attempt_fails_and_the_model_learns_why(ask: Ask, attack: Attack, level: str, user: str, way: str) -> None:
     skip_unless_possible(level, user)
-    answer = ask(user, level, way, attack.name)
+    answer = in_time(ask, user, level, way, attack.name)
     assert answer["faults"] == [], f"{attack.name} is no attempt: {answer['faults']}; told: {answer['told'][:500]}"
     assert answer["harms"] == [], f"{attack.harm}: {answer['harms']}; told: {answer['told'][:500]}"
     assert re.match(attack.told_at(holding(level)), answer["told"]), f"{attack.harm}? told: {answer['told'][:800]}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from hostile.attack import Attack
 
 BEGAN, FAULT = ".began", ".fault"
+NEVER = "it never came to the point"
 OWN_ERRORS = "NameError|ImportError|ModuleNotFoundError|AttributeError|SyntaxError|TypeError|KeyError|IndexError"
 OWN_ERRORS += "|AssertionError|ArgumentError|ValueError|UnboundLocalError|IndentationError"
 OWN_NUMBERS = ("EINVAL", "EFAULT", "EBADF", "ENOTTY", "E2BIG", "ENOEXEC", "ENOTSOCK", "ENOSYS")
@@ -107,7 +108,7 @@ def own_calls(node: ast.AST) -> list[str]:
 def faults(attack: Attack, level: str, workspace: Path, printed: str) -> list[str]:
     """Why `attack` shows nothing, if it does not."""
     expected = attack.told_at(level)
-    found = [] if (workspace / BEGAN).exists() else ["it never came to the point"]
+    found = [] if (workspace / BEGAN).exists() else [NEVER]
     return found + [
         f"it failed by itself: {text}" for text in own_errors(workspace, printed) if not foreseen(text, expected)
     ]
