@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from habilis.core.errors import LeaseHeld, UserError
+from habilis.core.errors import LeaseHeld, NotPlain, UserError
 from habilis.core.ports import Lease, Put, RunStore
 from habilis.core.types import TaskFile
 from habilis.rundir.datafiles import FilesInStore
@@ -220,3 +220,16 @@ def _check(store: RunStore, folder: Path, run: str) -> None:
         store.blob(one)  # it would raise
     lease = Lease(run, "nobody", 0)  # only read
     fetch(KeptFolder(folder / run, store, lease, run))
+
+
+def test_a_lease_that_cannot_be_taken_keeps_nobody_from_pruning(tmp_path: Path) -> None:
+    store = FileStore(tmp_path)
+    lease = store.lease("first", "me")
+    store.keep(lease, [b"never told of"])
+    store.release(lease)
+    strange = tmp_path / ".leases" / "second.lock"
+    strange.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(NotPlain):
+        store.lease("second", "me")
+    strange.unlink()
+    assert pruned(FileStore(tmp_path)) == {digest(b"never told of")}

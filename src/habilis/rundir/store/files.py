@@ -42,7 +42,11 @@ class FileStore:
             share = take_path(path.with_name(_ANY), shared=True)
             if share is None:
                 raise LeaseHeld(f"the store {self._root} is being pruned; wait until that has ended")
-            descriptor = take_path(path)
+            try:
+                descriptor = take_path(path)
+            except BaseException:
+                os.close(share)
+                raise
         if descriptor is None:
             os.close(share)
             raise LeaseHeld(f"{name} in the store {self._root} is in use by another process; wait until it has ended")
