@@ -14,6 +14,7 @@ import os
 import shutil
 import sys
 import warnings
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -284,7 +285,7 @@ async def main() -> None:
         module_of(source)  # now: parsing beside a thread that parses fails at times in CPython 3.11
     count = 0
     while line := await asyncio.to_thread(sys.stdin.readline):
-        level, way, name = line.strip().split(" ", 2)
+        level, way, times, name = line.strip().split(" ", 3)
         count += 1
         folder = top / str(count)
         folder.mkdir()
@@ -295,10 +296,10 @@ async def main() -> None:
                 answer = await many(int(name), level, folder, module_of, tried)
             elif name == "end":
                 answer = {"harms": [harm for key in list(KEPT) if key[0] == level for harm in await end(key)]}
-            elif attacks[name].granted:
-                answer = await attempt_granted(attacks[name], level, folder)
             else:
-                answer = await (attempt_warm if way == "warm" else attempt)(attacks[name], level, folder)
+                make_it = attempt_granted if attacks[name].granted else attempt_warm if way == "warm" else attempt
+                attack = replace(attacks[name], timeout_s=attacks[name].timeout_s * int(times))
+                answer = await make_it(attack, level, folder)
         except Exception as error:  # a host that raises for what a tool did is the worst finding
             answer = {"told": "", "harms": [f"the host raised {error!r:.500}"]}
         print(json.dumps(answer), flush=True)
