@@ -23,7 +23,7 @@ from habilis.sandbox.processes.attached import attached
 
 from .. import nursery
 
-WITHIN_S = 5.0
+WITHIN_S = 30.0
 INSTANTS, FORKING = 30, 900
 PARENT = """
     import subprocess, sys, time

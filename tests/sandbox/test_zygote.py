@@ -39,7 +39,7 @@ from .. import nursery as nurse
 from .test_attack_table import AS_ROOT, library_paths, python_of
 
 SPAWN = b"spawn 1\n"
-WITHIN_S = 5.0
+WITHIN_S = 30.0
 WITH_MOUNTS_AT_HAND = (5, 12)
 """The first release of Linux with all calls by which a zygote's forks mount; there it holds where bubblewrap does."""
 SECRET = "a-key-that-nobody-may-have"

@@ -60,12 +60,21 @@ async def test_killed_in_every_node_a_task_goes_on_where_it_stood(world: World) 
         await _killed_and_resumed(world, names.index(place) + 1, place, answer, calls, LONG)
 
 
+PROMISED = pytest.mark.promise(long=True)
+
+
 @pytest.mark.slow
-@pytest.mark.promise(long=True)
-@pytest.mark.parametrize("short", [LONG, SHORT])
-async def test_killed_at_every_single_event(world: World, short: str) -> None:
+@pytest.mark.parametrize(
+    ("short", "share"),
+    [
+        pytest.param(LONG, 3, marks=PROMISED, id="every third of the long way"),
+        pytest.param(SHORT, 1, marks=PROMISED, id="the short way"),
+        pytest.param(LONG, 1, id="the long way"),
+    ],
+)
+async def test_killed_at_every_single_event(world: World, short: str, share: int) -> None:
     answer, names, calls = await _undisturbed(world, short)
-    for number, name in enumerate(names[:-1], 1):
+    for number, name in list(enumerate(names[:-1], 1))[::share]:
         await _killed_and_resumed(world, number, name, answer, calls, short)
 
 

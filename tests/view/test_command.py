@@ -40,7 +40,7 @@ def test_an_interrupt_ends_it_at_once_even_while_somebody_watches(here, tmp_path
         program.send_signal(signal.SIGINT)
         assert watcher.next() == ""
         watcher.close()
-        out, errors = program.communicate(timeout=20)
+        out, errors = program.communicate(timeout=60)
     assert program.returncode == 130
     assert out == b""
     assert errors.decode().splitlines() == ["habilis: interrupted"]

@@ -18,7 +18,7 @@ class Watcher:
 
     def __init__(self, address: str, path: str) -> None:
         parts = urlsplit(address)
-        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=20)
+        self._connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=60)
         self._connection.request("GET", f"/?{parts.query}")
         welcome = self._connection.getresponse()
         welcome.read()
@@ -39,7 +39,7 @@ class Watcher:
 
     def page(self, path: str) -> str:
         """What the page says now."""
-        connection = http.client.HTTPConnection(self._parts.hostname or "", self._parts.port, timeout=20)
+        connection = http.client.HTTPConnection(self._parts.hostname or "", self._parts.port, timeout=60)
         connection.request("GET", path, headers=self._headers)
         text = connection.getresponse().read().decode()
         connection.close()
