@@ -1,10 +1,11 @@
 """How a training on a Ray cluster stands what dies: a worker, a node, the driver, the database, at random moments.
 
 `python benchmarks/ray_rounds.py [--rounds N] [--tasks M] [--nodes 3] [--kills K] [--seed S]`. Each round is a training
-on the first tasks of the shipped benchmark over the offline model, with a cluster and a database of this machine. What
-dies, and after how many more requests, follows from the seed; the run is resumed as often as it stops. Afterwards each
-row must have ended once, with the local runner's answer; each kill may have cost the replies on their way, and no
-more; and the library must be byte for byte that of the local runner. Exit code 1 where that does not hold.
+on the first tasks of the shipped benchmark, all of them again under other names where more are asked for, over the
+offline model, with a cluster and a database of this machine. What dies, and after how many more requests, follows from
+the seed; the run is resumed as often as it stops. Afterwards each row must have ended once, with the local runner's
+answer; each kill may have cost the replies on their way, and no more; and the library must be byte for byte that of the
+local runner, which trains once, before the rounds. Exit code 1 where that does not hold.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ BENCHMARK = ROOT / "examples" / "benchmark"
 BATCH = 4
 KINDS = ("worker", "node", "driver", "database")
 LATENCY_S = 0.2
-LONGEST_S = 300.0
-"""For one session of a training; one that takes longer hangs."""
+LONGEST_S = 30.0
+"""For each task of one session of a training, at least ten tasks; one that takes longer hangs."""
 
 
 @dataclass
@@ -70,12 +71,29 @@ def started(arguments: list[str], model: ScriptedServer, more: dict[str, str]) -
     )
 
 
-def locally(folder: Path, data: Path, model: ScriptedServer) -> None:
-    """The same rows by the local runner, one after the other."""
-    run = started(command(folder, "plain", "--dataset", str(data), "--concurrency", "1"), model, {})
-    out, errors = run.communicate(timeout=2 * LONGEST_S)
+def laid_out(folder: Path, tasks: int) -> Path:
+    """A data set of so many tasks, in a folder that is not there yet."""
+    shutil.copytree(BENCHMARK, folder)
+    shipped = [json.loads(line) for line in (BENCHMARK / "tasks.jsonl").read_text("utf-8").splitlines()]
+    often = -(-tasks // len(shipped))
+    rows = [{**row, "id": f"{row['id']}-{time}" if time else row["id"]} for time in range(often) for row in shipped]
+    data = folder / "tasks.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows[:tasks]), encoding="utf-8")
+    return data
+
+
+def patience_s(data: Path) -> float:
+    return LONGEST_S * max(10, len(data.read_text("utf-8").splitlines()))
+
+
+def locally(folder: Path, data: Path) -> Path:
+    """A run over the same rows by the local runner, one after the other."""
+    with ScriptedServer() as model:
+        run = started(command(folder, "plain", "--dataset", str(data), "--concurrency", "1"), model, {})
+        out, errors = run.communicate(timeout=patience_s(data))
     if run.returncode:
         raise SystemExit(f"the local run failed: {errors or out}")
+    return folder / "runs" / "plain"
 
 
 def killed_until_done(place: Place, data: Path, kills: int, nodes: int) -> int:
@@ -89,7 +107,7 @@ def killed_until_done(place: Place, data: Path, kills: int, nodes: int) -> int:
         thread = threading.Thread(target=kill_at_random, args=(place, run, kills, nodes, ended))
         thread.start()
         try:
-            out, errors = run.communicate(timeout=LONGEST_S)
+            out, errors = run.communicate(timeout=patience_s(data))
         finally:
             ended.set()
             thread.join()
@@ -155,17 +173,11 @@ def on_tapes(run: Path) -> int:
     return sum(line.get("kind") == "reply" for tape in tapes for line in read_jsonl(tape))
 
 
-def one_round(seed: int, tasks: int, nodes: int, kills: int, server: PostgresServer) -> bool:
-    """Print a row of the table; whether all held."""
+def one_round(seed: int, data: Path, plain: Path, nodes: int, kills: int, server: PostgresServer) -> bool:
+    """Print a row of the table, beside the run `plain` by the local runner; whether all held."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="rounds-") as name, contextlib.ExitStack() as stack:
         folder = Path(name)
-        shutil.copytree(BENCHMARK, folder / "data")
-        lines = (BENCHMARK / "tasks.jsonl").read_text(encoding="utf-8").splitlines()[:tasks]
-        data = folder / "data" / "tasks.jsonl"
-        data.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        with ScriptedServer() as model:
-            locally(folder, data, model)
         model = stack.enter_context(ScriptedServer(latency_s=LATENCY_S))
         (folder / "cluster").mkdir()
         cluster = Cluster(folder / "cluster")
@@ -176,15 +188,15 @@ def one_round(seed: int, tasks: int, nodes: int, kills: int, server: PostgresSer
         migrate(url, fresh=True)
         place = Place(folder, model, server, url, cluster, random.Random(seed))
         resumed = killed_until_done(place, data, kills, nodes)
-        plain, first = folder / "runs" / "plain", folder / "runs" / "first"
-        expected = [json.loads(line)["id"] for line in lines]
+        first = folder / "runs" / "first"
+        expected = [json.loads(line)["id"] for line in data.read_text("utf-8").splitlines()]
         once = [row[0] for row in rows(first)] == expected
         same = rows(first) == rows(plain)
         lost = model.finished - on_tapes(first)
         bounded = 0 <= lost <= BATCH * len(place.killed)
         library = digest((first / "library").resolve()) == digest((plain / "library").resolve())
         died = ", ".join(place.killed) or "nothing"
-        cells = [seed, died, resumed, f"{len(rows(first))} of {tasks}", yes(once), yes(same)]
+        cells = [seed, died, resumed, f"{len(rows(first))} of {len(expected)}", yes(once), yes(same)]
         cells += [f"{lost} of {model.finished}", yes(library), f"{time.monotonic() - began:.0f} s"]
         print(f"| {' | '.join(map(str, cells))} |", flush=True)
         return once and same and bounded and library
@@ -204,14 +216,18 @@ def main() -> int:
         raise SystemExit("PostgreSQL is not installed here (initdb): apt-get install postgresql")
     os.environ.pop("RAY_ADDRESS", None)
     server = PostgresServer(found, durable=True)
+    top = Path(tempfile.mkdtemp(prefix="rounds-"))
     try:
         server.begin()
+        data = laid_out(top / "data", told.tasks)
+        plain = locally(top, data)
         print("| seed | what died | resumed | rows | each once | as locally | replies lost | same library | took |")
         print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |", flush=True)
         seeds = range(told.seed, told.seed + told.rounds)
-        held = [one_round(seed, told.tasks, told.nodes, told.kills, server) for seed in seeds]
+        held = [one_round(seed, data, plain, told.nodes, told.kills, server) for seed in seeds]
     finally:
         server.end()
+        shutil.rmtree(top, ignore_errors=True)
     return 0 if all(held) else 1
 
 

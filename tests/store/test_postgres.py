@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -132,6 +133,27 @@ def test_tables_are_made_once_and_checked_by_whoever_opens_them(server: Postgres
     assert migrate(url, fresh=True) == (len(MIGRATIONS), len(MIGRATIONS))
     with stores(url, 1) as (store,):
         store.lease("run", "me")
+
+
+def test_a_user_with_the_rights_that_the_guide_names_can_train_and_prune(database: str) -> None:
+    """Who owns the tables can do anything; a team gives its workers less, by what the page says."""
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "keep-runs-in-postgresql.md").read_text("utf-8")
+    rights = page.partition("```sql\n")[2].partition("```")[0]
+    role = f"worker_{database.partition('///')[2].partition('?')[0]}"  # roles are the whole server's
+    with psycopg.connect(database, autocommit=True) as owner:
+        owner.execute(rights.replace("worker", role).encode())
+    url = database.replace("user=habilis", f"user={role}")
+    with psycopg.connect(url) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute("DROP TABLE habilis.lease")
+    with stores(url, 1) as (store,):
+        lease = store.lease("run", "me")
+        (kept,) = store.keep(lease, [b"content"])
+        store.write(lease, [Put("run/state.json", b"mine"), Append("run/tape.jsonl", b"good\n")])
+        store.renew(lease)
+        store.release(lease)
+        assert (store.read("run/state.json"), store.blob(kept)) == (b"mine", b"content")
+        assert list(store.unused().free) == [kept]
+        assert store.remove([kept]) == [kept]
 
 
 def test_tables_of_another_version_are_left_alone(database: str) -> None:
