@@ -379,5 +379,23 @@ LATER: tuple[tuple[Any, str, bool], ...] = (
 )
 """Written after the rules, and looked at by nobody who changed them afterwards."""
 
+SEEN: tuple[tuple[Any, str, bool], ...] = (
+    ("north-east", "northeast", True),
+    ("co-operation", "cooperation", True),
+    ("x=5", "5", True),
+    ("y = 2x + 1", "2x + 1", True),
+    ("True", "yes", True),
+    ("no", "false", True),
+    ("12", "I could not compute it, maybe 12", False),
+    ("12", "The tool failed after 12 rows", False),
+    ("north-east", "north", False),
+    ("x=5", "y=5", False),
+    ("x=5", "4", False),
+    ("True", "yes and no", False),
+    ("true", "no", False),
+)
+"""Scored wrongly once, with what must stay as it was beside it."""
+
 TUNED = tuple((known, said, same) for pairs, same in ((SAME, True), (DIFFERENT, False)) for known, said in pairs[::2])
+TUNED += SEEN
 HELD = tuple((known, said, same) for pairs, same in ((SAME, True), (DIFFERENT, False)) for known, said in pairs[1::2])

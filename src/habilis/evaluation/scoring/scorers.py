@@ -16,8 +16,9 @@ from habilis.evaluation.scoring.gaia import quasi_exact_match
 from habilis.evaluation.scoring.lists import as_text, compare_ordered, compare_sets, readings
 from habilis.evaluation.scoring.qualified import qualifier
 from habilis.evaluation.scoring.quantities import Quantity, placed_in, plain, quantity, same_quantity
-from habilis.evaluation.scoring.texts import bare_answer, same_text
+from habilis.evaluation.scoring.texts import bare_answer, led_in, same_text
 from habilis.evaluation.scoring.wikitables import same_values
+from habilis.rules.phrases import UNDONE
 
 Used = Literal["none", "exact", "text", "numeric", "list", "set", "gaia", "dabench", "wikitables", "judge"]
 JUDGED = ("hle", "xbench", "finsearchcomp", "deepsearchqa")
@@ -147,6 +148,8 @@ def _given(prediction: str) -> tuple[Quantity | None, str]:
     if whole is not None:
         return whole, ""
     line = plain(prediction)
+    if UNDONE.search(line) and not led_in(line):
+        return None, "it says that it has no answer"
     placed = list(placed_in(line))
     found = list(dict.fromkeys(one.quantity for one in placed))
     if len(found) == 1:

@@ -11,12 +11,16 @@ from habilis.evaluation.scoring.latex import on_the_line
 from habilis.evaluation.scoring.wording import in_digits
 
 _ARTICLES = frozenset(("a", "an", "the"))
-_LEAD = re.compile(r"^\s*(?:(?:the|my)\s+)?(?:final\s+|exact\s+)?answer\s*(?:is\b\s*:?|[:=])\s*", re.IGNORECASE)
+_LEAD = re.compile(r"\b(?:(?:the|my)\s+)?(?:final\s+|exact\s+)?answer\s*(?:is\b\s*:?|[:=])\s*", re.IGNORECASE)
 _MEANINGFUL = frozenset("#%&@")
 """Punctuation that tells words apart (`C#`, `5%`), beside a sign or a point in a number."""
 _JOINING = frozenset("'’`")
 _OPERATOR = re.compile(r"\s*([+*/=^<>√])\s*")
 _CHOICE = re.compile(r"^\s*(?:option|choice|letter|answer)\s+(?=\(?[A-Za-z]\)?[.)]?\s*$)", re.IGNORECASE)
+_HYPHEN = re.compile(r"(?<=[^\W\d_]{2})[-‐‑](?=[^\W\d_]{2})")
+_NAMED = re.compile(r"^\s*[^\W\d_]\s*=(?!=)")
+"""What an equation is about: `x = 5`."""
+_WORDS_FOR = {"true": "yes", "false": "no"}
 _GRADE = re.compile(r"(?<![^\W\d_])[^\W\d_]{1,2}-$")
 
 
@@ -72,14 +76,20 @@ def _is_sign(text: str, place: int) -> bool:
 
 def bare_answer(text: str) -> str:
     """`text` without the words that an answer is often led in by (`The answer is …`)."""
-    rest = _CHOICE.sub("", _LEAD.sub("", text, count=1))
+    lead = _LEAD.match(text.lstrip())
+    rest = _CHOICE.sub("", text.lstrip()[lead.end() :] if lead else text)
     return rest if rest.strip() else text
+
+
+def led_in(text: str) -> bool:
+    """Whether an answer is led in anywhere, after whatever was said before it."""
+    return _LEAD.search(text) is not None
 
 
 def same_text(expected: str, given: str) -> bool:
     """Whether both say the same: normalised, as a date or time, or with LaTeX and number words on the line.
 
-    `given` may be led in by words such as `The answer is`.
+    `given` may be led in by words such as `The answer is`, and need not repeat the `x =` of an equation.
     """
     bare = bare_answer(given)
     if normalised(expected) in (normalised(given), normalised(bare) if bare != given else None):
@@ -88,8 +98,10 @@ def same_text(expected: str, given: str) -> bool:
     if date is not None:
         said = when(bare) or when(given, within=True)
         return said is not None and date.same(said)
-    return _line(expected) in (_line(given), _line(bare))
+    wanted = {_line(expected), _line(_NAMED.sub("", on_the_line(expected)))}
+    return not wanted.isdisjoint((_line(given), _line(bare)))
 
 
 def _line(text: str) -> str:
-    return normalised(in_digits(on_the_line(text)))
+    line = normalised(in_digits(on_the_line(_HYPHEN.sub("", text))))
+    return _WORDS_FOR.get(line, line)
