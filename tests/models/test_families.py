@@ -74,10 +74,10 @@ def test_a_streamed_reply_comes_to_the_same() -> None:
 
 def test_what_was_written_afterwards_is_read_as_well() -> None:
     """At the first reading 88 of 88 whole ones were right, none streamed differently, and no plain answer was a call;
-    6 of 132 spoilt ones passed in silence, which are told as doubts since then."""
+    6 of 132 spoilt ones passed in silence, which are told as doubts since then. Eight ways of writing came later."""
     found = figures(HELD)
-    assert found["whole"] == {"right": 88}
-    assert found["spoilt"] == {"right": 132}
+    assert found["whole"] == {"right": 2 * len(WRITERS)}
+    assert found["spoilt"] == {"right": 3 * len(WRITERS)}
     assert found["plain"] == {"right": 20}
 
 
@@ -88,7 +88,40 @@ def test_no_mark_of_a_call_is_told_while_it_comes() -> None:
             assert not any(sign.search(said) for sign in (BEGIN, NAMED)), reply.text
 
 
-MARKED_BY_WORDS = ("phi-4 functools", "command-r", "gpt-oss without tokens")
+UNREAD = (
+    "I will look.\n<read_rows>\n<path>a.csv</path>\n<limit>3</limit>\n</read_rows>",
+    'Thought: look\nAction: read_rows\nAction Input: {"path": "a.csv"}',
+    '<call>read_rows(path="a.csv")</call>',
+    '<tool_use>\n<name>read_rows</name>\n<arguments>{"path": "a.csv"}</arguments>\n</tool_use>',
+    '```tool_code\nprint(default_api.read_rows(path="a.csv", limit=3))\n```',
+    'TOOL_CALL: {"name": "read_rows", "arguments": {"path": "a.csv"}}',
+    'to=read_rows\n{"path": "a.csv"}',
+    '{"step": {"tool": "read_rows", "with": {"path": "a.csv"}}}',
+)
+ANSWERS = (
+    'I called read_rows(path="a.csv") and it gave 7 rows (see above).',
+    "It has 7 rows [read_rows, path: a.csv]",
+    'The answer is 7, by `read_rows(path="a.csv")`',
+    '{"answer": {"name": "read_rows", "arguments": {"path": "a.csv"}}}',
+    "read_rows gave: path, limit (two columns)",
+    "def total(path):\n    rows = read_rows(path=path)\n    return sum(rows)",
+    "<p>read_rows takes a <b>path</b></p>",
+)
+
+
+@pytest.mark.parametrize("text", UNREAD)
+def test_a_call_in_a_form_that_nobody_reads_is_asked_about(text: str) -> None:
+    """It would pass as the answer, and the call be lost in silence."""
+    for found in (whole(text), streamed(text)):
+        assert (found.calls, "read_rows" in found.doubt) == ((), True), found
+
+
+@pytest.mark.parametrize("text", ANSWERS)
+def test_an_answer_that_speaks_of_a_call_stays_an_answer(text: str) -> None:
+    assert verdict(Reply("plain", "plain", text), whole(text)) == "right", whole(text)
+
+
+MARKED_BY_WORDS = ("phi-4 functools", "command-r", "gpt-oss without tokens", "gigachat without tokens")
 """Their marks are words that are shown before anybody can know that they are marks."""
 
 

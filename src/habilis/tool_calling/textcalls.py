@@ -31,6 +31,7 @@ from habilis.tool_calling.markup.forms import (
     written_arguments,
 )
 from habilis.tool_calling.markup.leftovers import answer_in, thought_in, without_leftovers
+from habilis.tool_calling.markup.meant import meant
 from habilis.tool_calling.markup.sections import Section, find_start, read_section
 
 RUNNABLE = frozenset({"", "json", "jsonc", "text", "plaintext", "tool_call", "tool_calls", "tool_code", "tool"})
@@ -56,7 +57,9 @@ _LIST = re.compile(r"\[\s*\{")
 _NEXT = re.compile(r"[\s,;]*")
 _DECODER = decoder()
 _CALLISH = re.compile(
-    r"[\[{\s]{1,20}[\"'](?:name|tool|tool_name|function|action|type|tool_calls)[\"']\s*:\s*[\[{]?\s*[\"']?([^\"',}\]\n]{0,100})"
+    r"[\[{\s]{1,20}[\"'](?:name|tool|tool_name|function|action|type|tool_calls?|function_call|functionCall|toolCall)"
+    r"[\"']\s*:\s*"
+    r"(?:\{\s*[\"']name[\"']\s*:\s*|[\[{]?\s*)[\"']?([^\"',}\]\n]{0,100})"
 )
 _REST_OF_LINE = re.compile(r"[ \t]*[;,]?[ \t]*(?:\n|\Z|(?<=[;,\s])(?=\{))")
 
@@ -99,7 +102,12 @@ def read_text(text: str, specs: Sequence[ToolSpec]) -> Written:
         begin, blocks = _unmarked(whole, known)
         if blocks:
             return _judged(whole, whole[:begin].rstrip(), blocks)
-        return Written(whole, doubt=_BEHIND) if _begins_with_a_call(whole, known) else Written(answer_in(whole))
+        if _begins_with_a_call(whole, known):
+            return Written(whole, doubt=_BEHIND)
+        if name := meant(whole, known):
+            unread = f"your reply ends like a call of {name}, in a form that cannot be read"
+            return Written(whole, doubt=f"Nothing was run: {unread}. To call it, {HOW}. {_ANSWER}")
+        return Written(answer_in(whole))
     section = read_section(whole, start, known)
     begin, before = _unmarked(whole[:start], known)
     after, behind = _unmarked(section.behind, known)

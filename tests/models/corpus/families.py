@@ -118,6 +118,10 @@ def step(name: str, args: Arguments) -> str:
     return f"<｜tool_call_begin｜>function<｜tool_sep｜>{invoke(name, args, 'steptml:')}<｜tool_call_end｜>"
 
 
+def solar(name: str, args: Arguments) -> str:
+    return f"<|tool_call:begin|>a1B2<|tool_call:name|>{name}<|tool_call:args|>{dumped(args)}<|tool_call:end|>"
+
+
 def kimi(calls: Calls) -> str:
     inner = "".join(
         f"<|tool_call_begin|>functions.{name}:{at}<|tool_call_argument_begin|>{dumped(args)}<|tool_call_end|>"
@@ -243,6 +247,23 @@ WRITERS: dict[str, tuple[Writer, str]] = {
         "<|assistant_end|>",
     ),
     "gigachat": (lambda calls: each(calls, lambda n, a: f"function call<|role_sep|>\n{row(n, a)}"), "<|message_sep|>"),
+    "gigachat without tokens": (lambda calls: each(calls, lambda n, a: f"function call{row(n, a)}"), ""),
+    "qwen2.5-coder by prompt": (lambda calls: f"<tools>\n{each(calls, row)}\n</tools>", "<|im_end|>"),
+    "qwen2.5-coder by prompt, a list": (
+        lambda calls: f"<tools>\n{dumped([{'name': n, 'arguments': a} for n, a in calls])}\n</tools>",
+        "<|im_end|>",
+    ),
+    "tags with hyphens": (lambda calls: each(calls, lambda n, a: f"<tool-call>{row(n, a)}</tool-call>"), ""),
+    "tool_code tags": (lambda calls: f"<tool_code>\n{each(calls, keyword)}\n</tool_code>", "<end_of_turn>"),
+    "wrapped as function_call": (
+        lambda calls: each(calls, lambda n, a: dumped({"function_call": {"name": n, "arguments": a}})),
+        "",
+    ),
+    "wrapped as functionCall": (
+        lambda calls: each(calls, lambda n, a: dumped({"functionCall": {"name": n, "args": a}})),
+        "",
+    ),
+    "solar": (lambda calls: f"<|tool_calls|>{each(calls, solar)}", "<|flush|>"),
     "step-3": (lambda calls: f"<｜tool_calls_begin｜>{each(calls, step)}<｜tool_calls_end｜>", ""),
     "longcat": (lambda calls: each(calls, longcat), ""),
     "functionary": (lambda calls: each(calls, lambda n, a: f"<function={n}>{dumped(a)}</function>"), "<|eot_id|>"),

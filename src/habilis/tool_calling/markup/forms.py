@@ -21,6 +21,7 @@ Known = Mapping[str, ToolSpec]
 NAME_KEYS = ("name", "tool_name", "tool", "function", "action")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "action_input", "tool_input", "params")
 WRITTEN = re.compile(r"(?:functions?[.:])?([^\W\d][\w.:-]{0,99})\(")
+_WRAPPERS = ("function", "function_call", "functionCall", "tool_call", "toolCall")
 _BESIDES = frozenset({"id", "type", "thought", "call_id", "tool_call_id", "index"})
 _WORDS = {"true": True, "false": False, "null": None}
 _MARKS = re.compile(r"\\.|\"\"\"|'''|[\"'(){}\[\]]", re.DOTALL)
@@ -51,8 +52,8 @@ def shaped(row: Any, known: Known, *, marked: bool = False) -> tuple[str, Any] |
     """
     if not isinstance(row, dict):
         return None
-    if isinstance(row.get("function"), dict):
-        return shaped(row["function"], known, marked=marked)
+    if wrapped := next((row[key] for key in _WRAPPERS if isinstance(row.get(key), dict)), None):
+        return shaped(wrapped, known, marked=marked)
     if marked and len(row) == 1 and isinstance(inner := next(iter(row.values())), dict):
         return next(iter(row)), inner
     name_key = next((key for key in NAME_KEYS if isinstance(row.get(key), str) and row[key].strip()), None)

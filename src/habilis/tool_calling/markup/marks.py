@@ -52,11 +52,12 @@ FAMILIES: tuple[Signs, ...] = (
     ),
     Signs(
         "Hunyuan, Jamba, MiniMax-M1, Olmo, Granite-20B, Claude's prompts",
-        (r"<tool_calls>", r"<function_calls?>", r"<tool>"),
-        (r"</tool_calls>", r"</function_calls?>", r"</tool>"),
+        (r"<tool[-_]calls>", r"<tool-call>", r"<function[-_]calls?>", r"<tool_code>", r"<tool>"),
+        (r"</tool[-_]calls>", r"</tool-call>", r"</function[-_]calls?>", r"</tool_code>", r"</tool>"),
         plain=True,
     ),
     Signs("Nemotron", (r"<TOOLCALL>",), (r"</TOOLCALL>",), plain=True),
+    Signs("Qwen2.5-Coder by prompt", (r"<tools>",), (r"</tools>",), plain=True),
     Signs(
         "LongCat",
         (r"<longcat_tool_call>",),
@@ -115,7 +116,19 @@ FAMILIES: tuple[Signs, ...] = (
     Signs("Gemma", (r"<\|tool_call>",), (r"<tool_call\|>",)),
     Signs("Apertus", (r"<\|tools_prefix\|>",), (r"<\|tools_suffix\|>",)),
     Signs(
-        "GigaChat", (r"(?:function call)?<\|role_sep\|>(?=\s{0,3}\{)", r"<\|function_call\|>"), (r"<\|message_sep\|>",)
+        "GigaChat, with its special tokens or what is left where a server dropped them",
+        (
+            r"(?:function call)?<\|role_sep\|>(?=\s{0,3}\{)",
+            r"<\|function_call\|>",
+            r"\bfunction call(?=\s?\{\s{0,8}\"name\")",
+        ),
+        (r"<\|message_sep\|>",),
+    ),
+    Signs(
+        "Solar",
+        (r"<\|tool_call:begin\|>[^<>|\s]{0,100}<\|tool_call:name\|>",),
+        (r"<\|tool_call:end\|>",),
+        (r"<\|tool_call:args\|>",),
     ),
     Signs("Pangu", (r"\[unused11\]",), (r"\[unused12\]",)),
     Signs("Qwen by prompt", (r"✿FUNCTION✿:",), (), (r"\s{0,3}✿ARGS✿:",)),
