@@ -102,3 +102,20 @@ def test_a_table_without_a_header_is_said_with_what_to_do() -> None:
     found = understand("What is the average temperature in the kitchen?", [seen("readings.csv")])
     assert isinstance(found, Unclear)
     assert "put a line with names above it" in found.reason
+
+
+NAMED = (
+    "What is the highest unit price according to sales.csv?",
+    "Based on sales.csv, what is the highest unit price?",
+    "What is the highest unit price, as listed in sales.csv?",
+    "Judging by sales.csv, what is the highest unit price?",
+    "What is the highest unit price, going by sales.csv?",
+)
+
+
+@pytest.mark.parametrize("question", NAMED)
+def test_a_file_may_be_named_in_any_usual_words(question: str) -> None:
+    said = "What is the highest unit price in sales.csv?"
+    wanted = answered_in(FILES, said, seen("sales.csv"))
+    assert wanted is not None
+    assert answered_in(FILES, question, seen("sales.csv")) == wanted

@@ -157,7 +157,8 @@ def _one(text: str, world: World) -> DemoCall | None:
 def _file_last(phrase: str) -> str:
     """ "in x.csv, what is …" as "… in x.csv", "how many rows does x.csv have" as "how many rows in x.csv"."""
     opening = (
-        r"(?:in|from|for|using|according to|given|look at|read|take|open|with|of|within|inside)"
+        r"(?:in|from|for|using|according to|based on|going by|judging by|given|look at|read|take|open|with|of|within"
+        r"|inside)"
         rf" ({MARK}[0-9]+)[,:.]? (?:and )?"
     )
     if match := re.match(opening, phrase, re.IGNORECASE):

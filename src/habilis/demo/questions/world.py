@@ -115,7 +115,8 @@ class World:
 
 def without_file(phrase: str) -> str:
     """`phrase` without its mention of a file."""
-    at = r"(?:in|of|from|inside|within|using|for|on|at|by|to) "
+    at = r"(?:according to|based on|going by|judging by|as per|per|as (?:given|listed|recorded|shown) in|looking at|"
+    at += r"in|of|from|inside|within|using|for|on|at|by|to) "
     return " ".join(re.sub(rf",? ?(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?", " ", phrase).split())
 
 
