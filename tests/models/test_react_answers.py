@@ -134,3 +134,41 @@ def test_what_is_sent_again_reads_the_same() -> None:
     message = as_message(parse_react(f"Action: read_rows\nAction Input: {GIVEN}", SPECS), SPECS)
     assert isinstance(message, AIMessage)
     assert message.tool_calls[0]["args"] == ROWS[1]
+
+
+FIVE = [("read_rows", {"path": "a.csv", "limit": 5})]
+WRITTEN = (
+    ('Action: `read_rows`\nAction Input: `{"path": "a.csv", "limit": 5}`', FIVE),
+    ('Action: read_rows[{"path": "a.csv", "limit": 5}]', FIVE),
+    ("Thought 1: t\nAction 1: search[rows of Oslo]", [("search", {"query": "rows of Oslo"})]),
+    ('Action: read_rows Action Input: {"path": "a.csv", "limit": 5}', FIVE),
+    ('Action: read_rows\nInput: {"path": "a.csv", "limit": 5}', FIVE),
+    ('Action: read_rows\nArguments: {"path": "a.csv", "limit": 5}', FIVE),
+    ('Action: read_rows\nAction Input: path="a.csv", limit=5', FIVE),
+    ('Action: write_note\nAction Input: name="Bob" and more', [("write_note", {"text": 'name="Bob" and more'})]),
+    ('Action: write_note\nAction Input: name="Bob"', [("write_note", {"text": 'name="Bob"'})]),
+    ("Action: search[a[0] of b]", [("search", {"query": "a[0] of b"})]),
+)
+
+
+@pytest.mark.parametrize(("text", "wanted"), WRITTEN)
+def test_an_action_in_another_usual_form_is_made(text: str, wanted: list[tuple[str, dict[str, Any]]]) -> None:
+    assert calls(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thought: done\nAction: None\nFinal Answer: 42",
+        "Thought: done\nAction: No action needed.\nFinal Answer: 42",
+        "Thought: done\nAction: N/A\n\nFinal Answer: 42",
+        "Thought: done\nAction: Finish[42]",
+    ],
+)
+def test_an_answer_after_no_action_is_the_answer(text: str) -> None:
+    """It was taken for a call of a tool named None, and cost a round."""
+    assert parse_react(text, SPECS).answer == "42"
+
+
+def test_no_action_and_no_answer_is_told() -> None:
+    assert parse_react("Action: None", SPECS).answer is None

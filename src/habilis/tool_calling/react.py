@@ -37,6 +37,12 @@ _IN_LINE = re.compile(
     re.IGNORECASE,
 )
 """An action behind other words on their line, which its input shows to be one."""
+_SAME_LINE = re.compile(r"\baction[ _]?input\b[*_ \t]*[:：][*_]*", re.IGNORECASE)
+_BRACKETED = re.compile(r"\s*([^\W\d][\w.-]{0,99})\[(.*)\]\s*", re.DOTALL)
+"""An action as in the paper: `search[what is looked for]`, `finish[the answer]`."""
+_OTHER_LABEL = re.compile(r"\s*(?:input|arguments?|args|parameters?)[ \t]*[:：]\s*", re.IGNORECASE)
+_KEYWORDS = re.compile(r"[^\W\d]\w*\s*=(?!=)")
+_NO_ACTION = re.compile(r"[\W_]*(?:none|no action|n/?a|nothing)\b[^\n\w]*(?:needed|required)?[\W_]*", re.IGNORECASE)
 _ACTION = re.compile(r"^[ \t>*_#]*action\b", re.IGNORECASE | re.MULTILINE)
 _WRITTEN = re.compile(r"\[?[\w.]+\(")
 _THINK = re.compile(r"<(think|thinking)>.*?(?:</\1>|\Z)", re.DOTALL)
@@ -81,7 +87,8 @@ def parse_react(text: str, specs: Sequence[ToolSpec] = ()) -> Parsed:
             if begins_calls(answer, specs):
                 return Parsed(thought, doubt=f"Your answer holds a tool call, which was not run. {FORM}")
             return Parsed(thought, answer=answer) if answer else Parsed(thought, doubt=f"Your answer is empty. {FORM}")
-        if kind == "action":
+        final_follows = any(later == "final" for later, _, _ in labels[number:])
+        if kind == "action" and not (final_follows and _NO_ACTION.fullmatch(text[end:rest_end])):
             if both := _json_at(text, end):
                 return _action(thought, text[both[0] : both[1]], None, specs)
             following = labels[number + 1] if number + 1 < len(labels) else None
@@ -170,6 +177,14 @@ def _thought(text: str, labels: Sequence[tuple[str, int, int]]) -> str:
 
 def _action(thought: str, said: str, given: str | None, specs: Sequence[ToolSpec]) -> Parsed:
     """The action behind its label: a name with its input, or JSON that holds both, or a written call."""
+    if given is None and (behind := _SAME_LINE.search(said)):
+        said, given = said[: behind.start()].strip(), said[behind.end() :].strip()
+    known = {spec.name for spec in specs}
+    bracketed = _BRACKETED.fullmatch(said) if given is None else None
+    if bracketed and bracketed[1] in known:
+        return Parsed(thought, bracketed[1], _input(bracketed[1], bracketed[2].strip(), specs))
+    if bracketed and bracketed[1].lower() == "finish":
+        return _final(thought, bracketed[2])
     if _json_at(said, 0) or _WRITTEN.match(_without_fence(said)):
         return _from_text(thought, said, specs)
     first, _, below = _without_fence(said).partition("\n")
@@ -180,7 +195,9 @@ def _action(thought: str, said: str, given: str | None, specs: Sequence[ToolSpec
         return _from_text(thought, said, specs)
     if not name:
         return Parsed(thought, doubt=f"Your action names no tool. {FORM}")
-    return Parsed(thought, name, _input(name, given if given is not None else below.strip(), specs))
+    if given is None:
+        given = _OTHER_LABEL.sub("", below, count=1).strip() if _OTHER_LABEL.match(below) else below.strip()
+    return Parsed(thought, name, _input(name, given, specs))
 
 
 def _input(name: str, given: str, specs: Sequence[ToolSpec]) -> Any:
@@ -188,14 +205,26 @@ def _input(name: str, given: str, specs: Sequence[ToolSpec]) -> Any:
 
     JSON in a code fence is itself the text where that is all that a tool takes, unless it names the parameter.
     """
+    if given[:1] == given[-1:] == "`" and given.count("`") == 2:
+        given = given[1:-1].strip()
     found = _json_at(given, 0)
     if found is None:
-        return _without_fence(given)
+        return _keyworded(name, given, specs) or _without_fence(given)
     begin, end = found
     parameter = only_text_parameter(next((spec for spec in specs if spec.name == name), None))
     if parameter and given[begin] != '"' and begin > 0 and parameter not in _members(given[begin:end]):
         return {parameter: _without_fence(given) if _FENCED.match(given) else given[begin:end]}
     return given[begin:end]
+
+
+def _keyworded(name: str, given: str, specs: Sequence[ToolSpec]) -> dict[str, Any] | None:
+    """Arguments written as in Python, `path="a.csv", limit=5`; None where they are no parameters of the tool."""
+    spec = next((spec for spec in specs if spec.name == name), None)
+    if spec is None or not _KEYWORDS.match(given):
+        return None
+    calls = read_text(f"{name}({given})", [spec]).calls
+    arguments = calls[0][1] if calls else {}
+    return arguments if arguments.keys() <= spec.parameters.get("properties", {}).keys() else None
 
 
 def _from_text(thought: str, text: str, specs: Sequence[ToolSpec]) -> Parsed:
