@@ -183,6 +183,31 @@ async def test_a_name_that_is_sent_with_every_piece_of_a_call_is_one_call(bench:
     assert (await chat(bench, stream=True)).tool_calls == CALLED
 
 
+async def test_a_piece_of_a_call_without_place_and_id_goes_on_with_the_last_call(bench: Bench, serve: Serve) -> None:
+    """The first piece has the id, as some servers send it; the rest was a call without a name."""
+    pieces = [call("search", '{"que', id="a"), {"function": {"arguments": 'ry": "x"}'}}]
+    serve(in_turn(stream(*(delta(tool_calls=[piece]) for piece in pieces), delta("tool_calls"))))
+    assert (await chat(bench, stream=True)).tool_calls == CALLED
+
+
+async def test_text_that_is_streamed_in_parts_is_text_and_its_thoughts_are_thoughts(bench: Bench, serve: Serve) -> None:
+    """Mistral's reasoning models send content as a list of parts; all of it was lost."""
+    thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Four."}]}
+    pieces = [delta(content=[thought]), delta(content=[{"type": "text", "text": "It is "}]), delta(content="4")]
+    serve(in_turn(stream(*pieces, delta("stop"))))
+    reply = await chat(bench, stream=True)
+    assert (reply.content, reply.additional_kwargs["reasoning_content"]) == ("It is 4", "Four.")
+    serve(in_turn(said([thought, {"type": "text", "text": "It is 4"}])))
+    reply = await chat(bench)
+    assert (reply.content, reply.additional_kwargs["reasoning_content"]) == ("It is 4", "Four.")
+
+
+async def test_a_stream_of_one_whole_message_is_that_message(bench: Bench, serve: Serve) -> None:
+    whole = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "7"}, "finish_reason": "stop"}]}
+    serve(in_turn(stream(whole)))
+    assert (await chat(bench, stream=True)).content == "7"
+
+
 @pytest.mark.parametrize("odd", [{"tool_calls": ["x"]}, {"tool_calls": {"a": 1}}, {"tool_calls": [{"function": 1}]}])
 async def test_odd_pieces_of_a_stream_are_tried_again_and_break_nothing(bench: Bench, serve: Serve, odd: Body) -> None:
     serve(in_turn(stream(delta(**odd), delta("stop")), stream(delta("stop", content="7"))))

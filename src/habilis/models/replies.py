@@ -98,7 +98,7 @@ def _content(content: Any) -> Any:
 
 def normalised(message: AIMessage) -> AIMessage:
     """`message` with its text as one string and its reasoning in `additional_kwargs["reasoning_content"]`."""
-    text, thoughts = _split(message.content)
+    text, thoughts = text_and_thoughts(message.content)
     given = message.additional_kwargs.get("reasoning_content") or message.additional_kwargs.get("reasoning")
     if isinstance(given, str) and given:
         thoughts.insert(0, given)
@@ -127,22 +127,23 @@ def normalised(message: AIMessage) -> AIMessage:
     )
 
 
-def _split(content: str | list[Any]) -> tuple[str, list[str]]:
-    """Text and thoughts of a message's content."""
+def text_and_thoughts(content: str | list[Any]) -> tuple[str, list[str]]:
+    """Text and thoughts of a message's content, which may be a list of parts; thoughts may have parts themselves."""
     if isinstance(content, str):
         return content, []
     texts: list[str] = []
     thoughts: list[str] = []
     for block in content:
-        if isinstance(block, str):
-            texts.append(block)
+        if not isinstance(block, dict):
+            texts += [block] if isinstance(block, str) else []
             continue
         kind = block.get("type")
         if kind in ("text", "output_text"):
             texts.append(str(block.get("text") or ""))
         elif kind in ("thinking", "reasoning", "reasoning_content"):
             said = block.get("thinking") or block.get("reasoning") or block.get("text") or ""
-            thoughts.append(said if isinstance(said, str) else json.dumps(said, ensure_ascii=False))
+            inner = text_and_thoughts(said)[0] if isinstance(said, list) else ""
+            thoughts.append(said if isinstance(said, str) else inner or json.dumps(said, ensure_ascii=False))
         elif kind == "refusal":
             texts.append(str(block.get("refusal") or ""))
     return "".join(texts), thoughts

@@ -12,7 +12,7 @@ from typing import Any
 from habilis.models.arguments import strict_arguments
 from habilis.models.failures import BadReply
 from habilis.models.repeating import RepetitionWatch
-from habilis.models.replies import error_said
+from habilis.models.replies import error_said, text_and_thoughts
 
 Body = dict[str, Any]
 
@@ -69,7 +69,7 @@ class StreamedBody:
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         self._head |= {"error": choice["error"]} if choice.get("error") else {}
         self._finish = choice.get("finish_reason") or self._finish
-        delta = choice.get("delta") or {}
+        delta = choice.get("delta") or choice.get("message") or {}
         if not isinstance(delta, dict):
             raise BadReply(f"the server streamed {type(delta).__name__} in place of a piece of a reply")
         for name in ("reasoning_content", "reasoning", "refusal"):
@@ -81,10 +81,17 @@ class StreamedBody:
             self._call(part)
         if isinstance(delta.get("function_call"), dict):  # how calls were sent before there could be several
             self._call({"index": 0, "function": delta["function_call"]})
-        said = delta.get("content", choice.get("text"))
-        text = said if isinstance(said, str) else ""
+        text = self._text(delta.get("content", choice.get("text")))
         self._message["content"] += text
         self.last += text
+        return text
+
+    def _text(self, said: Any) -> str:
+        """The text of a piece of content; thoughts among its parts are kept as such."""
+        text, thoughts = text_and_thoughts(said) if isinstance(said, str | list) else ("", [])
+        if thoughts:
+            self._message["reasoning_content"] = self._message.get("reasoning_content", "") + "".join(thoughts)
+            self.last += "".join(thoughts)
         return text
 
     def _call(self, part: Any) -> None:
@@ -93,8 +100,8 @@ class StreamedBody:
         if not isinstance(function, dict):
             raise BadReply("the server streamed a tool call without a function")
         index, given = part.get("index"), function.get("arguments")
-        key = index if index is not None else part.get("id") or max(len(self._calls) - 1, 0)
-        place = self._places.get(key)
+        key = index if index is not None else part.get("id")
+        place = self._places.get(key) if key is not None else len(self._calls) - 1 if self._calls else None
         if place is None or self._begins_anew(self._calls[place], part.get("id"), function.get("name")):
             place = self._places[key] = len(self._calls)
             self._calls.append({"id": None, "type": "function", "function": {"name": "", "arguments": ""}})
