@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+from collections.abc import Sequence
 
 from habilis.contract.bindings import Bindings, said_only
 from habilis.contract.inference import is_network
@@ -39,8 +41,17 @@ _WRITING_MODULES = _words(
     "nntplib paramiko poplib pty runpy shelve shutil smtplib socket subprocess telnetlib tempfile websocket "
     "websockets code codeop "
     # the sandbox takes no locks on files, so what relies on them is used by one call at a time
-    "aiosqlite apsw duckdb fcntl filelock peewee portalocker sqlalchemy"
+    "aiosqlite apsw duckdb fcntl filelock peewee portalocker sqlalchemy "
+    # clients of databases, queues and services, and makers of documents, whose verbs do not tell what they do
+    "asyncpg boto3 botocore cassandra discord docker elasticsearch firebase_admin fpdf git github gitlab google.cloud "
+    "googleapiclient kafka kubernetes mysql pika pymongo pymysql psycopg psycopg2 redis reportlab slack_sdk stripe "
+    "telegram twilio webbrowser xlsxwriter"
 )
+_WRITING_VERB = re.compile(
+    r"(?:write|save|dump|export|upload|publish)(?:_\w+|[A-Z]\w*)?|(?:put|delete|send)_\w+|savemat|to_file"
+)
+"""How methods of libraries that are not known here are called which write: `tree.write(path)`."""
+_OF_TEXT = ("StringIO", "BytesIO")
 _OS_PURE = _words(
     "path sep altsep extsep pathsep linesep curdir pardir devnull name fspath fsencode fsdecode PathLike strerror error"
 )
@@ -70,8 +81,8 @@ _WRITING_METHODS = _words(
     "spawn removedirs rename_to rmdir rmtree savefig savez savez_compressed savetxt spawn symlink symlink_to system "
     "popen to_excel to_feather to_hdf to_parquet to_pickle to_sql to_stata tofile truncate unlink utime "
     "write_bytes write_text imsave imwrite sendall sendto sendfile sendmail send_message writestr write_image "
-    "write_html ImportString FileHandler RotatingFileHandler TimedRotatingFileHandler WatchedFileHandler touch "
-    "post patch put delete"
+    "write_html urlretrieve ImportString FileHandler RotatingFileHandler TimedRotatingFileHandler WatchedFileHandler "
+    "touch post patch put delete"
 )
 # Methods that write only when they are given somewhere to write to.
 _WRITING_WITH_ARGUMENTS = _words("to_clipboard save dump_to")
@@ -81,7 +92,7 @@ _READING_METHODS = _words(
     "abspath absolute cwd exists expanduser expandvars getatime getctime getmtime getsize glob group home input is_dir "
     "is_file is_mount is_symlink isdir isfile islink iterdir lexists listdir lstat makeRecord now open_code owner "
     "read_bytes read_text "
-    "readlink realpath resolve rglob samefile scandir stat today urlretrieve utcnow walk"
+    "readlink realpath resolve rglob samefile scandir stat today utcnow walk"
 )
 _OPENING = _words("open FileIO ZipFile TarFile GzipFile BZ2File LZMAFile open_memmap memmap File fdopen")
 _READING_MODE = re.compile(r"[rbtU]{1,3}(?::(?:gz|bz2|xz|\*)?)?")
@@ -106,6 +117,9 @@ class _Reader:
         self._nodes = [node for node in ast.walk(tree) if id(node) not in quiet]
         self._called = {id(node.func): node for node in self._nodes if isinstance(node, ast.Call)}
         self._held = {id(n.value) for n in self._nodes if isinstance(n, ast.Attribute)}
+        self._foreign = any(map(_is_foreign, self._bindings.modules))
+        self._own = {n.name for n in self._nodes if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        self._handles = _handles(self._nodes)
         self._getattr = {id(n.args[0]) for n in self._nodes if self._is_getattr(n) and isinstance(n, ast.Call)}
 
     def effects(self) -> Effects:
@@ -147,10 +161,22 @@ class _Reader:
         elif node.attr in _INTERPRETER:
             return "writes"
         call = self._called.get(id(node))
+        if isinstance(node, ast.Attribute) and self._writes_by_name(node, call):
+            return "writes"
         dotted = self._bindings.dotted(node)
         if dotted is None:  # a method of a value that has no name
             return self._of_method(getattr(node, "attr", ""), call, mentioned=call is None)
         return self._of_dotted(dotted, call, mentioned=call is None, method=isinstance(node, ast.Attribute))
+
+    def _writes_by_name(self, node: ast.Attribute, call: ast.Call | None) -> bool:
+        """Whether a method of a library that is not known here is called as those are which write."""
+        if not self._foreign or node.attr in self._own or not _WRITING_VERB.fullmatch(node.attr):
+            return False
+        if isinstance(node.value, ast.Name) and node.value.id in self._handles:
+            return False  # a text in memory, or a file whose opening has told
+        if (self._bindings.dotted(node) or "").partition(".")[0] in ("sys", "json", "pickle", "csv"):
+            return False
+        return node.attr != "dump" or call is None or len(call.args) + len(call.keywords) > 1
 
     def _of_module_as_value(self, node: ast.Name) -> Effects:
         """A module that is put into a variable, passed on, looked into: nobody sees what becomes of it."""
@@ -250,6 +276,26 @@ def _of_module(name: str) -> Effects:
     if top in _WRITING_MODULES or name in _WRITING_MODULES:
         return "writes"
     return "pure" if top in _PURE_MODULES or name in _PURE_SUBMODULES else "reads"
+
+
+def _is_foreign(module: str) -> bool:
+    """Whether a module is none that is known here; those for XML write by the same names."""
+    top = module.partition(".")[0]
+    return top == "xml" or (top not in sys.stdlib_module_names and top not in _PURE_MODULES)
+
+
+def _handles(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names of texts in memory, and of files that are opened here."""
+    bound: list[tuple[ast.AST | None, ast.AST]]
+    bound = [(node.targets[0], node.value) for node in nodes if isinstance(node, ast.Assign)]
+    bound += [(node.optional_vars, node.context_expr) for node in nodes if isinstance(node, ast.withitem)]
+    found = set()
+    for target, value in bound:
+        made = value.func if isinstance(value, ast.Call) else None
+        name = made.attr if isinstance(made, ast.Attribute) else made.id if isinstance(made, ast.Name) else ""
+        if isinstance(target, ast.Name) and name in (*_OF_TEXT, *_OPENING):
+            found.add(target.id)
+    return found
 
 
 def _of_os(rest: str) -> Effects:
