@@ -89,6 +89,41 @@ def test_the_part_is_told_that_is_wrong(error: Exception, what: str, part: str) 
     assert (failure.what, failure.part) == (what, part), failure.text
 
 
+SERVICES = (
+    (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).", "context"),
+    (400, "Input is too long for requested model.", "context"),
+    (422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193.", "context"),
+    (400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens.", "context"),
+    (400, "prompt is too long: 210000 tokens > 200000 maximum", "context"),
+    (400, "Your credit balance is too low to access the Anthropic API.", "account"),
+    (403, "Your team has either used all available credits or reached its monthly spending limit.", "account"),
+    (402, "Insufficient Balance", "account"),
+    (404, "model: claude-9", "model"),
+    (400, "foo/bar is not a valid model ID", "model"),
+    (404, "Unable to access model foo. Please visit the list of supported models.", "model"),
+    (404, "The API deployment for this resource does not exist. If you created it now, please try again.", "model"),
+    (400, "The requested model 'x' is not supported by any provider you have enabled.", "model"),
+    (400, "The model `x` has been decommissioned and is no longer supported.", "model"),
+    (404, "models/x is not found for API version v1beta, or is not supported for generateContent.", "model"),
+    (400, "API key not valid. Please pass a valid API key.", "key"),
+    (404, "File Not Found", "path"),
+    (403, "Country, region, or territory not supported", "key"),
+)
+"""What services say in their own words, each of which leads a user to another thing to mend."""
+
+
+@pytest.mark.parametrize(("code", "said", "part"), SERVICES)
+def test_the_words_of_a_service_lead_to_what_is_to_be_mended(code: int, said: str, part: str) -> None:
+    failure = sort_out(ServerSaid(code, said))
+    assert (failure.what, failure.part) == ("definitive", part), failure.text
+
+
+def test_a_model_that_is_not_for_this_account_is_no_matter_of_the_key() -> None:
+    error = ServerSaid(403, "Project p does not have access to it")
+    error.code = "model_not_found"  # type: ignore[attr-defined]
+    assert sort_out(error).part == "model"
+
+
 @pytest.mark.parametrize(
     ("error", "what"),
     [

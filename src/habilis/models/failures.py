@@ -20,7 +20,17 @@ from typing import Any, Literal
 from habilis.core.masker import MASKER
 
 RETRIED = frozenset({408, 409, 425, 429})
-_TOO_LONG = re.compile(r"context[ _](length|size|window)|prompt is too long|too many tokens", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"context[ _](length|size|window)|(?:prompt|input) is too long|too many tokens|maximum (?:prompt|input) length|"
+    r"token count\b.{0,60}\bexceeds|`inputs` tokens \+",
+    re.IGNORECASE,
+)
+_NO_CREDIT = re.compile(
+    r"credit balance|insufficient (?:balance|credits?|funds)|out of credits|all available credits|spending limit|"
+    r"due to billing",
+    re.IGNORECASE,
+)
+_NO_KEY = re.compile(r"api[ _-]?key (?:is )?(?:not valid|invalid|missing|expired)|invalid api[ _-]?key", re.IGNORECASE)
 _OTHER_ROUTE = re.compile(r"no endpoints? found that|no providers? (?:that|which)? ?support", re.IGNORECASE)
 """What a service with many providers says, with a 404, when none of them takes a request of this form."""
 _OWN_FAULT = re.compile(
@@ -69,9 +79,13 @@ Part = Literal[
 """Which part of a connection is wrong; none where the server fails by itself."""
 _NO_MODEL = re.compile(
     r"\bmodels?\b[^.,;:]{0,80}?\b(?:not exist|not found|not available|unknown|not a valid)\b|"
-    r"\b(?:unknown|invalid|no such|unsupported) model\b(?! (?:param|option|output))",
+    r"\b(?:unknown|invalid|no such|unsupported) model\b(?! (?:param|option|output))|"
+    r"\bnot a valid model\b|\bunable to access model\b|"
+    r"\bmodels?\b.{0,80}\b(?:decommissioned|not supported by any provider)|"
+    r"\bdeployment\b.{0,40}\bdoes not exist\b|^model: \S+$",
     re.IGNORECASE,
 )
+_MODEL_CODES = ("model_not_found", "model_not_available", "model_not_supported", "DeploymentNotFound")
 _PLAIN_TO_TLS = re.compile(r"http request (?:was sent )?to (?:an )?https|speaking plain http to an ssl", re.IGNORECASE)
 """What servers say, in plain HTTP, on a port where they speak TLS (Go's, nginx, Apache)."""
 _TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.IGNORECASE | re.DOTALL)
@@ -227,7 +241,8 @@ def _by_status(status: int, text: str, error: Exception) -> Failure:
         )
     if "content_filter" in code or "content_policy" in code or "content management policy" in text:
         return Failure("filtered", said, status)
-    if status == 402 or (status == 429 and "insufficient_quota" in (code, str(getattr(error, "type", "")))):
+    quota = "insufficient_quota" in (code, str(getattr(error, "type", "")))
+    if status == 402 or (status == 429 and quota) or (status in (400, 403) and _NO_CREDIT.search(text)):
         return Failure("definitive", said, status, part="account")
     if status == 501 or (status >= 500 and _OWN_FAULT.search(text)) or (status == 404 and _OTHER_ROUTE.search(text)):
         return Failure("refused", said, status, part=_form(text))
@@ -237,9 +252,10 @@ def _by_status(status: int, text: str, error: Exception) -> Failure:
         return Failure("definitive", said, status, part="context")
     if _PLAIN_TO_TLS.search(text):
         return Failure("definitive", "what listens there speaks https, not http", status, part="needs_tls")
-    if status in (400, 404, 422) and (
-        code == "model_not_found" or (not page and not _form(text) and _NO_MODEL.search(text))
-    ):
+    if status == 400 and _NO_KEY.search(text):
+        return Failure("definitive", said, status, part="key")
+    unnamed = status in (400, 404, 422) and not page and not _form(text) and _NO_MODEL.search(text)
+    if unnamed or (status in (400, 403, 404, 422) and code in _MODEL_CODES):
         return Failure("definitive", said, status, part="model")
     if status in (400, 422):
         return Failure("refused", said, status, part=_form(text))
