@@ -132,3 +132,14 @@ def test_what_a_family_thinks_aloud_is_no_part_of_its_reply(begin: str, end: str
     text = f"{begin}{thought}{end}It is 7."
     assert whole(text) == Written("It is 7.")
     assert shown(text, 1) == shown(text, 10_000) == "It is 7."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<|begin_of_thought|>hm<|end_of_thought|>\n<|begin_of_solution|>It is 7.<|end_of_solution|>",
+        "<|think|>hm<|end|><|begin|>assistant<|content|>It is 7.<|flush|>",
+    ],
+)
+def test_what_surrounds_an_answer_behind_thoughts_is_no_part_of_it(text: str) -> None:
+    assert whole(text) == streamed(text) == Written("It is 7.")

@@ -12,6 +12,11 @@ PAIRS = (
     ("<|START_THINKING|>", "<|END_THINKING|>"),  # Command
     ("<|inner_prefix|>", "<|inner_suffix|>"),  # Apertus
     ("◁think▷", "◁/think▷"),  # Kimi
+    ("<thought>", "</thought>"),  # Gemini
+    ("<reasoning>", "</reasoning>"),  # by prompt
+    ("<longcat_think>", "</longcat_think>"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),  # OpenThinker
+    ("<|think|>", "<|end|>"),  # Solar
     ("<|channel>thought", "<channel|>"),  # Gemma
     ("<|channel|>analysis<|message|>", "<|end|>"),  # gpt-oss
     ("<|start|>assistant<|channel|>analysis<|message|>", "<|end|>"),

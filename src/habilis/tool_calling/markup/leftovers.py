@@ -6,7 +6,14 @@ import re
 
 from habilis.tool_calling.markup.marks import ENDS_OF_TURN, RESULTS
 
-_BEGINNINGS = ("<|im_start|>assistant", "<|start_header_id|>assistant<|end_header_id|>", "<|start|>assistant", "<bos>")
+_BEGINNINGS = (
+    "<|im_start|>assistant",
+    "<|start_header_id|>assistant<|end_header_id|>",
+    "<|start|>assistant",
+    "<|begin|>assistant<|content|>",
+    "<|begin_of_solution|>",
+    "<bos>",
+)
 _HEADER = re.compile(
     r"(?:<\|start\|>)?(?:assistant)?\s{0,3}<\|channel\|>\s{0,3}(analysis|commentary|final)[^<\n]{0,100}"
     r"(?:<\|constrain\|>\w{0,20}\s{0,3})?<\|message\|>"

@@ -174,6 +174,8 @@ ENDS_OF_TURN = (
     "<｜tool▁outputs▁begin｜>",
     "<start_function_response>",
     "<|message_sep|>",
+    "<|end_of_solution|>",
+    "<|flush|>",
     "[e~[",
     "<eos>",
     "</s>",
