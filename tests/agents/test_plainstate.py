@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import ormsgpack
+import psutil
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, SystemMessage, ToolMessage
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
@@ -20,11 +21,11 @@ from langgraph.types import Interrupt
 from habilis.agents.checkpoints import NewestCheckpoints, unusable
 from habilis.agents.plainstate import Foreign, PlainSerializer
 from habilis.core.errors import UserError
-from habilis.sandbox.zygote.spawning import nursery
 
 PERMISSIVE = JsonPlusSerializer(allowed_msgpack_modules=True, allowed_json_modules=True, pickle_fallback=True)
 """As LangGraph reads by default, and with all that it can be told to read: the control that an attack is alive."""
 OLD = JsonPlusSerializer(allowed_msgpack_modules=True)
+Ran = Callable[[Path], bool]
 CONFIG: Any = {"configurable": {"thread_id": "task", "checkpoint_ns": ""}}
 
 
@@ -65,21 +66,26 @@ ATTACKS: dict[str, Callable[[str], tuple[str, bytes]]] = {
 }
 
 
-def ran(canary: Path) -> bool:
-    """Whether the payload's command was run. A program that was started without waiting is waited for; the zygote of
-    this process, which would be waited for too, ends first."""
-    nursery().close()
-    while True:
-        try:
-            os.waitpid(-1, 0)
-        except ChildProcessError:
-            return canary.exists()
+@pytest.fixture
+def ran() -> Ran:
+    """Tells whether the payload's command was run. A program that was started without waiting is waited for; those that
+    were there before, of other tests, are not."""
+    others = {child.pid for child in psutil.Process().children()}
+
+    def look(canary: Path) -> bool:
+        for child in psutil.Process().children():
+            if child.pid not in others:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(child.pid, 0)
+        return canary.exists()
+
+    return look
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_no_value_of_a_checkpoint_calls_anything(tmp_path: Path, attack: str) -> None:
+def test_no_value_of_a_checkpoint_calls_anything(tmp_path: Path, ran: Ran, attack: str) -> None:
     control, canary = tmp_path / "control", tmp_path / "canary"
     PERMISSIVE.loads_typed(ATTACKS[attack](f"touch {control}"))
     assert ran(control), "the payload is dead: nothing is shown by refusing it"
@@ -92,7 +98,7 @@ def test_no_value_of_a_checkpoint_calls_anything(tmp_path: Path, attack: str) ->
 @pytest.mark.parametrize("place", ["checkpoint", "write"])
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_no_column_of_a_file_of_checkpoints_calls_anything(tmp_path: Path, attack: str, place: str) -> None:
+def test_no_column_of_a_file_of_checkpoints_calls_anything(tmp_path: Path, ran: Ran, attack: str, place: str) -> None:
     """Through the saver that a resume opens, in the state and in what nodes had written."""
     path, canary = stored(tmp_path / "checkpoints.sqlite"), tmp_path / "canary"
     kind, raw = ATTACKS[attack](f"touch {canary}")
