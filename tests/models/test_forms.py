@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given
@@ -55,6 +55,57 @@ def test_an_answer_is_found_wherever_it_stands(text: str) -> None:
 def test_what_is_wrong_is_said(text: str, said: str) -> None:
     with pytest.raises(FormProblem, match=said):
         read_form(Plan, text)
+
+
+class Verdict(BaseModel):
+    reason: str
+    status: Literal["accepted", "not_accepted"]
+    parts: list[Part] = Field(default_factory=list)
+    note: str | None = "as before"
+    count: int = 3
+
+
+FITS = {"reason": "r", "status": "accepted"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "wanted"),
+    [
+        ({**FITS, "status": "Accepted"}, {}),
+        ({**FITS, "status": " accepted\n"}, {}),
+        ({**FITS, "status": "Not accepted"}, {"status": "not_accepted"}),
+        ({"Reason": "r", "STATUS": "accepted"}, {}),
+        ({**FITS, "parts": None, "count": None}, {}),
+        ({**FITS, "Parts": {"Name": "a"}, "note": None}, {"parts": [Part(name="a")], "note": None}),
+        ({**FITS, "reason": 12345678901234567890}, {"reason": "12345678901234567890"}),
+        ("{'reason': 'r', 'status': 'accepted', 'count': 3}", {}),
+        ("So: {'reason': 'r', 'status': 'accepted', 'parts': [{'name': 'a'}]}.", {"parts": [Part(name="a")]}),
+    ],
+)
+def test_what_plainly_is_meant_is_not_asked_for_again(reply: Any, wanted: dict[str, Any]) -> None:
+    """Each costs a weak model another call, and a user the time for it."""
+    assert read_form(Verdict, reply) == Verdict(**{**FITS, **wanted})
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        {**FITS, "status": "maybe"},
+        {**FITS, "status": "unaccepted"},
+        {**FITS, "reason": None},
+        {**FITS, "reason": 1.5},  # who knows how many digits it had
+        {**FITS, "reason": True},
+        {**FITS, "parts": ["a"]},
+        {"status": "accepted", "reason why": "r"},
+    ],
+)
+def test_what_has_to_be_guessed_is_asked_for_again(reply: Any) -> None:
+    with pytest.raises(FormProblem):
+        read_form(Verdict, reply)
+
+
+def test_a_reply_that_fits_is_taken_as_it_is() -> None:
+    assert read_form(Verdict, {**FITS, "note": None, "Count": 9}) == Verdict(**FITS, note=None)
 
 
 def test_long_values_are_cut_at_every_depth_where_the_type_sets_a_bound() -> None:

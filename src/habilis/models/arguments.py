@@ -75,7 +75,7 @@ def _shallow(arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repaired(text: str, error: json.JSONDecodeError, cut: bool) -> Any:
-    for attempt in (_without_surplus, _without_commas, *(() if cut else (_closed,)), _python_literal):
+    for attempt in (_without_surplus, _without_commas, *(() if cut else (_closed,)), python_literal):
         try:
             value = attempt(text)
         except (ValueError, RecursionError):
@@ -146,7 +146,8 @@ def _closed(text: str) -> Any:
     return _load(drop_trailing_commas(text + missing))
 
 
-def _python_literal(text: str) -> Any:
+def python_literal(text: str) -> Any:
+    """`text`, a literal of Python, as the JSON value that it is. Raises `ValueError`, `RecursionError`."""
     tree = parsed_expression(text)
     try:
         value = ast.literal_eval(tree)

@@ -6,6 +6,7 @@ otherwise. What comes back longer is cut, never refused.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from habilis.models.arguments import drop_trailing_commas
+from habilis.models.arguments import drop_trailing_commas, python_literal
+from habilis.models.nearly import nearly
 
 T = TypeVar("T", bound=BaseModel)
 Schema = dict[str, Any]
@@ -181,18 +183,24 @@ def cut_to(schema: Schema, value: Any) -> Any:
 
 def read_form(output: type[T], reply: Any) -> T:
     """The answer in `reply`, a JSON value or a text that holds one. Raises `FormProblem` for the model to read."""
-    candidates = [reply] if isinstance(reply, dict) else list(json_in(reply))
+    candidates = [reply] if isinstance(reply, dict) else list(json_in(reply)) or list(_written_as_python(str(reply)))
     if not candidates:
         raise NoObject("the reply holds no JSON object" if str(reply).strip() else "the reply is empty")
     first: ValidationError | None = None
-    for candidate in candidates:
-        for data in _unwrapped(output, candidate):
-            try:
-                return output.model_validate(_cut(output, data))
-            except ValidationError as error:
-                first = first or error
+    read = [data for candidate in candidates for data in _unwrapped(output, candidate)]
+    for data in (*read, *(nearly(_own_schema(output), data) for data in read)):
+        try:
+            return output.model_validate(_cut(output, data))
+        except ValidationError as error:
+            first = first or error
     assert first is not None
     raise FormProblem(_worded(first))
+
+
+def _written_as_python(text: str) -> Iterator[Any]:
+    """The object that stands in `text` as a literal of Python, with single quotes or True."""
+    with contextlib.suppress(ValueError, RecursionError):
+        yield python_literal(text[text.index("{") : text.rindex("}") + 1])
 
 
 def _cut(output: type[BaseModel], data: Any) -> Any:
