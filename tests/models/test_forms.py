@@ -104,8 +104,9 @@ def test_what_has_to_be_guessed_is_asked_for_again(reply: Any) -> None:
         read_form(Verdict, reply)
 
 
-def test_a_reply_that_fits_is_taken_as_it_is() -> None:
-    assert read_form(Verdict, {**FITS, "note": None, "Count": 9}) == Verdict(**FITS, note=None)
+def test_what_is_said_under_a_name_in_another_case_is_not_lost() -> None:
+    assert read_form(Verdict, {**FITS, "note": None, "Count": 9}) == Verdict(**FITS, note=None, count=9)
+    assert read_form(Verdict, {**FITS, "count": 1, "Count": 9}).count == 1
 
 
 def test_long_values_are_cut_at_every_depth_where_the_type_sets_a_bound() -> None:

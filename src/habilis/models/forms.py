@@ -187,10 +187,9 @@ def read_form(output: type[T], reply: Any) -> T:
     if not candidates:
         raise NoObject("the reply holds no JSON object" if str(reply).strip() else "the reply is empty")
     first: ValidationError | None = None
-    read = [data for candidate in candidates for data in _unwrapped(output, candidate)]
-    for data in (*read, *(nearly(_own_schema(output), data) for data in read)):
+    for data in (data for candidate in candidates for data in _unwrapped(output, candidate)):
         try:
-            return output.model_validate(_cut(output, data))
+            return output.model_validate(_cut(output, nearly(_own_schema(output), data)))
         except ValidationError as error:
             first = first or error
     assert first is not None
