@@ -143,8 +143,83 @@ def test_a_broken_schema_blocks_nothing_and_fetches_nothing(schema: dict[str, An
     assert check_calls(reply(("odd", {"a": 1})), [ToolSpec(name="odd", description="", parameters=schema)]).calls
 
 
+MIXED = ToolSpec(
+    name="draw",
+    description="",
+    parameters={
+        "type": "object",
+        "properties": {
+            "path": {"type": "string"},
+            "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "ratio": {"type": ["number", "null"]},
+            "on": {"type": "boolean"},
+            "tags": {"type": "array", "items": {"type": "string"}},
+            "options": {"type": "object"},
+            "points": {"type": "array", "items": {"type": "object", "properties": {"x": {"type": "number"}}}},
+            "mode": {"enum": ["fast", "slow"]},
+            "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            "count": {"type": "integer"},
+        },
+        "required": ["path"],
+    },
+)
+
+
+@pytest.mark.parametrize(
+    ("sent", "runs"),
+    [
+        ({"limit": "5"}, {"limit": 5}),
+        ({"ratio": "0.5"}, {"ratio": 0.5}),
+        ({"on": "True"}, {"on": True}),
+        ({"tags": '["x", "y"]'}, {"tags": ["x", "y"]}),
+        ({"tags": ["x", 5]}, {"tags": ["x", "5"]}),
+        ({"options": '{"k": "1"}'}, {"options": {"k": "1"}}),
+        ({"points": {"x": "1.5"}}, {"points": [{"x": 1.5}]}),
+        ({"mode": "Fast"}, {"mode": "fast"}),
+        ({"count": None, "tags": None}, {}),
+        ({"limit": None}, {"limit": None}),
+        ({"Count": 2, "either": "7"}, {"count": 2, "either": "7"}),
+        ({"path": 12345678901234567890}, {"path": "12345678901234567890"}),
+    ],
+)
+def test_arguments_that_plainly_are_meant_so_are_taken_so(sent: dict[str, Any], runs: dict[str, Any]) -> None:
+    """Each was told to the model before, which cost another of its calls."""
+    checked = check_calls(reply(("draw", {"path": "a", **sent})), [MIXED])
+    assert [call.args for call in checked.calls] == [{"path": "a", **runs}], checked.problems
+    assert checked.message.tool_calls[0]["args"] == {"path": "a", **runs}, "what runs is what is told on"
+
+
+def test_arguments_within_one_more_object_are_taken_out_of_it() -> None:
+    for name in ("arguments", "input"):
+        assert check_calls(reply(("draw", {name: {"path": "a", "count": "2"}})), [MIXED]).calls[0].args["count"] == 2
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"limit": "five"},
+        {"limit": "5 rows"},
+        {"limit": "007"},
+        {"limit": 2.5},
+        {"ratio": "1,5"},
+        {"ratio": "NaN"},
+        {"on": 1},
+        {"on": "yes"},
+        {"tags": "x, y"},
+        {"tags": "[x]"},
+        {"path": 1.50},
+        {"path": None},
+        {"path": ["a"]},
+        {"mode": "medium"},
+        {"extra": 1},
+    ],
+)
+def test_arguments_that_would_have_to_be_guessed_are_told(sent: dict[str, Any]) -> None:
+    assert "was not run" in problem("draw", {"path": "a", **sent}, [MIXED])
+
+
 def test_long_lists_of_problems_stay_readable() -> None:
-    text = problem("read_rows", {"path": "a", "kind": "csv", "columns": list(range(500))})
+    text = problem("read_rows", {"path": "a", "kind": "csv", "columns": [n + 0.5 for n in range(500)]})
     assert "and 488 more" in text
     assert len(text) < 2000
 

@@ -19,6 +19,7 @@ from habilis.models.answers import answer_type, checked_schema
 from habilis.models.calls import check_calls, misfits
 from habilis.models.forms import FormProblem, read_form
 from habilis.schemas.checking import MAX_STEPS, Checker, SchemaFault, TooMuch, fault_of
+from habilis.schemas.nearly import nearly
 from habilis.schemas.patterns import MAX_WEIGHT, compiled, weight_of
 
 EXPONENTIAL = "^(a+)+$"
@@ -259,6 +260,14 @@ def _larger(inner: Any) -> Any:
 
 
 schemas = st.recursive(leaf_schemas, _larger, max_leaves=8)
+
+
+@given(schemas, values)
+def test_what_nearly_fits_is_looked_for_by_any_schema(schema: Any, value: Any) -> None:
+    """Schemas are of anybody's making: none makes it fail, and what it makes is looked at no second time."""
+    if isinstance(schema, dict):
+        once = nearly(schema, value)
+        assert nearly(schema, once) == once
 
 
 @settings(max_examples=60)

@@ -17,6 +17,7 @@ from habilis.core.types import JsonSchema, ToolSpec
 from habilis.models.arguments import ArgumentsUnreadable, kind_of, read_arguments
 from habilis.models.bounds import Cut, cut_of
 from habilis.schemas.checking import TooMuch, checker_of
+from habilis.schemas.nearly import nearly, unwrapped
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -88,7 +89,10 @@ def check_calls(message: AIMessage, specs: Sequence[ToolSpec]) -> CheckedCalls:
     for call_id, name, raw in calls_in_order(message):
         try:
             args = _arguments(raw, by_name.get(name), cut is not None)
-            text = _problem(name, args, by_name)
+            if (text := _problem(name, args, by_name)) and name in by_name:
+                schema = by_name[name].parameters
+                meant = nearly(schema, unwrapped(schema, args))
+                args, text = (args, text) if _problem(name, meant, by_name) else (meant, None)
         except ArgumentsUnreadable as error:
             args = {UNREADABLE: raw if isinstance(raw, str) else _dumped(raw)}
             text = _unknown_tool(name, by_name) or _unreadable(name, error, cut)

@@ -1,1 +1,1 @@
-"""JSON schemas of others, checked within bounds and in counted steps."""
+"""JSON schemas of others, checked within bounds and in counted steps; values that nearly fit them, made to fit."""
