@@ -28,7 +28,7 @@ async def test_a_call_written_as_text_is_run_like_any_other(stage: Stage, writte
 
 async def test_a_written_call_that_cannot_be_read_is_told_and_corrected_and_nothing_runs(stage: Stage) -> None:
     stage.add("double", DOUBLE)
-    script = Script(["double(x=much)", "For example:\ndouble(x=1)", "double(x='1')", "double(x=21)", "It is 42."], PLAN)
+    script = Script(["double(x=much)", "For example:\ndouble(x=1)", "double(x='I')", "double(x=21)", "It is 42."], PLAN)
     result = await stage.play(script)
     assert [ran.arguments for ran in result.invocations] == [{"x": 21}]
     last = [str(messages[-1].content) for messages, _ in script.of("steps")]
