@@ -1,10 +1,13 @@
 """Wrong and right replacements of public functions: how many of each the comparison of two versions lets through.
 
-    python benchmarks/replacements.py FOLDER [--half held|tuning] [--problems N] [--real N] [--shown]
+    python benchmarks/replacements.py FOLDER [--half held|tuning] [--problems N] [--real N] [--repairs] [--shown]
 
 FOLDER has HumanEval.jsonl (github.com/openai/human-eval, data/, unpacked), mbpp.jsonl (github.com/google-research/
 google-research, mbpp/), and in solutions/ files of lines with `task_id` and `solution`: published solutions of either.
 Problems are parted in halves by a hash of their names; rules are fitted to the tuning half alone.
+
+Repairs are tried without a judge, and with stand-ins that know the right solution and say so always, or in 9 or 7 of 10
+differences. That bounds what a judge of such a quality brings; it says nothing about any model.
 """
 
 from __future__ import annotations
@@ -17,8 +20,9 @@ import random
 import tempfile
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import SimpleNamespace
@@ -30,9 +34,11 @@ from habilis.contract.runnable import Runnable
 from habilis.core.types import CallOutcome
 from habilis.prompts import Prompts
 from habilis.runtime.host import ToolHost
-from habilis.synthesis.comparing import Versions, compare, evidence_on
+from habilis.synthesis.comparing import Versions, compare
+from habilis.synthesis.real_calls import evidence_on
 from habilis.synthesis.replay import Replayer
 from replacement_child import limit
+from replacement_judge import JUDGES, Judged, Solution, Unplaced
 from replacement_mends import Tested, mends
 from replacement_problems import Called, InProcess, Problem, called, problems
 from replacement_versions import Version, mutants, rewrites
@@ -57,6 +63,7 @@ class Verdict:
     ended: str = ""
     lacking: str = ""
     mends: bool = False
+    judge: str = "none"
     seconds: float = 0.0
     runs: int = 0
     number: int = 0
@@ -67,11 +74,15 @@ class Verdict:
         return bool(self.ended or self.lacking)
 
 
-class Unplaced(Replayer):
-    """Runs calls without a workspace of their own: none of them has files."""
+@dataclass(frozen=True)
+class Trying:
+    """What is tried of each problem: with how many records, of candidates `only` these (in the sandbox), repairs alone
+    or all, and by which judges."""
 
-    def _laid_out(self, record: RecordedCall, workspace: Path, contents: Mapping[str, bytes]) -> bool:
-        return True
+    numbers: Sequence[int]
+    only: Collection[int] | None = None
+    repairs_only: bool = False
+    judges: Sequence[str] = tuple(JUDGES)
 
 
 @dataclass
@@ -82,10 +93,10 @@ class Bench:
     host: Any
     folder: Path
     said: Callable[[Verdict | int], None]
+    trying: Trying
     skipped: Collection[int] = ()
-    only: Collection[int] | None = None
 
-    async def problem(self, problem: Problem, numbers: Sequence[int]) -> None:
+    async def problem(self, problem: Problem) -> None:
         known = called(problem)
         if known is None:
             return
@@ -97,8 +108,9 @@ class Bench:
         if schemas is None or not same or any(one.error is not None for one in expected):
             return
         versions = list(enumerate(self._candidates(problem)))
-        for number, (version, sure) in versions:
-            if number in self.skipped or (self.only is not None and number not in self.only):
+        only, numbers = self.trying.only, self.trying.numbers
+        for number, (version, sure) in () if self.trying.repairs_only else versions:
+            if number in self.skipped or (only is not None and number not in only):
                 continue
             self.said(number)
             new = self._tool(known, version.source, f"new_{number}")
@@ -116,8 +128,8 @@ class Bench:
                         problem.name, wrong, sure, version.kind, count, number=number, source=version.source
                     )
                     self.said(await self._judged(verdict, old, new, schemas, records))
-        if self.only is None:
-            await self._mends(known, versions, expected, schemas, numbers)
+        if only is None:
+            await self._mends(known, versions, expected, schemas)
 
     async def _mends(
         self,
@@ -125,7 +137,6 @@ class Bench:
         versions: Sequence[tuple[int, tuple[Version, bool]]],
         expected: Sequence[CallOutcome],
         schemas: Any,
-        numbers: Sequence[int],
     ) -> None:
         """Those that do not hang, in the place of each other; and the reference in the place of all."""
         whole = [*versions, (len(versions), (Version(known.problem.source, "reference"), True))]
@@ -136,7 +147,7 @@ class Bench:
             self.said(number)
             tools[number] = (version, self._tool(known, version.source, f"new_{number}"))
             tested.append(Tested(number, [self.child.run(tools[number][1], call) for call in known.calls], sure))
-        for one in mends(tested, expected, numbers):
+        for one in mends(tested, expected, self.trying.numbers):
             version, new = tools[one.new.number]
             self.said(one.new.number)
             verdict = Verdict(
@@ -149,8 +160,11 @@ class Bench:
                 number=one.new.number,
                 source=version.source,
             )
-            records = one.records(known.calls)
-            self.said(await self._judged(verdict, tools[one.old.number][1], new, schemas, records))
+            records, old = one.records(known.calls), tools[one.old.number][1]
+            right = partial(self.child.run, tools[len(versions)][1])
+            for judge in self.trying.judges:
+                told = replace(verdict, judge=judge)
+                self.said(await self._judged(told, old, new, schemas, records, right))
 
     def _candidates(self, problem: Problem) -> Iterator[tuple[Version, bool]]:
         for one in mutants(problem.source, problem.entry, MUTANTS, problem.name):
@@ -161,19 +175,25 @@ class Bench:
             yield Version(source, "published"), False
 
     async def _judged(
-        self, verdict: Verdict, old: Runnable, new: Runnable, schemas: Any, records: list[RecordedCall]
+        self,
+        verdict: Verdict,
+        old: Runnable,
+        new: Runnable,
+        schemas: Any,
+        records: list[RecordedCall],
+        right: Solution | None = None,
     ) -> Verdict:
-        """`verdict` with what the replay and the comparison came to."""
+        """`verdict` with what the replay and the comparison came to. `right` is what its judge knows."""
         tool: Any = SimpleNamespace(
             name=old.name,
+            description="",
             version=old.module.stem,
             runnable=old,
             input_schema=schemas[0],
             output_schema=schemas[1],
             source=lambda: old.module.read_text("utf-8"),
         )
-        prompts: Any = Prompts()
-        replayer = (Unplaced if self.host is self.child else Replayer)(self.host, HOLDS_NOTHING, None, prompts)
+        replayer = self._replayer(JUDGES[verdict.judge], right)
         self.child.late.clear()
         start, before = time.process_time(), self.child.runs
         with tempfile.TemporaryDirectory() as scratch:
@@ -191,6 +211,14 @@ class Bench:
         took, runs = time.process_time() - start, self.child.runs - before
         more = {"ended": ended, "lacking": lacking, "seconds": took, "runs": runs}
         return Verdict(**{**vars(verdict), **more})
+
+    def _replayer(self, of_ten: int | None, right: Solution | None) -> Replayer:
+        prompts: Any = Prompts()
+        if of_ten is not None and right is not None:
+            judged = Judged(self.host, HOLDS_NOTHING, None, prompts)
+            judged.solution, judged.of_ten = right, of_ten
+            return judged
+        return (Unplaced if self.host is self.child else Replayer)(self.host, HOLDS_NOTHING, None, prompts)
 
     def _tool(self, known: Called, source: str, name: str) -> Runnable:
         place = self.folder / known.problem.name.replace("/", "_")
@@ -214,21 +242,27 @@ def report(verdicts: Sequence[Verdict]) -> str:
     lines = ["| what | records | figure | of | spread |", "| --- | --- | --- | --- | --- |"]
     for count in sorted({one.records for one in verdicts}, reverse=True):
         rows = [one for one in verdicts if one.records == count and not one.mends]
-        mended = [one for one in verdicts if one.records == count and one.mends]
         for what, among, said in (
             ("wrong ones caught", [one for one in rows if one.wrong], "refused"),
             ("… those of mutation", [one for one in rows if one.wrong and one.kind != "published"], "refused"),
             ("… by a difference alone, as for a mend", [one for one in rows if one.wrong], "ended"),
             ("surely right ones refused", [one for one in rows if one.sure], "refused"),
             ("all right ones refused", _right(rows), "refused"),
-            ("mends that break something caught", [one for one in mended if one.wrong], "ended"),
-            ("surely right mends refused", [one for one in mended if one.sure], "ended"),
+            *_repairs([one for one in verdicts if one.records == count and one.mends]),
         ):
             if among:
                 low, high = spread(among, said)
                 share = _share(among, said)
                 lines.append(f"| {what} | {count} | {share:.3f} | {len(among)} | {low:.3f} to {high:.3f} |")
     return "\n".join(lines)
+
+
+def _repairs(rows: Sequence[Verdict]) -> Iterator[tuple[str, list[Verdict], str]]:
+    """The rows of a table on repairs, judge by judge."""
+    for judge in JUDGES:
+        among = [one for one in rows if one.judge == judge]
+        yield f"repairs that break something caught, judge: {judge}", [one for one in among if one.wrong], "ended"
+        yield f"surely right repairs refused, judge: {judge}", [one for one in among if one.sure], "ended"
 
 
 def _right(rows: Sequence[Verdict]) -> list[Verdict]:
@@ -261,13 +295,13 @@ def shown(verdicts: Sequence[Verdict]) -> str:
     for one in verdicts:
         if one.wrong != one.refused and (one.wrong or one.sure or one.kind == "published"):
             what = "passed" if one.wrong else "refused"
-            mend = "mend " if one.mends else ""
+            mend = f"repair (judge: {one.judge}) " if one.mends else ""
             lines.append(f"--- {one.problem} {mend}{one.kind} {one.records}: {what} {one.ended} {one.lacking}")
             lines.append(one.source)
     return "\n".join(lines)
 
 
-def tried(problem: Problem, numbers: Sequence[int], folder: Path, only: Collection[int] | None = None) -> list[Verdict]:
+def tried(problem: Problem, trying: Trying, folder: Path) -> list[Verdict]:
     """What became of the candidates of `problem`, tried in a process of its own; of `only` these, in the sandbox. One
     that hangs is left out."""
     found: list[Verdict] = []
@@ -275,13 +309,13 @@ def tried(problem: Problem, numbers: Sequence[int], folder: Path, only: Collecti
     while True:
         receiver, sender = multiprocessing.Pipe(duplex=False)
         process = multiprocessing.get_context("fork").Process(
-            target=_work, args=(problem, numbers, folder, skipped, only, sender)
+            target=_work, args=(problem, trying, folder, skipped, sender)
         )
         process.start()
         sender.close()
         at: int | None = None
         with contextlib.suppress(EOFError):
-            while receiver.poll(PATIENCE_S if only is None else PATIENCE_REAL_S):
+            while receiver.poll(PATIENCE_S if trying.only is None else PATIENCE_REAL_S):
                 said = receiver.recv()
                 if isinstance(said, Verdict):
                     found.append(said)
@@ -297,19 +331,12 @@ def tried(problem: Problem, numbers: Sequence[int], folder: Path, only: Collecti
         skipped |= set(range(at + 1))
 
 
-def _work(
-    problem: Problem,
-    numbers: Sequence[int],
-    folder: Path,
-    skipped: set[int],
-    only: Collection[int] | None,
-    sender: Connection,
-) -> None:
+def _work(problem: Problem, trying: Trying, folder: Path, skipped: set[int], sender: Connection) -> None:
     limit()
 
     async def work() -> None:
-        async with _host(real=only is not None) as (child, host):
-            await Bench(child, host, folder, sender.send, skipped, only).problem(problem, numbers)
+        async with _host(real=trying.only is not None) as (child, host):
+            await Bench(child, host, folder, sender.send, trying, skipped).problem(problem)
 
     asyncio.run(work())
     sender.send(None)
@@ -322,7 +349,7 @@ def in_sandbox(
     here = {(one.number, one.records): one for one in said if not one.mends}
     candidates = sorted({number for number, _ in here})
     only = set(random.Random(problem.name).sample(candidates, min(REAL, len(candidates))))
-    for there in tried(problem, numbers, folder, only) if only else ():
+    for there in tried(problem, Trying(numbers, only), folder) if only else ():
         yield here[there.number, there.records], there
 
 
@@ -349,25 +376,28 @@ def main() -> None:
     parser.add_argument(
         "--real", type=int, default=0, metavar="N", help="try candidates of N problems in the sandbox as well"
     )
+    parser.add_argument("--repairs", action="store_true", help="only repairs")
+    parser.add_argument("--judge", action="append", choices=JUDGES, help="of repairs (default: each of them)")
     parser.add_argument("--shown", action="store_true", help="print each that was judged wrongly")
     parser.add_argument("--set", default="", help="only problems whose names begin so")
     options = parser.parse_args()
     wanted = [one for one in problems(options.folder) if one.tuned == (options.half == "tuning")]
     wanted = [one for one in wanted if one.name.startswith(options.set)]
     random.Random(1).shuffle(wanted)
+    trying = Trying(options.records, repairs_only=options.repairs, judges=options.judge or tuple(JUDGES))
     verdicts: list[Verdict] = []
     alike: Counter[bool] = Counter()
     differ: list[Verdict] = []
     with tempfile.TemporaryDirectory() as folder:
         for number, problem in enumerate(wanted[: options.problems]):
-            said = tried(problem, options.records, Path(folder))
+            said = tried(problem, trying, Path(folder))
             verdicts += said
             if number < options.real:
                 for one, two in in_sandbox(problem, said, options.records, Path(folder)):
                     alike.update([one.refused == two.refused])
                     differ += [one, two] * (one.refused != two.refused)
     print(report(verdicts))
-    compared = [one for one in verdicts if not one.mends]
+    compared = [one for one in verdicts if options.repairs or not one.mends]
     runs, took = sum(one.runs for one in compared), sum(one.seconds for one in compared)
     print(f"\n{len({one.problem for one in compared})} problems, {len(compared)} comparisons, ", end="")
     print(f"{runs / len(compared):.1f} runs and {1000 * took / len(compared):.0f} ms of processor time each")

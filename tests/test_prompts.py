@@ -102,6 +102,19 @@ VALUES: dict[str, dict[str, object]] = {
         "files": FILES,
         "flaw": "its arguments were never filled in",
     },
+    "differing": {
+        "tool": "average_column",
+        "description": "Average one column of a table.",
+        "calls": [
+            {
+                "call": "c1",
+                "arguments": '{"path": "sales.csv"}',
+                "first": '{"mean": 4.25}',
+                "second": '{"mean": 4.0}',
+                "files": "  sales.csv:\n    price\n    4.25",
+            }
+        ],
+    },
     "execute": {"question": QUESTION, "files": FILES, "missing": MISSING, "guidance": "Call average_column once."},
     "expect": {
         "name": "average_column",

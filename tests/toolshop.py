@@ -21,6 +21,7 @@ from habilis.contract.contract import read_contract
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.events import Event
 from habilis.core.types import CallError, CallOutcome, Invocation, Standing
+from habilis.judging.preference import PreferenceReply
 from habilis.library import LayeredLibrary, Library, Origin, Tool
 from habilis.prompts import Prompts
 from habilis.runtime.calls import CallSpec
@@ -151,11 +152,13 @@ _LOADED: dict[bytes, Any] = {}
 
 class SaidModels:
     """Models that answer from a list; a reply that is an exception is raised. Counts a token per word. As a judge it is
-    known to tell right from wrong."""
+    known to tell right from wrong; where two versions differ it says what `preferring` does, and else that it cannot
+    tell."""
 
     def __init__(self, replies: Sequence[Any] = (), *, limits: Mapping[str, int] | None = None) -> None:
         self.replies, self.limits = list(replies), dict(limits or {})
         self.asked: list[tuple[str, str]] = []
+        self.preferring: Callable[[str], Any] = lambda prompt: {"results": []}
         self.trying_a_judge = contextlib.nullcontext()
         known = Standing(role="fixed", model="said model", by="declared").model_dump_json()
         self.tape = types.SimpleNamespace(noted=lambda key: known)
@@ -186,7 +189,7 @@ class SaidModels:
         self, role: str, messages: Sequence[Any], output: Any, *, purpose: str, label: str = ""
     ) -> Any:
         self.asked.append((role, str(messages[-1].content)))
-        reply = self.replies.pop(0)
+        reply = self.preferring(self.asked[-1][1]) if output is PreferenceReply else self.replies.pop(0)
         if isinstance(reply, BaseException):
             raise reply
         return output.model_validate(reply)

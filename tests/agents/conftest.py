@@ -90,6 +90,7 @@ class Script:
             "<findings>": "answers",
             "<calls>": "verdicts",
             "<records": "fixed",
+            "<differing>": "differing",
             "<disputed>": "codes",
             "<tested_tool>": "calls",
             "<tool_request>": "codes",

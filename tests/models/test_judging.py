@@ -22,6 +22,7 @@ from habilis.curation.merging.cluster import TWIN
 from habilis.demo import OfflineModel
 from habilis.evaluation.scoring.judge import ANSWER_TRIAL, SET_TRIAL
 from habilis.judging import Case, JudgeTrial, remembered, standing_of, standings_on
+from habilis.judging.preference import DIFFERING
 from habilis.judging.standing import VALID_S
 from habilis.models.chat import Models
 from habilis.models.tape import Tape
@@ -30,7 +31,7 @@ from habilis.prompts import Prompts
 from habilis.synthesis.replay import FIXED
 from habilis.testing import RecordingSink, ScriptedModel
 
-TRIALS = (REVIEW, GROUNDED, VERDICT, FIXED, TWIN, ANSWER_TRIAL, SET_TRIAL)
+TRIALS = (REVIEW, GROUNDED, VERDICT, FIXED, DIFFERING, TWIN, ANSWER_TRIAL, SET_TRIAL)
 PROMPTS = Prompts()
 Words = Callable[[Case], bool]
 """What a scripted judge says of a case."""
@@ -54,6 +55,9 @@ def reply_to(trial: JudgeTrial[Any], words: dict[Case, bool], cases: tuple[Case,
         case "fixed":
             rows = [(case.shown["record"], yes) for case, yes in zip(cases, said, strict=True)]
             return {"results": [{"record": name, "fixed": yes, "reason": "so"} for name, yes in rows]}
+        case "differing":
+            rows = [(case.shown["call"], "first" if yes else "second") for case, yes in zip(cases, said, strict=True)]
+            return {"results": [{"call": name, "reason": "so", "right": word} for name, word in rows]}
         case "cluster":
             words = ("same" if yes else "different" for yes in said)
             return {"pairs": [{**case.shown, "reason": "so", "word": next(words)} for case in cases]}

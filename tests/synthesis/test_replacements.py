@@ -9,13 +9,14 @@ import pytest
 
 from habilis.contract.runnable import Runnable
 from habilis.prompts import Prompts
-from habilis.synthesis.comparing import Comparison, Versions, compare, evidence_on
+from habilis.synthesis.comparing import Comparison, Versions, compare
 from habilis.synthesis.constants import Constants, constants
 from habilis.synthesis.domain import Domain
 from habilis.synthesis.edits import varied
 from habilis.synthesis.formats import brackets_match
 from habilis.synthesis.inputs import Search
 from habilis.synthesis.landmarks import Landmarks, landmarks
+from habilis.synthesis.real_calls import evidence_on
 from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.telling import telling

@@ -49,7 +49,7 @@ def _lost(path: Path) -> str:
 def _confirmed(events: Iterable[Mapping[str, Any]]) -> Counter[str]:
     """How many calls of each tool were kept when one of its versions was made."""
     made = {
-        (str(row.get("tool")), row.get("version")): int(row.get("confirmed") or 0)
+        (str(row.get("tool")), row.get("version")): int(row.get("confirmed") or 0) + int(row.get("judged") or 0)
         for row in events
         if row["kind"] in ("tool_built", "tool_enhanced")
     }

@@ -127,7 +127,10 @@ def _take_tool(history: TaskHistory, row: dict[str, Any]) -> None:
     elif kind == "tool_rejected":
         told.append(("rejected", f"{row['tool']}, attempt {row['attempt']}: {one_line(row['reason'], 300)}"))
     elif kind == "tool_enhanced":
-        told.append(("mended", f"{row['tool']} ({row['replayed']} of {row['records']} recorded calls replayed)"))
+        judged = f", {row['judged']} differences settled by a judge" if row.get("judged") else ""
+        told.append(
+            ("mended", f"{row['tool']} ({row['replayed']} of {row['records']} recorded calls replayed{judged})")
+        )
     elif kind == "tool_given_up":
         told.append(("given up", f"{row['tool']}: {one_line(row['reason'], 300)}"))
     elif kind == "tool_archived":

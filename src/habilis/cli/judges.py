@@ -58,9 +58,10 @@ def _trials() -> tuple[JudgeTrial[Any], ...]:
     from habilis.agents.verdicts import VERDICT
     from habilis.curation.merging.cluster import TWIN
     from habilis.evaluation.scoring.judge import ANSWER_TRIAL, SET_TRIAL
+    from habilis.judging.preference import DIFFERING
     from habilis.synthesis.replay import FIXED
 
-    return (REVIEW, GROUNDED, VERDICT, FIXED, TWIN, ANSWER_TRIAL, SET_TRIAL)
+    return (REVIEW, GROUNDED, VERDICT, FIXED, DIFFERING, TWIN, ANSWER_TRIAL, SET_TRIAL)
 
 
 def _remembered(

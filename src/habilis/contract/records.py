@@ -42,8 +42,9 @@ class RecordedCall(Frozen):
     `stood_in`: the member (`name@identity`) of a merged tool that answered where this one failed.
     `redacted`: the rules by which something was taken out of it when it was handed on. A `confirmed` call is one that
     no task made: its writer said beforehand what it must give, and so it did. A `tried` call gave the same twice, and
-    nobody said that this is right: it only pins what the tool does. Both bind replacements, and count neither as proof
-    nor as use.
+    nobody said that this is right: it only pins what the tool does. On a `judged` call it differed from the version
+    that it mends, and a judge called its result right. All three bind replacements, and count neither as proof nor as
+    use.
     """
 
     format: int = FORMAT
@@ -62,7 +63,7 @@ class RecordedCall(Frozen):
     why_not: str | None = None
     stood_in: str = ""
     redacted: tuple[str, ...] = ()
-    kind: Literal["used", "confirmed", "tried"] = Field("used", exclude_if=lambda kind: kind == "used")
+    kind: Literal["used", "confirmed", "tried", "judged"] = Field("used", exclude_if=lambda kind: kind == "used")
 
     @property
     def used(self) -> bool:

@@ -160,7 +160,8 @@ class ReplayedCall(Frozen):
 
 class ToolEnhanced(OfBuild):
     """A better version replaced the private one. `replayed` of `records` recorded calls were run; all passed. `calls`
-    says which (empty in older records). `confirmed` counts further calls of the writer that were kept."""
+    says which (empty in older records). `confirmed` counts further calls of the writer that were kept, `judged` those
+    on which both versions differed and a judge preferred this one."""
 
     kind: Literal["tool_enhanced"] = "tool_enhanced"
     tool: str
@@ -170,6 +171,7 @@ class ToolEnhanced(OfBuild):
     replayed: int
     records: int
     confirmed: int = 0
+    judged: int = 0
     calls: tuple[ReplayedCall, ...] = ()
 
 

@@ -84,6 +84,13 @@ def fixed(seen: Seen) -> dict[str, Any]:
     return {"results": results}
 
 
+def differing(seen: Seen) -> dict[str, Any]:
+    """Which of two results is right: this model cannot work that out without the tool, and says so."""
+    reason = f"The {MODEL_NAME} cannot work this out."
+    calls = entries(seen.parts.get("differing", ""), "call")
+    return {"results": [{"call": one["call"], "reason": reason, "right": "unclear"} for one in calls]}
+
+
 def answer(seen: Seen) -> dict[str, str]:
     """The value behind the last conclusion; without one, the findings' own first words."""
     findings = seen.parts.get("findings", "").strip()

@@ -122,6 +122,7 @@ _DATA: Mapping[str, Callable[[Seen], Mapping[str, Any]]] = {
     "review": judging.review,
     "verdict": judging.verdicts,
     "fixed": judging.fixed,
+    "differing": judging.differing,
     "answer": judging.answer,
     "judge": judging.ruling,
     "cluster": clustered,

@@ -1,5 +1,5 @@
-"""Planted cases whose verdict is known: failed calls and whose fault it was, results of mended tools, responses to
-questions, and tools of which some pairs do the same job and some only look alike."""
+"""Planted cases whose verdict is known: failed calls and whose fault it was, results of mended tools, two results of
+which one is right, responses to questions, and tools of which some pairs do the same job and some only look alike."""
 
 from __future__ import annotations
 
@@ -56,6 +56,35 @@ MENDED_CALLS = (
     _mended(False, 8, [2, "2"], _REFUSED, "unknown"),
     _mended(True, 9, ["10", 1], _REFUSED, 11),
     _mended(False, 10, [7, "3"], _REFUSED, 7),
+)
+
+
+def _preference(number: int, numbers: list[Any], first: Any, second: Any, *, right: str) -> Case:
+    """A call of which two versions of a tool give different results. To accept it is to call the first one right."""
+    shown = [one if isinstance(one, str) else json.dumps({"result": one, "error": None}) for one in (first, second)]
+    arguments = json.dumps({"numbers": numbers})
+    return Case(
+        right == "first",
+        {"call": f"c{number}", "arguments": arguments, "first": shown[0], "second": shown[1], "files": ""},
+    )
+
+
+MEDIAN = {
+    "tool": "middle_value",
+    "description": "Gives the median of some numbers: the middle one in order, or the mean of the middle two when "
+    "there is an even number of them.",
+}
+PREFERENCES = (
+    _preference(1, [3, 1, 2], 2, 1, right="first"),
+    _preference(2, [4, 1, 3, 2], 3, 2.5, right="second"),
+    _preference(3, [7, 7, 1, 7], 7.0, 5.5, right="first"),
+    _preference(4, [10, 2, 6], 2, 6, right="second"),
+    _preference(5, [5], "fails: IndexError: list index out of range", 5, right="second"),
+    _preference(6, [-4, -10, 0, 2], -7.0, -2.0, right="second"),
+    _preference(7, [1.5, 2.5], 2.0, 4.0, right="first"),
+    _preference(8, [9, 1, 8, 2, 7], 8, 7, right="second"),
+    _preference(9, [100, 1, 2, 3], 2.5, 26.5, right="first"),
+    _preference(10, [6, 6], 12, 6.0, right="second"),
 )
 
 

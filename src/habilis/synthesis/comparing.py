@@ -13,7 +13,9 @@ they differ; an *asymmetry* when one gives a result and the other raises or sets
   calls count among them.
 
 A version that mends another is meant to differ where that was wrong: a call that the old one fails speaks for it, and a
-counter is no counter where the input shares with a call that was answered wrongly what no good call shows.
+counter is no counter where the input shares with a call that was answered wrongly what no good call shows. Where there
+is a judge, it is asked once which result is right (`divergences.py`), and its word stands above these rules. What it
+settled for the new version is kept as a recorded call, and known to whoever compares the two again.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from habilis.contract.aliases import properties
-from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.records import RecordedCall, equal, gave, is_empty, set_error
 from habilis.core.types import CallOutcome
 from habilis.synthesis.constants import constants
+from habilis.synthesis.divergences import Divergence, Ruling, chosen
 from habilis.synthesis.domain import Domain
 from habilis.synthesis.inputs import Input, Search, possible, results
 from habilis.synthesis.landmarks import landmarks
+from habilis.synthesis.real_calls import RealCalls
 from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
 from habilis.synthesis.telling import spread, telling
@@ -40,6 +42,7 @@ from habilis.synthesis.telling import spread, telling
 if TYPE_CHECKING:
     from habilis.contract.aliases import Alias
     from habilis.contract.runnable import Runnable
+    from habilis.judging.preference import Preferred
     from habilis.library import LayeredLibrary, Tool
 
 NEEDED, NEEDED_RESULTS = 5, 3
@@ -51,7 +54,6 @@ MAX_CALLS = 24
 """Real calls from which inputs are made, the newest."""
 TIMEOUT_S = 10.0
 _SHOWN = 200
-_JUDGED = ("success", "failure")
 _NO_WORD = frozenset({"denied", "unavailable", "timeout", "interrupted"})
 Word = Literal["agrees", "counter", "lost", "gained", ""]
 
@@ -61,7 +63,7 @@ class Comparison:
     """What comparing came to: of `made` inputs `told` told something; `agreed` are the results on which both agree.
 
     `against` is what ends it, in a line; `whole` says that every possible input was tried. `results` is how many
-    distinct ones are needed.
+    distinct ones are needed. `settled` are calls on which a judge called the new version right.
     """
 
     made: int = 0
@@ -71,6 +73,7 @@ class Comparison:
     against: str = ""
     whole: bool = False
     results: int = NEEDED_RESULTS
+    settled: tuple[Divergence, ...] = ()
 
     def lacking(self, repeated: Sequence[str], *, mends: bool = False) -> str:
         """What is missing for one to take the place of the other, with recorded calls that gave `repeated`; empty when
@@ -100,52 +103,24 @@ class Versions:
     mends: bool = False
 
 
-@dataclass(frozen=True)
-class RealCalls:
-    """Real calls, as calls of the old version: its own, and those of the new one and of other versions of either."""
-
-    records: tuple[RecordedCall, ...] = ()
-    others: tuple[RecordedCall, ...] = ()
-    examples: tuple[Given, ...] = ()
-
-
-def evidence_on(
-    old: Tool,
-    records: Sequence[RecordedCall],
-    new: str,
-    others: Sequence[RecordedCall],
-    alias: Alias | None,
-    kept: Sequence[str] = (),
-) -> RealCalls:
-    """What is known of `old`, with its `records`, and of the version with the text `new`, with `others`. `kept` are
-    texts of versions before `old`."""
-    own = set(properties(old.input_schema))
-    before = [one for text in kept for one in _examples(text) if one.arguments.keys() <= own]
-    examples = [*before, *_examples(old.source()), *(_led_back(one, alias) for one in _examples(new))]
-    led = [(record, _led_back(Given(record.arguments), alias)) for record in others if record.verdict in _JUDGED]
-    return RealCalls(
-        tuple(records),
-        tuple(record.model_copy(update={"arguments": back.arguments}) for record, back in led if back is not None),
-        tuple(example for example in examples if example is not None),
-    )
-
-
 async def compare(
     versions: Versions, evidence: RealCalls, replayer: Replayer, library: LayeredLibrary, scratch: Path
 ) -> Comparison:
-    """Run both versions on inputs made from what was really called. Raises OSError."""
+    """Run both versions on inputs made from what was really called. Raises OSError, and as asking a judge does."""
     return await _Comparing(versions, evidence, replayer, library, scratch).run()
 
 
 @dataclass
 class _Result:
-    """`sure`: it speaks against the new version wherever it lies. `silent`: a version had no word at all."""
+    """`sure`: it speaks against the new version wherever it lies. `silent`: a version had no word at all. `differs` is
+    what a judge may be asked about."""
 
     word: Word
     text: str = ""
     output: str = ""
     sure: bool = False
     silent: bool = False
+    differs: Divergence | None = None
 
 
 @dataclass
@@ -169,8 +144,9 @@ class _Comparing:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._one(start + n, one)) for n, one in enumerate(batch)]
             said += [(one, task.result()) for one, task in zip(batch, tasks, strict=True)]
-            if _inside(said) or _hopeless([result for _, result in said]):
+            if self._ended(said):
                 break
+        said, settled = await self._ruled(said)
         told = [result for _, result in said if result.word]
         doubted = any(result.word == "counter" for one, result in said if not one.inside)
         return Comparison(
@@ -181,7 +157,28 @@ class _Comparing:
             against=_against(said),
             whole=every is not None,
             results=results(self.versions.old.output_schema),
+            settled=settled,
         )
+
+    def _ended(self, said: Sequence[tuple[Input, _Result]]) -> bool:
+        """Whether more inputs could change nothing. A judge is asked only once, so all are made for it before."""
+        asks = self.versions.mends and self.replayer.has_judge
+        ended = any(result.sure for _, result in said) if asks else bool(_inside(said))
+        return ended or _hopeless([result for _, result in said])
+
+    async def _ruled(
+        self, said: list[tuple[Input, _Result]]
+    ) -> tuple[list[tuple[Input, _Result]], tuple[Divergence, ...]]:
+        """`said` after a judge's word on where the versions differ, and where that was for the new one."""
+        found = {n: result.differs for n, (_, result) in enumerate(said) if result.differs is not None}
+        if not found or not self.replayer.has_judge or any(result.sure for _, result in said):
+            return said, ()
+        asked = chosen(list(found.values()))
+        words = await self.replayer.preferred(self.versions.old, [one.shown for one in asked])
+        places = {id(one): n for n, one in found.items()}
+        ruling = Ruling({places[id(one)]: word for one, word in zip(asked, words, strict=True)})
+        ruled = [(one, _after(result, ruling.word(n))) for n, (one, result) in enumerate(said)]
+        return ruled, tuple(one for one, word in zip(asked, words, strict=True) if word == "new" and not one.failed)
 
     def _batches(
         self, every: Sequence[Input] | None, said: Sequence[tuple[Input, _Result]]
@@ -223,9 +220,10 @@ class _Comparing:
         evidence = self.evidence
         good = [self._given(r) for r in evidence.records if r.verdict == "success"]
         failed = [r for r in (*evidence.records, *evidence.others) if r.verdict == "failure"]
-        self._wrong = [self._given(r) for r in failed if r in evidence.records]
+        judged = [self._given(r) for r in evidence.others if r.kind == "judged"]
+        self._wrong = [*(self._given(r) for r in failed if r in evidence.records), *judged]
         calls = [*good, *self._wrong, *(self._given(r) for r in evidence.others if r.verdict == "success")]
-        answered = [self._given(r) for r in evidence.records if r in failed and gave(r)]
+        answered = [*(self._given(r) for r in evidence.records if r in failed and gave(r)), *judged]
         distinct = [call for number, call in enumerate(calls) if call not in calls[:number]]
         known = [*distinct[-MAX_CALLS:], *(one for one in evidence.examples if one not in distinct)]
         sure = [self._given(r) for r in evidence.records if r.verdict == "success" and r.used]
@@ -256,7 +254,7 @@ class _Comparing:
             result = self._by_same(
                 one, await self._ran(versions.old.runnable, one.same, place / "same"), before, now, result
             )
-        if result.word in ("counter", "lost"):
+        if result.word in ("counter", "lost") or result.differs is not None:
             again = await self._ran(versions.old.runnable, one.given, place / "again")
             if not equal(again.output, before.output):
                 return _Result("")  # it does not even agree with itself
@@ -269,14 +267,20 @@ class _Comparing:
             rejected = before.error is not None and before.error.kind == "invalid_arguments"
             return _Result("" if rejected or _failed(now) or is_empty(now.output) else "gained")
         line = f"{compact(one.given.arguments, _SHOWN)} gave {compact(before.output, _SHOWN)}, and would give"
+        text = f"{line} {compact(now.output, _SHOWN)}"
         if _failed(now):
             why = now.error.message if now.error is not None else str(set_error(now.output))
-            return _Result("" if is_empty(before.output) else "lost", f"{line} {_first(why)}")
+            if is_empty(before.output):
+                return _Result("")
+            differs = Divergence(one.given, before.output, None, one.inside, _first(why))
+            return _Result("lost", f"{line} {_first(why)}", differs=differs if self.versions.mends else None)
         if equal(before.output, now.output):
             return _Result("" if is_empty(before.output) else "agrees", output=result_key(now.output))
-        if self._may_differ(one.given, before):
+        if one.given in self._wrong or (self.versions.mends and is_empty(before.output)):
             return _Result("gained" if is_empty(before.output) else "")
-        return _Result("counter", f"{line} {compact(now.output, _SHOWN)}")
+        excused = self.versions.mends and self._domain.explained(one.given)
+        differs = Divergence(one.given, before.output, now.output, one.inside and not excused)
+        return _Result("" if excused else "counter", text, differs=differs if self.versions.mends else None)
 
     def _by_same(
         self, one: Input, plain: CallOutcome, before: CallOutcome, now: CallOutcome, result: _Result
@@ -294,12 +298,6 @@ class _Comparing:
         why = _first(now.error.message) if now.error is not None else gives
         line = f"{compact(one.given.arguments, _SHOWN)} with {files} in another form gave {given}, and would give {why}"
         return _Result("lost", line, sure=True)
-
-    def _may_differ(self, given: Given, before: CallOutcome) -> bool:
-        """Whether the old version is known to be wrong here."""
-        if given in self._wrong:
-            return True
-        return self.versions.mends and (is_empty(before.output) or self._domain.explained(given))
 
     async def _ran(self, tool: Runnable, given: Given, place: Path) -> CallOutcome:
         contents = {hashlib.sha256(content).hexdigest(): content for content in given.files.values()}
@@ -334,6 +332,13 @@ def _against(said: Sequence[tuple[Input, _Result]]) -> str:
     return _inside(said) or ("" if "gained" in words else lost)
 
 
+def _after(result: _Result, word: Preferred) -> _Result:
+    """`result` where a judge said of its difference who was right."""
+    if result.differs is None or word == "unclear":
+        return result
+    return _Result("") if word == "new" else replace(result, word="counter", sure=True)
+
+
 def _hopeless(said: Sequence[_Result]) -> bool:
     """Whether nothing was told, since what the tool reaches for is not granted here."""
     return sum(result.silent for result in said) >= SILENT and not any(result.word for result in said)
@@ -352,26 +357,6 @@ def _failed(outcome: CallOutcome) -> bool:
 
 def _first(text: str) -> str:
     return (text.splitlines() or [""])[0][:_SHOWN]
-
-
-def _led_back(given: Given, alias: Alias | None) -> Given | None:
-    """A call of the new version as one of the old; None where it says what the old one cannot."""
-    if alias is None:
-        return given
-    arguments = alias.back(given.arguments)
-    return None if arguments is None else replace(given, arguments=arguments)
-
-
-def _examples(source: str) -> list[Given]:
-    """The calls that a writer brought with a tool."""
-    try:
-        found = read_contract(source).examples
-    except ContractError:
-        return []
-    return [
-        Given(one.arguments, {name: text.encode("utf-8", "replace") for name, text in one.files.items()})
-        for one in found
-    ]
 
 
 def _digest(module: Path) -> str:

@@ -23,7 +23,7 @@ from habilis.core.gathering import side_by_side
 from habilis.core.types import CallOutcome
 from habilis.library.tool import digest_of
 from habilis.synthesis.formats import mask
-from habilis.synthesis.gate import Confirmed, Gate, Passed, Rejected, Wanted, scrubbed
+from habilis.synthesis.gate import Gate, KeptCalls, Passed, Rejected, Wanted, scrubbed
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
 from habilis.synthesis.shown_calls import SHOWN_CALL_CHARS, call_rows
 
@@ -193,7 +193,7 @@ class Confirmer:
         return (again, now) if kept and more else None
 
 
-def _kept(passed: Passed, wanted: Wanted, ran: Sequence[_Ran], known: Sequence[RecordedCall]) -> Confirmed:
+def _kept(passed: Passed, wanted: Wanted, ran: Sequence[_Ran], known: Sequence[RecordedCall]) -> KeptCalls:
     """The calls that gave what was expected, as records; no two that look alike. What must only equal another call is
     as sure as that: it is kept where the other was confirmed."""
     sure = [(one.said.call.arguments, one.said.call.files) for one in ran if one.is_met and one.said.same_as is None]
@@ -220,7 +220,7 @@ def _kept(passed: Passed, wanted: Wanted, ran: Sequence[_Ran], known: Sequence[R
             looks.add(_look(call))
             calls.append(call)
             contents |= {_digest(text): text.encode("utf-8", "replace") for text in files.values()}
-    return Confirmed(tuple(calls), contents)
+    return KeptCalls(tuple(calls), contents)
 
 
 def _look(call: RecordedCall) -> str:

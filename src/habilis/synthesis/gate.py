@@ -22,7 +22,8 @@ from habilis.library.tool import digest_of
 from habilis.runtime.grants import Grants
 from habilis.synthesis.binding import binding
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround
-from habilis.synthesis.comparing import Versions, compare, evidence_on
+from habilis.synthesis.comparing import Versions, compare
+from habilis.synthesis.real_calls import evidence_on
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.replay_report import ReplayReport
 from habilis.synthesis.trial import FirstCall, Trials
@@ -82,8 +83,8 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Confirmed:
-    """Calls that gave what their writer expected beforehand, with the contents of their files by digest."""
+class KeptCalls:
+    """Calls that no task made and that are kept with a tool, with the contents of their files by digest."""
 
     calls: tuple[RecordedCall, ...] = ()
     contents: Mapping[str, bytes] = field(default_factory=dict)
@@ -97,7 +98,8 @@ class Confirmed:
 class Passed:
     """A candidate that passed every gate. `smoke` says what its trial call came to; `contract` holds all its needs,
     those that the trial showed too. `remarks` are constructs that settings only warn of. `flaw` says what is wrong with
-    its example where it was not tried for that. `first` is the call that it was made for, where it was tried by it."""
+    its example where it was not tried for that. `first` is the call that it was made for, where it was tried by it.
+    `confirmed` gave what the writer expected beforehand; of `judged` ones a judge said that they are mended."""
 
     source: str
     contract: Contract
@@ -107,7 +109,8 @@ class Passed:
     remarks: tuple[str, ...] = ()
     aliases: Mapping[str, Alias] = field(default_factory=dict)
     flaw: str = ""
-    confirmed: Confirmed = Confirmed()
+    confirmed: KeptCalls = KeptCalls()
+    judged: KeptCalls = KeptCalls()
     first: FirstCall | None = None
 
 
@@ -123,7 +126,8 @@ class Gate:
         return self._grants.needs_of(tool)
 
     async def check(self, source: str, wanted: Wanted) -> Passed:
-        """The candidate as it passed. Raises `Rejected`, and OSError when there is no place to try it in."""
+        """The candidate as it passed. Raises `Rejected`, OSError when there is no place to try it in, and what asking a
+        judge raises where a call has to be judged."""
         from habilis.contract.runnable import Runnable
 
         if wanted.old is not None and source.strip() == wanted.old.source().strip():
@@ -150,6 +154,7 @@ class Gate:
                 _check_fields(trial.description, wanted.fields)
                 aliases = _aliases(source, trial.description, wanted.sources) if wanted.merges else {}
                 replay = await self._replayed(candidate, wanted, aliases, aside / "replay", grant)
+                judged = await self._agrees(candidate, wanted, contract, aside / "replay")
             except Rejected as rejected:
                 raise Rejected(scrubbed(str(rejected), module, aside, self._library.private.path)) from None
         smoke, flaw, failure = (
@@ -161,7 +166,9 @@ class Gate:
         smoke = f"its own example fails, its recorded calls pass; {flaw}" if failure else smoke
         first = trial.first if trial.first and str(aside) not in trial.first.outcome.model_dump_json() else None
         contract = contract.model_copy(update={"capabilities": contract.capabilities.with_inferred(trial.found)})
-        return Passed(source, contract, trial.description, smoke, replay, remarks, aliases, flaw, first=first)
+        return Passed(
+            source, contract, trial.description, smoke, replay, remarks, aliases, flaw, first=first, judged=judged
+        )
 
     def _looked_through(self, source: str, contract: Contract, wanted: Wanted) -> tuple[str, ...]:
         """Constructs that settings only warn of. Raises `Rejected` for what they refuse, and for needs that grew."""
@@ -211,8 +218,6 @@ class Gate:
             raise Rejected("Recorded calls do not pass.\n" + "\n".join(f"- {line}" for line in report.failures))
         if wanted.old is not None and not report.mended:
             raise Rejected("None of the failing calls could be run again, so nothing shows that it is mended.")
-        if wanted.old is not None:
-            await self._agrees(candidate, wanted.old, wanted.sources, scratch)
         return report
 
     def _bound(self, source: Predecessor, wanted: Wanted) -> Predecessor:
@@ -221,19 +226,27 @@ class Gate:
             return source
         return replace(source, records=binding(source.records, source.records, self._library.content))
 
-    async def _agrees(self, candidate: Runnable, old: Tool, sources: Sequence[Predecessor], scratch: Path) -> None:
-        """Raises `Rejected` where a mended version goes wrong on what was right before. How much was told does not
-        matter here: the version before is kept, and a step asks for enough before this one replaces a public tool."""
-        source = candidate.module.read_text("utf-8")
-        if "writes" in (old.effects, read_contract(source).effects):
-            return  # what may write is not run to see
-        records = next((one.records for one in sources if one.tool is old), ())
+    async def _agrees(self, candidate: Runnable, wanted: Wanted, contract: Contract, scratch: Path) -> KeptCalls:
+        """The calls on which a judge preferred a mended version to the one before.
+
+        Raises `Rejected` where it goes wrong on what was right before. How much was told does not matter here: the
+        version before is kept, and a step asks for enough before this one replaces a public tool.
+        """
+        old = wanted.old
+        if old is None or "writes" in (old.effects, contract.effects):
+            return KeptCalls()  # what may write is not run to see
+        records = next((one.records for one in wanted.sources if one.tool is old), ())
         kept = [one.source() for one in self._library.line(old)]
+        source = candidate.module.read_text("utf-8")
         known = evidence_on(old, [*self._library.calls_before(old), *records], source, (), None, kept)
         versions = Versions(old, candidate, mends=True)
         trial = await compare(versions, known, self._replayer, self._library, scratch / "generated")
         if trial.against:
             raise Rejected(f"It goes wrong where the version before was right: {trial.against}")
+        version = digest_of(source.encode("utf-8", "surrogatepass"))[:16]
+        calls = tuple(one.settled(wanted.name, version, contract.effects) for one in trial.settled)
+        contents = {digest: data for one in trial.settled for digest, data in one.contents.items()}
+        return KeptCalls(calls, contents)
 
 
 def _aliases(source: str, description: Description, sources: Sequence[Predecessor]) -> dict[str, Alias]:

@@ -22,6 +22,7 @@ from habilis.core.masker import MASKER
 from habilis.core.types import CallError, CallOutcome
 from habilis.judging import Case, JudgeTrial, at_once, word_of
 from habilis.judging.planted_cases import MENDED_CALLS, MENDED_TOOL
+from habilis.judging.preference import Differing, Preferred, preferred
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.egress import cassette
 from habilis.synthesis.replay_report import ReplayReport
@@ -30,7 +31,7 @@ from habilis.synthesis.scratch import moved_names, named_back, scratch_name
 if TYPE_CHECKING:
     from habilis.contract.capabilities import Grant
     from habilis.contract.runnable import Runnable
-    from habilis.library import LayeredLibrary
+    from habilis.library import LayeredLibrary, Tool
     from habilis.models.chat import Models
     from habilis.prompts import Prompts
     from habilis.runtime.host import ToolHost
@@ -93,6 +94,16 @@ class Replayer:
         self._host, self._library = host, library
         self._models, self._prompts = models, prompts
         self.live = live
+
+    @property
+    def has_judge(self) -> bool:
+        """Whether there is a model to ask."""
+        return self._models is not None
+
+    async def preferred(self, tool: Tool, differing: Sequence[Differing]) -> list[Preferred]:
+        """A judge's word on each difference between `tool` and a version that mends it. Raises as asking does."""
+        assert self._models is not None
+        return await preferred(tool.name, tool.description, differing, self._models, self._prompts)
 
     async def replay(
         self,

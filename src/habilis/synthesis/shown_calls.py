@@ -8,6 +8,7 @@ from typing import Any
 from habilis.contract.records import RecordedCall
 from habilis.synthesis.gate import Predecessor
 from habilis.synthesis.replay import compact, distinct
+from habilis.synthesis.shown_files import begins
 
 BEGINS_LINES, BEGINS_CHARS = 5, 600
 SHOWN_CALLS, SHOWN_CALL_CHARS = 3, 400
@@ -38,11 +39,5 @@ def call_rows(records: Sequence[RecordedCall]) -> list[dict[str, str]]:
 
 def _begins(record: RecordedCall, contents: Contents) -> str:
     """The first lines of the text files that a failing call opened."""
-    shown = []
-    for name, digest in sorted(record.files.items())[:5]:
-        content = contents(digest) or b""
-        if b"\0" not in content[:BEGINS_CHARS]:
-            lines = content[: 4 * BEGINS_CHARS].decode("utf-8", "replace").splitlines()[:BEGINS_LINES]
-            text = "\n".join(f"    {line}" for line in lines)[:BEGINS_CHARS]
-            shown.append(f"  {name}:\n{text}")
-    return "\n".join(shown)
+    files = {name: contents(digest) or b"" for name, digest in record.files.items()}
+    return begins(files, lines=BEGINS_LINES, chars=BEGINS_CHARS)

@@ -317,6 +317,7 @@ class Smith:
                 replayed=made.passed.replay.replayed,
                 records=made.passed.replay.records,
                 confirmed=made.passed.confirmed.count,
+                judged=made.passed.judged.count,
                 calls=made.passed.replay.calls,
             )
         )
@@ -362,7 +363,8 @@ class Smith:
 
     def _keep_confirmed(self, name: str, passed: Passed) -> None:
         """Before the tool itself: killed in between, it is made again from the tape, and so are these."""
-        self._library.private.keep_confirmed(name, passed.confirmed.calls, passed.confirmed.contents)
+        for kept in (passed.confirmed, passed.judged):
+            self._library.private.keep_confirmed(name, kept.calls, kept.contents)
 
     async def _forge(self, job: SmithJob) -> Forged | str:
         """The loop: a candidate that passed every gate, or the reason why the last attempt did not."""

@@ -165,6 +165,7 @@ class ConsoleSink:
     def _on_tool_enhanced(self, event: ev.ToolEnhanced) -> None:
         self._busy.pop(f"tool {event.build_id or event.tool}", None)
         replay = f"{event.replayed} of {event.records} recorded calls replayed"
+        replay += f", {event.judged} differences settled by a judge" if event.judged else ""
         self.line("", f"✓ {event.tool} mended, {_attempts(event.attempts)}; {replay}", "green")
 
     def _on_tool_rejected(self, event: ev.ToolRejected) -> None:

@@ -52,7 +52,7 @@ async def test_kinds_of_calls_are_told_apart(stage: Stage) -> None:
     foretell(Path(task.folder) / "tools", "add_numbers", 2, 3, 5)
     await stage.curator(models=False).step(1, [task])
     calls = shown(Library(stage.library), "add_numbers").calls
-    assert calls.kinds == {"trial": 0, "used": 6, "confirmed": 1, "tried": 0}
+    assert calls.kinds == {"trial": 0, "used": 6, "confirmed": 1, "tried": 0, "judged": 0}
     assert (calls.total, calls.success) == (6, 6)
     assert stage.manifest("add_numbers").counters["calls"] == 6
 

@@ -58,6 +58,7 @@ _MARKS = {
     "<findings>": "final",
     "<calls>": "verdicts",
     "<records": "fixed",
+    "<differing>": "differing",
     "<job>": "outright",
     "<tool_request>": "code",
     "<tool_code": "code",
@@ -218,6 +219,10 @@ class Agreeing:
     def _fixed(self, prompt: str) -> dict[str, Any]:
         names = re.findall(r"- record: (\S+)", prompt)
         return {"results": [{"record": name, "fixed": True, "reason": "good"} for name in names]}
+
+    def _differing(self, prompt: str) -> dict[str, Any]:
+        calls = re.findall(r"- call: (\S+)", prompt)
+        return {"results": [{"call": call, "reason": "good", "right": "second"} for call in calls]}
 
     def _verdicts(self, prompt: str) -> dict[str, Any]:
         calls = re.findall(r"- call_id: (\S+)", prompt)

@@ -54,8 +54,9 @@ class OldName(Frozen):
 
 class CallFigures(Frozen):
     """The recorded calls of a tool in figures, and the last of them. `kinds`: how many its writer's `trial` passed, how
-    many tasks and people made (`used`), how many its writer foretold (`confirmed`), and how many only pin what it does
-    (`tried`, by `library prove`); all other figures are of used ones.
+    many tasks and people made (`used`), how many its writer foretold (`confirmed`), how many only pin what it does
+    (`tried`, by `library prove`), and on how many a judge preferred it to the version that it mends (`judged`); all
+    other figures are of used ones.
     `stood_in` says which members answered for it, and in which tasks."""
 
     total: int = 0
@@ -223,6 +224,7 @@ def _calls(every: Sequence[RecordedCall], origin: Origin) -> CallFigures:
             "used": len(records),
             "confirmed": sum(record.kind == "confirmed" for record in every),
             "tried": sum(record.kind == "tried" for record in every),
+            "judged": sum(record.kind == "judged" for record in every),
         },
         success=verdicts.count("success"),
         failure=verdicts.count("failure"),

@@ -26,8 +26,9 @@ from habilis.library.catalogue import Catalogue
 from habilis.rundir.plain import read_plain
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.processes.temporary import new_folder
-from habilis.synthesis.comparing import Versions, compare, evidence_on
+from habilis.synthesis.comparing import Versions, compare
 from habilis.synthesis.gate import Predecessor
+from habilis.synthesis.real_calls import evidence_on
 
 NEIGHBOURS = 5
 """Near neighbours of one tool that are looked at."""

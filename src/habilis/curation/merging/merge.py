@@ -7,6 +7,7 @@ through the alias that leads to it and compared with the old output, and calls t
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -22,8 +23,9 @@ from habilis.curation.ledger.reports import MergePolicy
 from habilis.curation.merging.collect import Collected
 from habilis.library import LayeredLibrary, Manifest, Origin, Tool
 from habilis.synthesis.binding import binding
-from habilis.synthesis.comparing import Versions, compare, evidence_on
+from habilis.synthesis.comparing import Versions, compare
 from habilis.synthesis.gate import Gate, Passed, Predecessor, old_names
+from habilis.synthesis.real_calls import evidence_on
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.smith import MergeFailure
 
@@ -32,10 +34,14 @@ if TYPE_CHECKING:
     from habilis.synthesis.smith import Smith
 
 
+_SAYS = {"tried": "were tried", "judged": "a judge called right"}
+
+
 class Made(Frozen):
     """A tool that the writer made of several, through the smith's gate. `manifest` is what will stand beside it.
 
-    `confirmed` are calls that gave what the writer expected of it, `files` the texts that they had, by digest.
+    `confirmed` are calls that gave what the writer, or a judge, called right; `files` the texts that they had, by
+    digest.
     `mends`: it is a better version of its one member.
     """
 
@@ -123,8 +129,7 @@ class Merger:
             source=passed.source,
             manifest=self._manifest(passed, tools, origin),
             aliases=dict(passed.aliases),
-            confirmed=passed.confirmed.calls,
-            files={digest: text.decode("utf-8", "replace") for digest, text in passed.confirmed.contents.items()},
+            **kept_with(passed),
         )
 
     async def prove(self, made: Made) -> Decided:
@@ -271,7 +276,7 @@ class Merger:
                 new, [replace(expected, alias=alias)], aside / "expected", timeout_s=timeout_s
             )
             if not confirmed.ok:
-                made = "were tried" if any(r.kind == "tried" for r in expected.records) else "a writer confirmed"
+                made = _SAYS.get(expected.records[0].kind, "a writer confirmed")
                 tried.evidence.append(f"{stays}, for calls that {made} and no task made: {confirmed.failures[0]}")
                 return False
             if not first.replayed and not confirmed.replayed:
@@ -341,6 +346,16 @@ class Merger:
         older = [replace(source, via=tool.name) for source in old_names(tool, self._view)]
         good = tuple(record for record in self._view.records(tool.name) if record.verdict == "success")
         return [Predecessor(tool, good), *older]
+
+
+def kept_with(passed: Passed) -> dict[str, Any]:
+    """The calls that are kept with what a writer made, but for those whose files are no text, and their files."""
+    texts: dict[str, str] = {}
+    for digest, content in {**passed.confirmed.contents, **passed.judged.contents}.items():
+        with contextlib.suppress(UnicodeDecodeError):
+            texts[digest] = content.decode("utf-8")
+    calls = (*passed.confirmed.calls, *passed.judged.calls)
+    return {"confirmed": tuple(call for call in calls if texts.keys() >= set(call.files.values())), "files": texts}
 
 
 def keep_files(made: Made, view: LayeredLibrary) -> None:

@@ -18,7 +18,7 @@ from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import Frozen
 from habilis.curation.merging.collect import Collected
-from habilis.curation.merging.merge import Made, Merge, Merger, descends
+from habilis.curation.merging.merge import Made, Merge, Merger, descends, kept_with
 from habilis.library import Manifest, Origin, Tool
 from habilis.library.outofuse import next_nth
 from habilis.synthesis.gate import Gate, Passed, Predecessor
@@ -156,6 +156,7 @@ class MendsByWriter:
             manifest=manifest.model_copy(update={"before": None, "nth": nth}),
             aliases={tool.name: way},
             mends=True,
+            **kept_with(passed),
         )
 
 

@@ -25,6 +25,7 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("candidates", "plan"),
     ("calls", "verdict"),
     ("records", "fixed"),
+    ("differing", "differing"),
     ("invocations", "review"),
     ("findings", "answer"),
     ("work", "summarise"),
