@@ -20,7 +20,8 @@ Play = Callable[["BareServer", socket.socket, str], None]
 
 
 class BareServer:
-    """Reads each request and lets `play` answer. `asked` are the first lines of the requests, in their order.
+    """Reads each request and lets `play` answer. `asked` are the first lines of the requests, in their order, `bodies`
+    what they sent.
 
     With `secure` it speaks TLS. Use it as a context manager.
     """
@@ -28,6 +29,7 @@ class BareServer:
     def __init__(self, play: Play, secure: ssl.SSLContext | None = None) -> None:
         self.play, self._secure = play, secure
         self.asked: list[str] = []
+        self.bodies: list[bytes] = []
         self.closing = threading.Event()
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._socket.getsockname()[1]
@@ -67,22 +69,23 @@ class BareServer:
                 self._answer(link)
 
     def _answer(self, link: socket.socket) -> None:
-        head = _head_of(link)
+        head, body = _request_of(link)
         if head:
+            self.bodies.append(body)
             self.asked.append(head.splitlines()[0])
             self.play(self, link, self.asked[-1])
 
 
-def _head_of(link: socket.socket) -> str:
-    """The head of a request; its body is read and forgotten."""
+def _request_of(link: socket.socket) -> tuple[str, bytes]:
+    """The head of a request and its body; nothing where it is none."""
     said = b""
     while b"\r\n\r\n" not in said:
         block = link.recv(65_536)
         if not block:
-            return ""
+            return "", b""
         if not said and not block[:1].isalpha():  # no HTTP: as the servers of this world answer that
             link.sendall(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
-            return ""
+            return "", b""
         said += block
     head, _, body = said.partition(b"\r\n\r\n")
     lengths = [int(line[15:]) for line in head.splitlines() if line.lower().startswith(b"content-length:")]
@@ -92,7 +95,8 @@ def _head_of(link: socket.socket) -> str:
         if not block:
             break
         left -= len(block)
-    return head.decode("latin-1")
+        body += block
+    return head.decode("latin-1"), body
 
 
 def answering(status: int, body: str | bytes, kind: str = "application/json", **headers: str) -> Play:

@@ -93,13 +93,15 @@ class Attempts:
         price = await self.prices.demanded(limit_of_money, client) if limit_of_money else None
         self.prices.expect(client)
         retries = client.settings.max_retries or 0
+        known, failure = self.quirks.of(client.where, client.name), None
         for attempt in range(1, retries + 2):
+            in_pieces = known.slow or (failure is not None and failure.part == "silence")
             failure = None
             try:
                 async with self.budget.drawing(lambda: _most(slot.request, exchange, bound, price)) as draw:
                     limit, ends = self._time_for(client, bound)
                     async with asyncio.timeout(limit):
-                        reply = _looked_at(normalised(await _heard(client, exchange)))
+                        reply = _looked_at(normalised(await _heard(client, exchange, in_pieces=in_pieces)))
                     used = usage_of(reply, lambda: _bytes(slot.request))
                     used = price.priced(used) if price is not None else used
                     draw.used = used.amount
@@ -116,6 +118,7 @@ class Attempts:
                 spent.add(role, Usage(model_calls=1))
                 raise
             if failure is None:
+                known.slow = in_pieces
                 if price is None and (found := await self.prices.of(client)) is not None:
                     used = found.priced(used)
                 spent.add(role, used)
@@ -167,12 +170,15 @@ class Attempts:
         return min(times)
 
 
-async def _heard(client: Client, exchange: Exchange) -> AIMessage:
-    """One reply; who listens hears it as it comes, without secrets that lie in two of its pieces."""
+async def _heard(client: Client, exchange: Exchange, *, in_pieces: bool) -> AIMessage:
+    """One reply; who listens hears it as it comes, without secrets that lie in two of its pieces.
+
+    `in_pieces`: a server that was silent for too long is asked to show that it is at work; it may only be slow.
+    """
     if exchange.say is None:
-        return await client.ask(exchange.messages, exchange.wire, None)
+        return await client.ask(exchange.messages, exchange.wire, None, in_pieces=in_pieces)
     heard = MASKER.pieces(exchange.say())
-    reply = await client.ask(exchange.messages, exchange.wire, heard)
+    reply = await client.ask(exchange.messages, exchange.wire, heard, in_pieces=in_pieces)
     heard.end()
     return reply
 

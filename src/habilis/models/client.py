@@ -51,10 +51,19 @@ class Client:
         """Whether this is OpenAI's own service, which alone is sent `strict` schemas."""
         return is_official(self.where)
 
-    async def ask(self, messages: list[BaseMessage], wire: Wire, say: Callable[[str], None] | None = None) -> AIMessage:
-        """One request, no retry; `say` gets the text as it comes, where that is set. Raises one of
-        `failures.expected()`."""
+    async def ask(
+        self,
+        messages: list[BaseMessage],
+        wire: Wire,
+        say: Callable[[str], None] | None = None,
+        *,
+        in_pieces: bool = False,
+    ) -> AIMessage:
+        """One request, no retry; `say` gets the text as it comes, where that is set. `in_pieces`: a client of ours asks
+        for it piece by piece, whoever listens. Raises one of `failures.expected()`."""
         say = say if self.settings.stream else None
+        if say is None and in_pieces and self.compatible:
+            say = _unheard
         stop = list(wire.stop) or None
         if not self.native:
             return await self._translated(messages, wire, stop, say)
@@ -95,6 +104,10 @@ class Client:
                     whole.response_metadata["finish_reason"] = why
                     break
         return whole  # type: ignore[no-any-return]
+
+
+def _unheard(text: str) -> None:
+    """Nobody listens."""
 
 
 class Clients:

@@ -53,6 +53,8 @@ class Quirks:
         """Forms of requests that are not taken: modes of structured answers, and `tools`."""
         self.thinks: bool | None = None
         """Whether the model needs room for its thoughts beside a reply; None until one was cut within them."""
+        self.slow = False
+        """Whether whole replies come later than a server may be silent, and pieces of them do not."""
 
     def applied(self, body: Body) -> Body:
         """`body` as this server takes it. Replies bring their `reasoning_content` along; few servers want it back."""
