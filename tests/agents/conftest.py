@@ -68,6 +68,7 @@ class Script:
     answers: Sequence[Reply] = ({"final_answer": "42", "reasoning_summary": "so"},)
     verdicts: Sequence[Reply] = ()
     fixed: Sequence[Reply] = ()
+    differing: Sequence[Reply] = ({"results": []},)
     codes: Sequence[Reply] = ()
     calls: Sequence[Reply] = ("I am sure of none.",)
     summaries: Sequence[Reply] = ("a summary",)

@@ -1,5 +1,10 @@
 """Tools that fail are mended; a bad mending destroys nothing, a good one is never lost."""
 
+import re
+from typing import Any
+
+from habilis.core.errors import ModelUnreachable
+
 from .conftest import Script, Stage, call, calling, tool_source
 
 PICKY = tool_source("parse", "return OutputModel(result=int(input.x))", inputs="x: str", effects="pure")
@@ -148,6 +153,51 @@ async def test_two_kinds_of_failure_in_one_look_are_one_enhancement_and_there_ar
     await stage.play(script, "limits.enhance_interval=1")
     assert len(stage.sink.of("tool_enhanced")) == 2
     assert len(script.of("codes")) == 2, "a third enhancement is over the limit"
+
+
+SIGNLESS = tool_source("parse", "return OutputModel(result=float(input.x.strip('-')))", inputs="x: str", effects="pure")
+SIGNED = SIGNLESS.replace("strip('-')", "replace(',', '')")
+
+
+async def test_a_word_on_where_a_mend_differs_is_asked_for_once_also_over_a_resume(stage: Stage) -> None:
+    stage.add("parse", SIGNLESS)
+    steps = [
+        calling(call("parse", {"x": "7"}, "good")),
+        calling(call("parse", {"x": "1,000"}, "bad")),
+        ModelUnreachable("down"),
+        calling(call("parse", {"x": "1,000"}, "again")),
+        "1000.",
+    ]
+    script = Script(steps, PLAN, codes=[code(SIGNED)], fixed=FIXED)
+    assert (await stage.play(script)).status == "unreachable"
+    assert (await stage.team(script).resume(stage.root / "run")).status == "answered"
+    assert len(script.of("differing")) == 1
+    (messages, _) = script.of("differing")[0]
+    assert '"-' in str(messages[-1].content), "what differs has a sign"
+    assert "differing" in (await stage.team(script).resume(stage.root / "run")).judges
+
+
+async def test_a_mend_that_a_judge_finds_worse_is_not_taken(stage: Stage) -> None:
+    stage.add("parse", SIGNED.replace("replace(',', '')", "replace(' ', '')"))
+    steps = [calling(call("parse", {"x": "7"}, "good")), calling(call("parse", {"x": "1,000"}, "bad")), "It failed."]
+
+    class Knowing(Script):
+        """A judge that wants signs kept."""
+
+        def __call__(self, messages: Any, tools: Any, form: Any) -> Any:
+            said = super().__call__(messages, tools, form)
+            if self.asked[-1][0] != "differing":
+                return said
+            shown = re.findall(r"- call: (\S+)\n.*\n  first: (.*)\n", str(messages[-1].content))
+            words = [(name, "first" if '": -' in first else "second") for name, first in shown]
+            return {"results": [{"call": name, "reason": "signs", "right": right} for name, right in words]}
+
+    lossy = SIGNLESS.replace("strip('-')", "strip('-').replace(',', '')")
+    script = Knowing(steps, PLAN, codes=[code(lossy)], fixed=FIXED)
+    await stage.play(script)
+    assert len(script.of("differing")) >= 1
+    assert stage.sink.of("tool_enhanced") == []
+    assert "goes wrong where the version before was right" in stage.sink.of("tool_rejected")[0].reason
 
 
 async def test_the_last_round_is_looked_at_as_well(stage: Stage) -> None:
