@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from habilis.contract.contract import read_contract
+from habilis.contract.records import RecordedCall
 from habilis.contract.runnable import Description, Runnable
 from habilis.library import LayeredLibrary, Library, Origin
 from habilis.library.outofuse import set_aside
@@ -71,6 +74,28 @@ async def test_what_one_task_mended_twice_replaces_the_version_that_it_began_wit
     assert stage.names() == ["add_numbers"], report.evidence
     assert stage.get("add_numbers").source() == TWICE
     assert f"add_numbers@{version}" in stage.manifest("add_numbers").origin.parents
+
+
+@pytest.mark.parametrize("judged", [False, True])
+async def test_what_a_judge_settled_in_a_task_is_known_to_the_step(stage: Stage, judged: bool) -> None:
+    """The step has no judge: without the kept call, the mend differs where nothing says that it may."""
+    wrong = adding().replace("input.a + input.b", "input.a + input.b if input.a != 6 else 0")
+    await stage.curator(models=False).step(1, [await stage.task("t1", {"add_numbers": wrong}, {"add_numbers": CALLS})])
+    origin = Origin(how="forked", parents=(f"add_numbers@{stage.get('add_numbers').manifest.identity}",))
+    task = await stage.task("t2", {"add_numbers": ONCE}, {"add_numbers": CALLS}, origins={"add_numbers": origin})
+    if judged:
+        values: dict[str, Any] = {"arguments": {"a": 6, "b": 3}, "output": {"total": 9, "error": None}}
+        call = RecordedCall(
+            call_id="judged-1", tool="add_numbers", version="", verdict="success", kind="judged", **values
+        )
+        Library(Path(task.folder) / "tools").keep_confirmed("add_numbers", [call], {})
+    report = await stage.curator(models=False).step(2, [task])
+    evidence = "\n".join(report.evidence)
+    assert ("on a generated call" in evidence) is not judged, evidence
+    assert (stage.get("add_numbers").source() == ONCE) is judged, evidence
+    if judged:
+        kinds = [one.kind for one in Library(stage.library).records("add_numbers")]
+        assert "judged" in kinds, "it binds whoever comes next"
 
 
 async def _improve(view: LayeredLibrary, source: str, host: InProcessHost) -> None:
