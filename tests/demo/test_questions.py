@@ -209,3 +209,20 @@ def test_the_words_of_a_file_are_not_taken_for_the_words_of_the_answer(player):
     (player.folder / "odd.txt").write_text(f"short\n{line}\n")
     played = player.play("What is the longest line in odd.txt?", ["odd.txt"])
     assert (played.final, played.status) == (line, "answered")
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("How many words are in the note?", "trip/note.md"),
+        ("How many words are in the trip plan?", "trip-plan.md"),
+        ("How many lines does my letter have?", "a.txt"),
+    ],
+)
+def test_the_only_file_may_be_called_by_its_name_without_an_ending(question: str, named: str) -> None:
+    assert isinstance(understand(question, (SeenFile(named, "We leave on Friday."),)), Understood)
+
+
+@pytest.mark.parametrize("question", ["How many words are in the plan?", "How many words are in the note of Ada?"])
+def test_what_may_be_something_else_is_not_taken_for_the_file(question: str) -> None:
+    assert not isinstance(understand(question, (SeenFile("note.md", "We leave on Friday."),)), Understood)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any
 
 from habilis.demo.families import ALL
@@ -38,6 +39,7 @@ _THE_FILE = re.compile(
     rf"\b(?:the|this|that|my|our) (?:{_NOUN} )*(?:file|table|document|spreadsheet|data ?set|csv|json)\b(?! of\b)",
     re.IGNORECASE,
 )
+_WRITTEN, _HAS = "(?:text|notes?|letter|report|story|article|poem|e-?mail)", "(?:have|contain|hold|include)"
 _AGAIN = re.compile(
     r"(?:\?|\.|;|,)? (?:and(?: also)?|also),? (?=(?:what|which|how|on which|on"
     r" what|is|was|calculate|compute|find|count|tell)\b)|[?.;] ",
@@ -199,7 +201,18 @@ def _mark_files(text: str, files: Sequence[SeenFile]) -> tuple[str, tuple[str, .
     text = _AFTER.sub(r"\1", _BEFORE.sub("", text))
     if not mentions and len(files) == 1:
         text = _THE_FILE.sub(lambda match: mark(files[0].named), text)
+    if not mentions and len(files) == 1:
+        text = _called_by_its_name(files[0].named).sub(lambda match: f"{match[1]} {mark(files[0].named)}", text)
     return re.sub(f"{_SHIELD}([0-9]+){_SHIELD}", lambda match: shielded[int(match[1])], text), tuple(mentions)
+
+
+def _called_by_its_name(named: str) -> re.Pattern[str]:
+    """ "in the trip plan" for the one file trip-plan.md, "does my letter have" for any, where nothing else is meant."""
+    name = r"[\W_]+".join(re.findall(r"[^\W_]+", PurePosixPath(named).stem)) or "text"
+    return re.compile(
+        rf"\b(in|from|of|within|inside|does) (?:the|this|that|my|our) (?:{name}|{_WRITTEN})(?=\s*[?.!]*\s*$| {_HAS}\b)",
+        re.IGNORECASE,
+    )
 
 
 def _flatten(call: DemoCall, steps: list[DemoCall]) -> int:
