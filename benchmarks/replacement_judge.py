@@ -25,7 +25,7 @@ class Unplaced(Replayer):
 
 
 class Judged(Unplaced):
-    """With a judge that runs `solution`, and says the opposite where a hash of the call says so.
+    """With a judge that runs `solution`, and says the opposite where a hash of the call and the order says so.
 
     Where a call cannot be read, or the solution gives neither result, it cannot tell.
     """
@@ -48,7 +48,7 @@ class Judged(Unplaced):
             return "unclear"  # cut: longer than a prompt shows
         if gave[0] is gave[1]:
             return "unclear"
-        slips = sha256(one.arguments.encode()).digest()[0] % 10 >= self.of_ten
+        slips = sha256(f"{one.turned} {one.arguments}".encode()).digest()[0] % 10 >= self.of_ten
         return "old" if gave[0] is not slips else "new"
 
 

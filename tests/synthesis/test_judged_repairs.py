@@ -80,6 +80,14 @@ async def mended(shop: Shop, old: str, failing: list[int], candidate: str, judge
     return await shop.smith.enhance(tool, [failed])
 
 
+def _results(prompt: str) -> dict[str, list[Any]]:
+    return {str(arguments): results for _, arguments, *results in rows(prompt)}
+
+
+def first(*_: Any) -> str:
+    return "first"
+
+
 def silent(*_: Any) -> str:
     return "unclear"
 
@@ -126,6 +134,16 @@ async def test_rules_alone_excuse_it(shop: Shop) -> None:
 
 async def test_a_judge_that_prefers_the_version_before_ends_a_repair(shop: Shop) -> None:
     assert isinstance(await mended(shop, WRONG_IN_TWO_WAYS, [6, 1], RIGHT, saying(contrary)), EnhanceFailure)
+    assert len(asked(shop)) == 2, "a word that ends a repair is asked for twice"
+
+
+async def test_a_word_that_hangs_on_the_order_ends_no_repair(shop: Shop) -> None:
+    """It says of both versions that they are right, each where it is shown first."""
+    assert isinstance(await mended(shop, WITHOUT_SIGNS, [-5, 1, 3], BREAKS_NEGATIVE, saying(first)), Tool)
+    one, other = asked(shop)
+    shown = {arguments: results for arguments, results in _results(one).items() if arguments in _results(other)}
+    assert shown
+    assert all(_results(other)[arguments] == results[::-1] for arguments, results in shown.items())
 
 
 async def test_a_repair_that_agrees_costs_no_request(shop: Shop) -> None:

@@ -40,17 +40,21 @@ class PreferenceReply(BaseModel):
 
 @dataclass(frozen=True)
 class Differing:
-    """A call as a prompt shows it, with the beginning of its files, and what the old and the new version gave."""
+    """A call as a prompt shows it, with the beginning of its files, and what the old and the new version gave.
+
+    `turned`: both are shown in the other order, to see whether the word hangs on that.
+    """
 
     arguments: str
     old: str
     new: str
     files: str = ""
+    turned: bool = False
 
     @property
     def first_is_old(self) -> bool:
         """The order in which both are shown: by a digest, so that it tells nothing, and is the same after a resume."""
-        return digest([self.arguments, self.old]) < digest([self.arguments, self.new])
+        return (digest([self.arguments, self.old]) < digest([self.arguments, self.new])) is not self.turned
 
 
 def _says_first(reply: PreferenceReply, case: Case) -> bool | None:

@@ -174,11 +174,22 @@ class _Comparing:
         if not found or not self.replayer.has_judge or any(result.sure for _, result in said):
             return said, ()
         asked = chosen(list(found.values()))
-        words = await self.replayer.preferred(self.versions.old, [one.shown for one in asked])
+        words = await self._words(asked)
         places = {id(one): n for n, one in found.items()}
         ruling = Ruling({places[id(one)]: word for one, word in zip(asked, words, strict=True)})
         ruled = [(one, _after(result, ruling.word(n))) for n, (one, result) in enumerate(said)]
         return ruled, tuple(one for one, word in zip(asked, words, strict=True) if word == "new" and not one.failed)
+
+    async def _words(self, asked: Sequence[Divergence]) -> list[Preferred]:
+        """A judge's word on each. One for the old version, which ends all, has to stand when both change places."""
+        words = await self.replayer.preferred(self.versions.old, [one.shown for one in asked])
+        doubted = [n for n, word in enumerate(words) if word == "old"]
+        if doubted:
+            turned = [replace(asked[n].shown, turned=True) for n in doubted]
+            again = await self.replayer.preferred(self.versions.old, turned)
+            for n, word in zip(doubted, again, strict=True):
+                words[n] = word if word == "old" else "unclear"
+        return words
 
     def _batches(
         self, every: Sequence[Input] | None, said: Sequence[tuple[Input, _Result]]
