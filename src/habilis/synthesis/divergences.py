@@ -1,8 +1,8 @@
 """Where a mended version gives something else than the one before: what a judge is asked, and what comes of its word.
 
 Comparing finds that two results differ, and not which is right. A judge that tells right from wrong is shown a few of
-the calls, once for a candidate. One on which the old version was right ends it; where the new one was right on all that
-were asked, those that were not asked speak against it no more.
+the calls, once for a candidate. One on which the old version was right ends it. Where none was, and the new one was
+right at least as often as nobody could tell, those that were not asked speak against it no more.
 """
 
 from __future__ import annotations

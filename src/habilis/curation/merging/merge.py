@@ -276,7 +276,8 @@ class Merger:
                 new, [replace(expected, alias=alias)], aside / "expected", timeout_s=timeout_s
             )
             if not confirmed.ok:
-                made = _SAYS.get(expected.records[0].kind, "a writer confirmed")
+                kinds = {record.kind for record in expected.records}
+                made = next((said for kind, said in _SAYS.items() if kind in kinds), "a writer confirmed")
                 tried.evidence.append(f"{stays}, for calls that {made} and no task made: {confirmed.failures[0]}")
                 return False
             if not first.replayed and not confirmed.replayed:
