@@ -16,7 +16,10 @@ def start(order: dict[str, Any]) -> int:
     if "killed" in order["name"]:
         os.kill(os.getpid(), 9)
     if "endless" in order["name"]:
-        Path(order["state"]).with_name("pid").write_text(str(os.getpid()), encoding="utf-8")
+        # Whole or not at all: the test reads it as soon as it is there.
+        aside, pid = Path(order["state"]).with_name("pid.new"), Path(order["state"]).with_name("pid")
+        aside.write_text(str(os.getpid()), encoding="utf-8")
+        aside.rename(pid)
         signal.pause()
     server = ScriptedServer(models=[order["name"]], key=order["key"]).start()
     with Path(order["state"]).with_name("starts").open("a", encoding="utf-8") as starts:
