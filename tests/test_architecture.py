@@ -20,9 +20,10 @@ RANKS = {
     "core": 0,
     "values": 1,
     "schemas": 1,
+    "questions": 2,
     "config": 1,
     "rundir": 2,
-    "demo": 2,
+    "demo": 3,
     "prompts": 2,
     "sandbox": 3,
     "telemetry": 3,
@@ -32,6 +33,7 @@ RANKS = {
     "contract": 5,
     "library": 6,
     "grounding": 7,
+    "inputs": 7,
     "runtime": 7,
     "checking": 8,
     "rules": 8,
@@ -111,14 +113,14 @@ PORTS_OF_A_ROOM = {
     "habilis.training.runners.job.BatchRunner": "speaks of jobs",
     "habilis.training.runners.program.TaskProgram": "speaks of a task's process",
     "habilis.training.shelf.StepAbsorber": "speaks of steps and their ends",
-    "habilis.demo.questions.world.Family": "a seam inside the demonstration model",
+    "habilis.questions.world.Family": "a seam inside the demonstration model",
     "habilis.models.structured.Exchanger": "a seam inside the room of models",
 }
 """Ports that speak in the words of one room, and stand beside these."""
 PROSE_CHARS = 300
 SENTENCE_END = re.compile(r"[a-z\])`'\"][.!?](\s|$)")
-NO_PROMPTS_THERE = ("habilis.demo", "habilis.cli")
-"""The offline model is a model itself, and what the command line says is for people."""
+NO_PROMPTS_THERE = ("habilis.demo", "habilis.questions", "habilis.cli")
+"""The offline model and what it reads questions by are a model themselves; what the command line says is for people."""
 FORBIDDEN_NAMES = {"utils", "util", "common", "helpers", "helper", "misc"}
 
 

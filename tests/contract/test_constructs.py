@@ -10,9 +10,9 @@ import pytest
 
 from habilis.contract.capabilities import Capabilities
 from habilis.contract.constructs import constructs
-from habilis.demo.questions.operations import fields_of, request_for
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
+from habilis.questions.operations import fields_of, request_for
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = {

@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from habilis import Team, load_settings
-from habilis.demo.questions.operations import recognise
 from habilis.demo.understanding import all_operations
+from habilis.questions.operations import recognise
 
 FOLDER = Path(__file__).parents[2] / "examples" / "benchmark"
 

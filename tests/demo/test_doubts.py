@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from habilis.demo.questions.prompts import SeenFile
+from habilis.questions.prompts import SeenFile
 
 from .test_own_files import FILES, FOUR_FILES, STRANGERS_FILES, THREE_FILES, TWO_FILES, seen
 from .test_queries import TABLES, answered_in

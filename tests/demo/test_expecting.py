@@ -11,9 +11,9 @@ import pytest
 
 from habilis.contract.expectations import read_expectations
 from habilis.demo import reply
-from habilis.demo.questions.operations import DemoOperation, Fields
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
+from habilis.questions.operations import DemoOperation, Fields
 
 from .conftest import Player, as_messages
 

@@ -18,9 +18,9 @@ from habilis.contract.runnable import Runnable
 from habilis.core.types import CallError
 from habilis.demo import MODEL_NAME
 from habilis.demo.families.units import MEASURES
-from habilis.demo.questions.operations import fields_of, request_for
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
+from habilis.questions.operations import fields_of, request_for
 from habilis.runtime.calls import CallSpec
 from habilis.runtime.host import ToolHost
 

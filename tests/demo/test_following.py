@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from habilis.demo.following import written_out
-from habilis.demo.questions.prompts import Seen
+from habilis.questions.prompts import Seen
 
 SALES = "- {name} (/home/ada/{name}), begins:\n    region,price,quantity\n    north,10,1\n    south,20,2\n"
 MEAN = ("What is the average price in sales.csv?", "20")

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from habilis.contract.taskfiles import gather, view
 from habilis.demo.following import understood
-from habilis.demo.questions.operations import result_of
-from habilis.demo.questions.prompts import Seen, SeenFile
 from habilis.demo.understanding import Understood
+from habilis.questions.operations import result_of
+from habilis.questions.prompts import Seen, SeenFile
 
 from .test_queries import answered_in, tool
 

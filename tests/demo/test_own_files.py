@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from habilis.contract.taskfiles import gather, view
-from habilis.demo.questions.prompts import SeenFile
+from habilis.questions.prompts import SeenFile
 
 from .test_queries import answered_in
 

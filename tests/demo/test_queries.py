@@ -10,12 +10,12 @@ import pytest
 
 from habilis.contract.taskfiles import is_nameless
 from habilis.demo.form import written
-from habilis.demo.questions.operations import fields_of, request_for, result_of
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import FilledOperation, Ref, viewed
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import Unclear, Understood, all_operations, understand
 from habilis.grounding.checking import quotations
+from habilis.questions.operations import fields_of, request_for, result_of
+from habilis.questions.prompts import SeenFile
+from habilis.questions.world import FilledOperation, Ref, viewed
 
 from .conftest import Loaded, Player
 from .held_questions import HELD

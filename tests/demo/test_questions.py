@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from habilis.demo.questions.prompts import SeenFile
 from habilis.demo.understanding import Understood, understand
+from habilis.questions.prompts import SeenFile
 
 SALES, SEMI, NOTES, STOCK, EMPTY = "sales.csv", "sales_semicolon.csv", "notes.txt", "inventory.json", "empty.csv"
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from habilis.contract.contract import read_contract
-from habilis.demo.questions.operations import (
+from habilis.demo.toolbox import source_for
+from habilis.demo.understanding import all_operations
+from habilis.questions.operations import (
     DemoOperation,
     Wording,
     assign,
@@ -19,8 +21,6 @@ from habilis.demo.questions.operations import (
     request_for,
     result_of,
 )
-from habilis.demo.toolbox import source_for
-from habilis.demo.understanding import all_operations
 
 OPERATIONS = all_operations()
 SOURCES = Path(__file__).parents[2] / "src/habilis/demo/sources"

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from habilis.inputs.domain import Domain
+from habilis.inputs.file_variants import labels, odd_variants
+from habilis.inputs.relations import Given
+from habilis.inputs.search import Input, Search, possible
 from habilis.library import Tool
-from habilis.synthesis.domain import Domain
-from habilis.synthesis.file_variants import labels, odd_variants
-from habilis.synthesis.inputs import Input, Search, possible
-from habilis.synthesis.relations import Given
 from habilis.synthesis.smith import EnhanceFailure
 
 from ..toolshop import Shop, tool_source

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Standing
+from habilis.inputs.relations import Given
 from habilis.judging.preference import DIFFERING, MOST_ASKED, Differing, PreferenceReply
 from habilis.judging.trials import Case
 from habilis.library import Tool
@@ -20,7 +21,6 @@ from habilis.prompts import Prompts
 from habilis.synthesis.comparing import Versions, compare
 from habilis.synthesis.divergences import Divergence, Ruling, chosen
 from habilis.synthesis.real_calls import evidence_on
-from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.smith import EnhanceFailure
 

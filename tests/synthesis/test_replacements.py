@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from habilis.contract.runnable import Runnable
+from habilis.inputs.by_rule import telling
+from habilis.inputs.constants import Constants, constants
+from habilis.inputs.domain import Domain
+from habilis.inputs.edits import varied
+from habilis.inputs.formats import brackets_match
+from habilis.inputs.landmarks import Landmarks, landmarks
+from habilis.inputs.relations import Given
+from habilis.inputs.search import Search
 from habilis.prompts import Prompts
 from habilis.synthesis.comparing import Comparison, Versions, compare
-from habilis.synthesis.constants import Constants, constants
-from habilis.synthesis.domain import Domain
-from habilis.synthesis.edits import varied
-from habilis.synthesis.formats import brackets_match
-from habilis.synthesis.inputs import Search
-from habilis.synthesis.landmarks import Landmarks, landmarks
 from habilis.synthesis.real_calls import evidence_on
-from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import Replayer
-from habilis.synthesis.telling import telling
 
 from ..toolshop import Shop, tool_source
 

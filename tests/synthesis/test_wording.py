@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from habilis.core.types import ToolRequest
-from habilis.demo.questions.operations import DemoOperation, Wording
 from habilis.demo.understanding import all_operations
+from habilis.questions.operations import DemoOperation, Wording
 from habilis.synthesis.sameness import same_request
 
 LEAST_JOINED = 0.85

@@ -13,7 +13,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 
 from habilis.demo import reply, writing
 from habilis.demo.faults import RUBBISH, Faults
-from habilis.demo.questions.prompts import Seen, loads, read_prompt
+from habilis.questions.prompts import Seen, loads, read_prompt
 
 GOOD = 0.6
 """Share of builds and mends that are left as they are."""

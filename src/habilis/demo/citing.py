@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from habilis.demo.questions.language import core, squeeze
+from habilis.questions.language import core, squeeze
 
 TOOL = "search_documents"
 _ABOUT = re.compile(

@@ -18,11 +18,11 @@ from langchain_core.messages.tool import tool_call
 
 from habilis.demo import MODEL_NAME, citing, following
 from habilis.demo.form import Form, written
-from habilis.demo.questions.language import number
-from habilis.demo.questions.operations import DemoOperation, assign, recognise, result_of
-from habilis.demo.questions.prompts import Seen, first_object, loads, text_of
-from habilis.demo.questions.world import DemoCall, FilledOperation, Ref, viewed
 from habilis.demo.understanding import Unclear, Understood, all_operations
+from habilis.questions.language import number
+from habilis.questions.operations import DemoOperation, assign, recognise, result_of
+from habilis.questions.prompts import Seen, first_object, loads, text_of
+from habilis.questions.world import DemoCall, FilledOperation, Ref, viewed
 
 SETUP = "To use a real model, set OPENAI_API_KEY, or OPENAI_BASE_URL and OPENAI_MODEL for any OpenAI-compatible server."
 CONCLUSION = "Conclusion:"

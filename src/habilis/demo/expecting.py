@@ -6,10 +6,10 @@ import json
 from functools import cache
 from typing import Any
 
-from habilis.demo.questions.declared import read_family
-from habilis.demo.questions.operations import fields_of
-from habilis.demo.questions.prompts import Seen
 from habilis.demo.writing import enhance, requested
+from habilis.questions.declared import read_family
+from habilis.questions.operations import fields_of
+from habilis.questions.prompts import Seen
 
 
 def expect(seen: Seen) -> str:

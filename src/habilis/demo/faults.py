@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from habilis.demo import writing
-from habilis.demo.questions.operations import Fields
-from habilis.demo.questions.prompts import Seen
+from habilis.questions.operations import Fields
+from habilis.questions.prompts import Seen
 
 OF_CLUSTERS = {
     "incomplete": "leaves a pair out",

@@ -8,8 +8,8 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, SystemMessage
 
-from habilis.demo.questions.language import number
-from habilis.demo.questions.prompts import text_of
+from habilis.questions.language import number
+from habilis.questions.prompts import text_of
 
 _MARK = "The JSON schema of `final_answer`:"
 

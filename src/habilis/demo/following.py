@@ -11,9 +11,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from habilis.demo.questions.language import core, number
-from habilis.demo.questions.prompts import Seen, SeenFile
 from habilis.demo.understanding import Unclear, Understood, understand
+from habilis.questions.language import core, number
+from habilis.questions.prompts import Seen, SeenFile
 
 Exchange = tuple[str, str]
 """A question and its answer."""

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from habilis.demo.questions.language import number
+from habilis.questions.language import number
 
 _COUNT = r"([0-9]{1,2}|no|one|two|three|four|five|six)"
 _ROUNDING = (

@@ -7,8 +7,8 @@ from typing import Any
 
 from habilis.demo import MODEL_NAME, outright
 from habilis.demo.executing import CONCLUSION
-from habilis.demo.questions.language import words
-from habilis.demo.questions.prompts import Seen, entries, first_object, loads
+from habilis.questions.language import words
+from habilis.questions.prompts import Seen, entries, first_object, loads
 
 _NOTHING = re.compile(
     r"\b(?:i|we) (?:cannot|can't|could not|couldn't|am unable|was unable)\b|missing capabilities:|do"

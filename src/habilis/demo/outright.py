@@ -8,12 +8,12 @@ from typing import Any
 
 from habilis.demo import executing, following
 from habilis.demo.form import peel, written
-from habilis.demo.questions.language import squeeze
-from habilis.demo.questions.operations import fields_of, recognise, request_for, result_of
-from habilis.demo.questions.prompts import Seen, first_object, loads
-from habilis.demo.questions.world import FilledOperation, Ref
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import Understood, all_operations
+from habilis.questions.language import squeeze
+from habilis.questions.operations import fields_of, recognise, request_for, result_of
+from habilis.questions.prompts import Seen, first_object, loads
+from habilis.questions.world import FilledOperation, Ref
 
 NO_TOOL = "NONE"
 NOTHING = {"final_answer": "", "reasoning_summary": ""}

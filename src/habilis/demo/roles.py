@@ -13,9 +13,9 @@ from langchain_core.messages.tool import tool_call
 from habilis.demo import MODEL_NAME, citing, executing, expecting, following, judging, outright, writing
 from habilis.demo.faults import RUBBISH, Faults
 from habilis.demo.filling import asked_schema, filled
-from habilis.demo.questions.operations import recognise, request_for
-from habilis.demo.questions.prompts import Seen, entries, read_prompt
 from habilis.demo.understanding import Unclear, all_operations
+from habilis.questions.operations import recognise, request_for
+from habilis.questions.prompts import Seen, entries, read_prompt
 
 _CANDIDATE = re.compile(r"^- ([\w-]+)\(([^)]*)\): (.*)$", re.MULTILINE)
 

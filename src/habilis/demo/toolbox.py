@@ -16,7 +16,7 @@ from string import Template
 from typing import Any, Literal
 
 from habilis.core.parsing import syntax_tree
-from habilis.demo.questions.operations import DemoOperation, Fields
+from habilis.questions.operations import DemoOperation, Fields
 
 Version = Literal["naive", "robust"]
 

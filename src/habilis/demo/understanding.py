@@ -10,10 +10,10 @@ from typing import Any
 
 from habilis.demo.families import ALL
 from habilis.demo.form import Form, peel
-from habilis.demo.questions.language import QUOTED, core, squeeze
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, FilledOperation, Ref, World
+from habilis.questions.language import QUOTED, core, squeeze
+from habilis.questions.operations import DemoOperation
+from habilis.questions.prompts import SeenFile
+from habilis.questions.world import MARK, CannotAnswerError, DemoCall, FilledOperation, Ref, World
 
 LONGEST = 4000
 """Characters of a question that this model tries to understand."""

@@ -11,11 +11,11 @@ from typing import Any
 from habilis.core.parsing import tree_of
 from habilis.demo import MODEL_NAME
 from habilis.demo.executing import SETUP
-from habilis.demo.questions.language import words
-from habilis.demo.questions.operations import DemoOperation, Fields, fields_of, recognise
-from habilis.demo.questions.prompts import Seen, all_sections, loads
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
+from habilis.questions.language import words
+from habilis.questions.operations import DemoOperation, Fields, fields_of, recognise
+from habilis.questions.prompts import Seen, all_sections, loads
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from habilis.contract.records import RecordedCall, gave
-from habilis.synthesis.domain import Domain
-from habilis.synthesis.relations import Given
+from habilis.inputs.domain import Domain
+from habilis.inputs.relations import Given
 
 
 def binding(

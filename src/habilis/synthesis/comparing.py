@@ -29,15 +29,15 @@ from typing import TYPE_CHECKING, Literal
 
 from habilis.contract.records import RecordedCall, equal, gave, is_empty, set_error
 from habilis.core.types import CallOutcome
-from habilis.synthesis.constants import constants
+from habilis.inputs.by_rule import spread, telling
+from habilis.inputs.constants import constants
+from habilis.inputs.domain import Domain
+from habilis.inputs.landmarks import landmarks
+from habilis.inputs.relations import Given
+from habilis.inputs.search import Input, Search, possible, results
 from habilis.synthesis.divergences import Divergence, Ruling, chosen
-from habilis.synthesis.domain import Domain
-from habilis.synthesis.inputs import Input, Search, possible, results
-from habilis.synthesis.landmarks import landmarks
 from habilis.synthesis.real_calls import RealCalls
-from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
-from habilis.synthesis.telling import spread, telling
 
 if TYPE_CHECKING:
     from habilis.contract.aliases import Alias

@@ -21,8 +21,8 @@ from habilis.contract.runnable import Runnable
 from habilis.core.errors import WriterFailed
 from habilis.core.gathering import side_by_side
 from habilis.core.types import CallOutcome
+from habilis.inputs.formats import mask
 from habilis.library.tool import digest_of
-from habilis.synthesis.formats import mask
 from habilis.synthesis.gate import Gate, KeptCalls, Passed, Rejected, Wanted, scrubbed
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
 from habilis.synthesis.shown_calls import SHOWN_CALL_CHARS, call_rows

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from habilis.contract.records import RecordedCall
+from habilis.inputs.domain import fine
 from habilis.judging.preference import MOST_ASKED, Differing, Preferred
-from habilis.synthesis.domain import fine
 from habilis.synthesis.replay import compact
 from habilis.synthesis.shown_files import begins
 
 if TYPE_CHECKING:
     from habilis.core.types import Effects
-    from habilis.synthesis.relations import Given
+    from habilis.inputs.relations import Given
 
 SHOWN_CHARS = 600
 FILE_LINES, FILE_CHARS = 20, 1200

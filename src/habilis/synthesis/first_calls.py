@@ -18,8 +18,8 @@ from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.needs import need_of
 from habilis.core.parsing import expression_tree, syntax_tree
 from habilis.core.types import JsonSchema
-from habilis.synthesis.inputs import listed_values, listed_words, possible
-from habilis.synthesis.relations import Given
+from habilis.inputs.relations import Given
+from habilis.inputs.search import listed_values, listed_words, possible
 
 BY_SCHEMA = 6
 MAX_DEPTH = 6

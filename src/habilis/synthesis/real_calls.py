@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from habilis.contract.aliases import properties
 from habilis.contract.contract import ContractError, read_contract
 from habilis.contract.records import RecordedCall
-from habilis.synthesis.relations import Given
+from habilis.inputs.relations import Given
 
 if TYPE_CHECKING:
     from habilis.contract.aliases import Alias

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from habilis.demo.questions.operations import DemoOperation, Fields, Wording
 from habilis.demo.toolbox import source_for
-from habilis.synthesis.domain import Domain, Given
+from habilis.inputs.domain import Domain, Given
+from habilis.questions.operations import DemoOperation, Fields, Wording
 
 Kind = Literal["lossy", "faulty"]
 FIRST, MOST_TRIED = "the first, plain version", 40

@@ -11,10 +11,10 @@ from habilis.config import load_settings
 from habilis.curation.curator import Curator
 from habilis.curation.ledger.reports import StepReport
 from habilis.demo.faults import OF_CLUSTERS, OF_MERGES
-from habilis.demo.questions.operations import Fields
 from habilis.demo.toolbox import source_for
 from habilis.demo.understanding import all_operations
 from habilis.library import Library
+from habilis.questions.operations import Fields
 
 from ...marks import some
 from .conftest import Stage

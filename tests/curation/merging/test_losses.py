@@ -26,9 +26,9 @@ from habilis.core.types import CallOutcome
 from habilis.curation.curator import Curator
 from habilis.curation.ledger.reports import StepReport
 from habilis.demo import OfflineModel
-from habilis.demo.questions.operations import DemoOperation, Wording
 from habilis.demo.understanding import all_operations
 from habilis.library import Library
+from habilis.questions.operations import DemoOperation, Wording
 from habilis.runtime.calls import CallSpec
 from habilis.testing import ScriptedModel
 

@@ -10,10 +10,10 @@ from habilis.contract.aliases import untitled
 from habilis.contract.expectations import read_calls
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable, UserError, WriterFailed
 from habilis.core.types import Usage
+from habilis.inputs.relations import Given
 from habilis.library import Tool
 from habilis.models.providers import plays_offline
 from habilis.prompts import Prompts
-from habilis.synthesis.relations import Given
 from habilis.synthesis.replay import compact
 from habilis.synthesis.writers import ModelWriter
 

@@ -23,15 +23,15 @@ from habilis.core.gathering import side_by_side
 from habilis.core.types import CallOutcome, Frozen, Usage
 from habilis.curation.manual.asking import CallAsker
 from habilis.curation.manual.gates import Gates, gates
+from habilis.inputs.constants import constants
+from habilis.inputs.domain import Domain
+from habilis.inputs.relations import Given
+from habilis.inputs.search import Search
 from habilis.library import Library, Tool
 from habilis.library.folder import UNDESCRIBED
 from habilis.runtime.host import ToolHost
 from habilis.sandbox.processes.temporary import new_folder
-from habilis.synthesis.constants import constants
-from habilis.synthesis.domain import Domain
 from habilis.synthesis.first_calls import first_calls
-from habilis.synthesis.inputs import Search
-from habilis.synthesis.relations import Given
 
 if TYPE_CHECKING:
     from habilis.models.client import Factory

@@ -16,7 +16,7 @@ from habilis.demo.families.rates import Rates
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
 from habilis.demo.families.units import Units
-from habilis.demo.questions.world import Family
+from habilis.questions.world import Family
 
 ALL: tuple[Family, ...] = (
     Dates("dates"),

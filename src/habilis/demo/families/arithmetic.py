@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field
 
 from habilis.core.parsing import expression_tree
-from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.language import DATE, NUMBER, words
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import DemoCall, FilledOperation, World, columns
+from habilis.questions.declared import operations_of, read_family
+from habilis.questions.language import DATE, NUMBER, words
+from habilis.questions.prompts import SeenFile
+from habilis.questions.world import DemoCall, FilledOperation, World, columns
 
 (EXPRESSION,) = operations_of(read_family("arithmetic"))
 

@@ -9,11 +9,11 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar
 
-from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.language import numbers
-from habilis.demo.questions.operations import DemoOperation, OperationSlot
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, without_file
+from habilis.questions.declared import operations_of, read_family
+from habilis.questions.language import numbers
+from habilis.questions.operations import DemoOperation, OperationSlot
+from habilis.questions.prompts import SeenFile
+from habilis.questions.world import MARK, CannotAnswerError, DemoCall, World, without_file
 
 Match = re.Match[str]
 Values = dict[str, Any]

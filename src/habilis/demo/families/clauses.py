@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable
 
 from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS
-from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import DATE, NUMBER, QUOTED, date, number
-from habilis.demo.questions.nouns import UNITS
+from habilis.questions.header import TableHeader
+from habilis.questions.language import DATE, NUMBER, QUOTED, date, number
+from habilis.questions.nouns import UNITS
 
 _C = r"#(?P<c>\d+)#"
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))

@@ -6,8 +6,8 @@ import re
 from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values, value_of
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.world import MARK, World
+from habilis.questions.operations import DemoOperation
+from habilis.questions.world import MARK, World
 
 _NO_VALUE = r"it|this|that|them|these|those|text|string|word|phrase|message|sentence|bytes|code|file|content|contents"
 """Words that mean something else than themselves, unless they are quoted."""

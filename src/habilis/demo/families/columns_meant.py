@@ -18,9 +18,9 @@ from habilis.demo.families.lexicon import (
     first_column_for,
 )
 from habilis.demo.families.partly_said import PartlySaid, roots
-from habilis.demo.questions.language import root, stems, words
-from habilis.demo.questions.nouns import PEOPLE
-from habilis.demo.questions.world import CannotAnswerError
+from habilis.questions.language import root, stems, words
+from habilis.questions.nouns import PEOPLE
+from habilis.questions.world import CannotAnswerError
 
 _TO_DO = (
     r"\b(?:(?:still|yet) (?:have |has )?(?:(?:a|an|some|any) )?(?:#R# )?"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import MARK, CannotAnswerError, columns, named_like
+from habilis.questions.prompts import SeenFile
+from habilis.questions.world import MARK, CannotAnswerError, columns, named_like
 
 ROWS = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
 THINGS = rf"(?:{ROWS}|lines?|items?|orders?|sales|transactions?|products?|those|ones|cases)"

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.asked import AskedPatterns, Match, Values, pattern_of
-from habilis.demo.questions.language import DATE, date, whole
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.world import DemoCall, FilledOperation, World
+from habilis.questions.language import DATE, date, whole
+from habilis.questions.operations import DemoOperation
+from habilis.questions.world import DemoCall, FilledOperation, World
 
 
 class Dates(AskedPatterns):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.lexicon import first_column_for
-from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import root, stems, words
+from habilis.questions.header import TableHeader
+from habilis.questions.language import root, stems, words
 
 _DONE_BY = (
     ("send", "sender", "receive get", "recipient receiver addressee"),

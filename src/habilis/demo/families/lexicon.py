@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import stems
+from habilis.questions.header import TableHeader
+from habilis.questions.language import stems
 
 MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
 

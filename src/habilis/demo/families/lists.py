@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.asked import AskedPatterns
-from habilis.demo.questions.world import DemoCall, World
+from habilis.questions.world import DemoCall, World
 
 _GIVEN = re.compile(
     r"(?:given|for|with|of|from|in|take|consider)?(?: (?:the|these|this|following))*"

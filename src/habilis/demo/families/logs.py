@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.world import World
+from habilis.questions.operations import DemoOperation
+from habilis.questions.world import World
 
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
 

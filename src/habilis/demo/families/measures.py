@@ -8,12 +8,12 @@ from typing import Any
 
 from habilis.demo.families.clauses import Clauses
 from habilis.demo.families.lexicon import PLACES, is_verb
-from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import root, stems, words
-from habilis.demo.questions.nouns import CLASSES, PEOPLE
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import CannotAnswerError, DemoCall
+from habilis.questions.header import TableHeader
+from habilis.questions.language import root, stems, words
+from habilis.questions.nouns import CLASSES, PEOPLE
+from habilis.questions.operations import DemoOperation
+from habilis.questions.prompts import SeenFile
+from habilis.questions.world import CannotAnswerError, DemoCall
 
 MEASURES = {
     "mean": "average|mean|arithmetic mean|avg",

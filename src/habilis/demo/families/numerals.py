@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
-from habilis.demo.questions.language import whole
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.world import CannotAnswerError, World
+from habilis.questions.language import whole
+from habilis.questions.operations import DemoOperation
+from habilis.questions.world import CannotAnswerError, World
 
 _BASES = {"binary": 2, "ternary": 3, "octal": 8, "decimal": 10, "hexadecimal": 16, "hex": 16}
 _PREFIXES = {"0b": 2, "0o": 8, "0x": 16}

@@ -10,8 +10,8 @@ import re
 
 from habilis.demo.families.lexicon import SUPERLATIVES
 from habilis.demo.families.ranks_asked import PRICES, SCORES, RanksAsked
-from habilis.demo.questions.language import stems, words
-from habilis.demo.questions.world import DemoCall
+from habilis.questions.language import stems, words
+from habilis.questions.world import DemoCall
 
 _SORTING = ("sort", "order", "rank", "arrange")
 _PLURAL = re.compile(r"[\w-]+(?<![sui])s", re.I)

@@ -7,9 +7,9 @@ import re
 from habilis.demo.families.lexicon import MONEY, THINGS, WORTH
 from habilis.demo.families.measures import MEASURES
 from habilis.demo.families.rows_meant import RowsMeant
-from habilis.demo.questions.language import stems, words
-from habilis.demo.questions.nouns import PEOPLE, UNITS
-from habilis.demo.questions.world import DemoCall
+from habilis.questions.language import stems, words
+from habilis.questions.nouns import PEOPLE, UNITS
+from habilis.questions.world import DemoCall
 
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
 NUMBERED = r"(?P<n>[0-9]{1,3}|two|three|four|five|six|seven|eight|nine|ten)"

@@ -10,8 +10,8 @@ import re
 from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.world import CannotAnswerError, World
+from habilis.questions.operations import DemoOperation
+from habilis.questions.world import CannotAnswerError, World
 
 KNOWN: dict[str, str] = {
     r"e-?mails?(?: addresses)?": r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+",

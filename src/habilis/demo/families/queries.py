@@ -20,11 +20,11 @@ from habilis.demo.families.lexicon import FILLERS, MONEY, VERBS
 from habilis.demo.families.orders_asked import OrdersAsked
 from habilis.demo.families.parts_asked import EACH, NUMBERED
 from habilis.demo.families.ranks_asked import ASKS
-from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import number, root, words
-from habilis.demo.questions.shown_tables import header_of
-from habilis.demo.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
+from habilis.questions.declared import operations_of, read_family
+from habilis.questions.header import TableHeader
+from habilis.questions.language import number, root, words
+from habilis.questions.shown_tables import header_of
+from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
 _LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from habilis.demo.families.doers import doer_of, is_role
 from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, THINGS, VERBS
 from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
-from habilis.demo.questions.language import number, root, stems, words
-from habilis.demo.questions.nouns import PEOPLE
-from habilis.demo.questions.world import DemoCall
+from habilis.questions.language import number, root, stems, words
+from habilis.questions.nouns import PEOPLE
+from habilis.questions.world import DemoCall
 
 ASKS = (
     r"(?:(?:in|on|at|for|to|from|against|with|of|by) )?(?:who|(?P<which>which|what)|(?P<whose>whose)|(?P<when>when)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from habilis.demo.questions.declared import operations_of, read_family
-from habilis.demo.questions.language import NUMBER, core, number
-from habilis.demo.questions.world import DemoCall, World
+from habilis.questions.declared import operations_of, read_family
+from habilis.questions.language import NUMBER, core, number
+from habilis.questions.world import DemoCall, World
 
 _MONEY = {
     "$": "dollar", "usd": "dollar", "us dollar": "dollar", "buck": "dollar", "€": "euro", "eur": "euro", "£": "pound",

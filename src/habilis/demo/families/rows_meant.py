@@ -8,7 +8,7 @@ import re
 from habilis.demo.families.columns_meant import ColumnsMeant
 from habilis.demo.families.lexicon import FILLERS, MONEY, MONTHS, STATES, THINGS, VERBS, is_state
 from habilis.demo.families.measures import FLOWS
-from habilis.demo.questions.language import QUOTED, stems, words
+from habilis.questions.language import QUOTED, stems, words
 
 _NOUN_NEXT = (["on"], ["for"], ["of"], ["about"], ["a"], ["an"])
 _LEADING = r"(?:(?:in|at|from|on|of|for|by|the|an?|any|are|is|were|was|have|has) )*"

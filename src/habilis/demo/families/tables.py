@@ -7,10 +7,10 @@ from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
 from habilis.demo.families.conditions import ROWS, THINGS, known_column
-from habilis.demo.questions.language import stems
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.shown_tables import header_of
-from habilis.demo.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
+from habilis.questions.language import stems
+from habilis.questions.operations import DemoOperation
+from habilis.questions.shown_tables import header_of
+from habilis.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
 _STATISTIC = (
     "average|mean|typical|arithmetic mean|sum|total|combined|overall|sum total|grand total|median|middle|minimum|min"

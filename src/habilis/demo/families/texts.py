@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
-from habilis.demo.questions.language import whole
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.world import World
+from habilis.questions.language import whole
+from habilis.questions.operations import DemoOperation
+from habilis.questions.world import World
 
 MOST_LISTED = 1000
 

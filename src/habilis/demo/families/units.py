@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import ClassVar
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values, value_of
-from habilis.demo.questions.declared import read_family
-from habilis.demo.questions.operations import DemoOperation
-from habilis.demo.questions.world import CannotAnswerError, World
+from habilis.questions.declared import read_family
+from habilis.questions.operations import DemoOperation
+from habilis.questions.world import CannotAnswerError, World
 
 _TABLE = [line.split(" ", 3) for line in read_family("units")["table"]["lines"].split("\n") if line]
 MEASURES = {spelling: measure for measure, *_, names in _TABLE for spelling in names.split("|")}

@@ -7,11 +7,11 @@ import json
 import re
 from pathlib import PurePosixPath
 
-from habilis.demo.questions.header import TableHeader
-from habilis.demo.questions.language import stems, words
-from habilis.demo.questions.nouns import CONTAINERS, NO_NOUN
-from habilis.demo.questions.prompts import SeenFile
-from habilis.demo.questions.world import divider_of
+from habilis.questions.header import TableHeader
+from habilis.questions.language import stems, words
+from habilis.questions.nouns import CONTAINERS, NO_NOUN
+from habilis.questions.prompts import SeenFile
+from habilis.questions.world import divider_of
 
 _LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
 

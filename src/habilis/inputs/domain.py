@@ -13,9 +13,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from habilis.synthesis.file_variants import always, labels
-from habilis.synthesis.formats import as_date, is_sum, mask, value_of
-from habilis.synthesis.relations import Given, kept_by, names_of
+from habilis.inputs.file_variants import always, labels
+from habilis.inputs.formats import as_date, is_sum, mask, value_of
+from habilis.inputs.relations import Given, kept_by, names_of
 
 _TWICE = re.compile(r"([^\w.])\1")
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 from typing import Any
 
-from habilis.demo.questions.operations import DemoOperation, OperationSlot, View, Wording
+from habilis.questions.operations import DemoOperation, OperationSlot, View, Wording
 
 Table = Mapping[str, Any]
 _PARTS = ("family", "files", "slots", "words", "like", "table")

@@ -10,8 +10,8 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from habilis.demo.questions.language import QUOTED, number, stems, words
-from habilis.demo.questions.nouns import (
+from habilis.questions.language import QUOTED, number, stems, words
+from habilis.questions.nouns import (
     ADDS_NOTHING,
     CLASSES,
     GENERIC,
@@ -26,7 +26,7 @@ from habilis.demo.questions.nouns import (
     TIMES,
     UNITS,
 )
-from habilis.demo.questions.world import CannotAnswerError
+from habilis.questions.world import CannotAnswerError
 
 COLUMN = r"#(?:\d+)#"
 ROWS = "#R#"

@@ -13,10 +13,10 @@ from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Any
 
 from habilis.core.types import JsonSchema
-from habilis.synthesis.domain import Domain
-from habilis.synthesis.inputs import OUTSIDE, TEXTS, by_type, reaches
-from habilis.synthesis.landmarks import Landmarks
-from habilis.synthesis.relations import Given
+from habilis.inputs.domain import Domain
+from habilis.inputs.landmarks import Landmarks
+from habilis.inputs.relations import Given
+from habilis.inputs.search import OUTSIDE, TEXTS, by_type, reaches
 
 Rule = Callable[[Given, Landmarks], Iterator[Given]]
 MOST = 8

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, permutations
 from typing import Any
 
-from habilis.synthesis.formats import as_date, brackets_match
+from habilis.inputs.formats import as_date, brackets_match
 
 ENOUGH_FOR_ORDER = 3
 """Calls that must agree before an order among their numbers, or within their lists, is no chance."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from habilis.synthesis.formats import as_date
+from habilis.inputs.formats import as_date
 
 MAX_BYTES = 256 << 10
 """Larger files are given as they are."""

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from habilis.demo.questions.language import number, same_name
-from habilis.demo.questions.operations import DemoOperation, View
-from habilis.demo.questions.prompts import SeenFile
+from habilis.questions.language import number, same_name
+from habilis.questions.operations import DemoOperation, View
+from habilis.questions.prompts import SeenFile
 
 MARK = "@F"
 """In a marked phrase, `@F0` stands for the first file that the question names."""

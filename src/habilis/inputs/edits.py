@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from habilis.synthesis.constants import Constants
+from habilis.inputs.constants import Constants
 
 OF_CODE = 0.25
 """How often a value is made of what stands in the code."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from habilis.core.types import Effects
-from habilis.demo.questions.language import QUOTED, words
+from habilis.questions.language import QUOTED, words
 
 SlotType = Literal["string", "integer", "number", "boolean", "array_of_strings", "array_of_numbers", "object"]
 

@@ -16,12 +16,12 @@ from typing import Any
 
 from habilis.contract.aliases import properties, required
 from habilis.core.types import JsonSchema
-from habilis.synthesis.constants import NO_CONSTANTS, Constants
-from habilis.synthesis.domain import Domain, fine
-from habilis.synthesis.edits import another_sum, moved, varied
-from habilis.synthesis.file_variants import odd_variants, variant
-from habilis.synthesis.formats import as_date
-from habilis.synthesis.relations import Given
+from habilis.inputs.constants import NO_CONSTANTS, Constants
+from habilis.inputs.domain import Domain, fine
+from habilis.inputs.edits import another_sum, moved, varied
+from habilis.inputs.file_variants import odd_variants, variant
+from habilis.inputs.formats import as_date
+from habilis.inputs.relations import Given
 
 INSIDE, OUTSIDE = 18, 8
 """Inputs on which two versions are compared. Where a narrow domain has fewer, more at its borders take their place."""
