@@ -36,7 +36,8 @@ def test_an_interrupt_ends_it_at_once_even_while_somebody_watches(here, tmp_path
         assert "?token=" in address
         watcher = Watcher(address, "/runs/live/tasks/task/live")
         assert watcher.next() == "changed"
-        assert os.getpriority(os.PRIO_PROCESS, program.pid) >= 5, "the work goes first"
+        mine, its = os.getpriority(os.PRIO_PROCESS, 0), os.getpriority(os.PRIO_PROCESS, program.pid)
+        assert its >= min(mine + 5, 19), "the work goes first"
         program.send_signal(signal.SIGINT)
         assert watcher.next() == ""
         watcher.close()
