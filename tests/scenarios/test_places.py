@@ -84,9 +84,19 @@ async def test_on_a_full_disk_a_task_says_so_and_goes_on_when_there_is_room(worl
     assert await _filled(world, writes // 2, whole)
 
 
+PROMISED = pytest.mark.promise(long=True)
+
+
 @pytest.mark.slow
-@pytest.mark.promise(long=True)
-@pytest.mark.parametrize(("asked", "points"), [(SHORT, None), (MENDED, 20)], ids=["every write", "a mended tool"])
+@pytest.mark.parametrize(
+    ("asked", "points"),
+    [
+        pytest.param(SHORT, 40, marks=PROMISED, id="many a write"),
+        pytest.param(MENDED, 10, marks=PROMISED, id="a mended tool"),
+        pytest.param(SHORT, None, id="every write"),
+        pytest.param(MENDED, 30, id="a mended tool, at more of them"),
+    ],
+)
 async def test_a_disk_may_be_full_at_any_write_of_a_task(
     world: World, asked: tuple[str, str], points: int | None
 ) -> None:

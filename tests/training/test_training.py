@@ -355,7 +355,7 @@ async def test_killed_at_each_point_of_the_journal_a_run_comes_to_the_very_same_
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("share", "batch"), [pytest.param(2, 4, marks=pytest.mark.promise(long=True), id="every second row"), (1, 8)]
+    ("share", "batch"), [pytest.param(3, 3, marks=pytest.mark.promise(long=True), id="every third row"), (1, 8)]
 )
 async def test_the_shipped_benchmark_killed_again_and_again_comes_to_the_very_same_library(
     world: World, share: int, batch: int
