@@ -2,8 +2,8 @@
 
 It understands whole families of questions (sums, dates, texts, tables, JSON, lists) over the user's own input and says
 so plainly when it does not understand one. To add a family: a file in `families/` that declares its questions and tools
-(see `declared`), its name in `families.ALL`, and what its tools' code calls in `sources/`; a class of its own only
-where patterns alone do not tell the values.
+(see `questions.declared`), its name in `families.ALL`, and what its tools' code calls in `sources/`; a class of its own
+only where patterns alone do not tell the values.
 """
 
 from __future__ import annotations
