@@ -399,17 +399,33 @@ def test_whoever_is_killed_leaves_no_process(tmp_path: Path, whom: str) -> None:
 
 async def test_a_zygote_that_was_killed_is_replaced_and_its_call_is_told_so(tmp_path: Path) -> None:
     made = Nursery()
-    sandbox, job = Bubblewrap(made, Tenancy()), job_of("import time; time.sleep(600)", tmp_path)
+    source = "import pathlib, time; pathlib.Path('begun').touch(); time.sleep(600)"
+    sandbox, job = Bubblewrap(made, Tenancy()), job_of(source, tmp_path)
     try:
         running = asyncio.create_task(sandbox.run(job))
         zygote = made.zygote(())
-        while not psutil.Process(zygote.process.pid).children():
+        while not (job.workspace / "begun").exists():
             await asyncio.sleep(0)
         zygote.process.kill()
         ended = await asyncio.wait_for(running, WITHIN_S)
         assert (ended.reply, ended.returncode, ended.stopped) == (None, 137, "lost")
         assert await attacked(sandbox) is None
         assert made.zygote(()) is not zygote
+    finally:
+        made.close()
+
+
+async def test_a_killed_zygote_that_still_looks_alive_is_not_asked_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel closes its socket before anybody can see that it has ended."""
+    made = Nursery()
+    try:
+        dying = made.zygote(())
+        dying.process.kill()
+        dying.process.wait()
+        monkeypatch.setattr(dying.process, "poll", lambda: None)
+        assert dying.usable
+        assert await attacked(Bubblewrap(made, Tenancy())) is None
+        assert made.zygote(()) is not dying
     finally:
         made.close()
 

@@ -101,6 +101,7 @@ class Zygote:
         except OSError as error:
             if error.errno in _FULL:
                 return False
+            self.retire()  # one that was killed may still be on its way out, and looks alive
             raise ZygoteGone(error.errno, f"the zygote does not listen: {error.strerror}") from None
         return True
 
@@ -310,6 +311,7 @@ class Offspring(Tree):
         else:
             self.lost = True
             self._zygote.process.kill()
+            self._zygote.retire()
             self._tell("the zygote has ended", signal.SIGKILL)
 
     def _tell(self, reason: str, status: int) -> None:
