@@ -82,6 +82,7 @@ def asked(question: str, name: str, folder: Path) -> str | None:
         ("List the due dates", "goods.csv", "2024-03-01, 2024-01-05, 2024-02-01"),
         ("List all names in people.csv", "people.csv", "Ana, Bo, Cy, Di"),
         ("In people.csv: list all names", "people.csv", "Ana, Bo, Cy, Di"),
+        ("Who lives in Oslo? List the names.", "people.csv", "Ana, Cy"),
     ],
 )
 def test_a_whole_column_is_listed_as_it_stands(question: str, name: str, right: str, tmp_path: Path) -> None:
@@ -139,7 +140,6 @@ def test_rows_come_in_the_order_that_is_named(question: str, name: str, right: s
         ("Sort by price and show the most expensive product", "goods.csv"),
         ("Names ordered by age then city", "people.csv"),
         ("List the products by price and by score", "goods.csv"),
-        ("Who lives in Oslo? List the names.", "people.csv"),
         ("List the cities and count them", "people.csv"),
         ("How many people live in Oslo and what are the names?", "people.csv"),
         # nobody knows by what, or which way

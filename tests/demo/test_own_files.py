@@ -62,7 +62,7 @@ def is_right(answer: str, truth: Any) -> bool:
     if isinstance(truth, list):
         return answer.split(", ") == truth
     if isinstance(truth, str):
-        return answer == truth
+        return answer == truth or (truth in ("yes", "no") and answer.lower() == truth)
     cell = re.sub(r"^[€$£]", "", re.sub(r"(?<=\d),(?=\d{2}$)", ".", answer))  # as it is written in the file
     return re.fullmatch(r"-?[\d.]+", cell) is not None and abs(float(cell) - truth) <= 1e-5 * max(1, abs(truth))
 

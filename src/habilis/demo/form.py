@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +15,11 @@ _ROUNDING = (
 )
 _ENDINGS: tuple[tuple[str, str], ...] = (
     (
+        r"(?:[.?!,;:] ?|\()(?:(?:please )?(?:give|answer|round|write|state)(?: it| the (?:result|answer))?(?: rounded)?"
+        rf"(?: to| with| using)? )?{_COUNT} (?:decimals?|decimal places?)(?:,? please)?\)?",
+        "n",
+    ),
+    (
         rf"{_ROUNDING},? (?:to|with|using) {_COUNT} (?:decimals?|decimal places?|digits? after the (?:decimal )?point)",
         "n",
     ),
@@ -23,12 +29,54 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (rf"{_ROUNDING},? to the nearest tenth", "1"),
     (rf"{_ROUNDING},? to the nearest (?:hundredth|cent)", "2"),
     (r",? in (thousands|millions|billions)", "scale"),
+    (r"[.?!,;:]? ?\(?(?:please )?(?:answer |just |only |simply |with )*(?:a )?yes or no(?:,? please)?\)?", "only"),
+    (
+        r"[.?!,;:]? ?\(?(?:please )?(?:(?:give|write|answer|state|show)(?: it| me| the (?:month|date|day))? )?"
+        r"(?:as|in)(?: the)?(?: form| format)? (yyyy-mm(?:-dd)?)(?: form| format)?\)?",
+        "dated",
+    ),
+    (
+        r"[.?!;,] ?(?:please )?(?:(?:list|give|name|sort|order|show)(?: (?:me|us|them|it|the names?))* )?"
+        r"(?:each(?: name| one)?(?: only| just)? once,? ?)?(?:and )?(?:sorted |ordered |listed )?(?:in )?"
+        r"alphabetical(?:ly)?(?: order)?(?:,? (?:and )?each(?: name| one)?(?: only| just)? once)?",
+        "letters",
+    ),
+    (
+        r"[.?!;,]? ?(?:please )?(?:(?:list|give|name|show)(?: (?:me|us|them))* )?(?:keep(?:ing)? (?:the |its |their )?"
+        r"(?:(?:same|original|file) )?order|in (?:the |their |its )?(?:(?:same|original|file) order"
+        r"|order(?= (?:of|as|in|they) )))(?: (?:of|in|as in|as it is in|they (?:have|stand|appear) in)"
+        r"(?: the| they appear in the)? (?:file|list|table|notes?))?",
+        "only",
+    ),
+    (
+        r" ?\((?:not counting|without|excluding|ignoring|leaving out) the (?:header|heading|column names)"
+        r"(?: line| row)?\)",
+        "only",
+    ),
     (
         r"[.?!,;:]? ?(?:please )?(?:give|answer|reply|respond|return|write|output)?(?: me)?(?: with)? ?(?:only|just) "
         r"(?:with )?(?:the )?(?:final )?(?:number|value|answer|result|figure|date|word|name)(?: only)?",
         "only",
     ),
 )
+_WANTED = re.compile(
+    r"(?:[.?!;] ?|[?!]? ?\()(?:(?:please|just|only|simply|(?:i|we)(?: only| just)?(?: need| want| mean)"
+    r"|(?:give|list|tell|name|show|write|return|say|answer with)(?: me| us)?),? )+(?:the |their |its )?"
+    r"(?P<wanted>(?!(?:it|them|that|average|mean|median|total|sum|highest|lowest|most|number|top)\b)[a-z][\w-]*"
+    r"(?: [\w-]+)?)(?: only|,? please|,? nothing else| (?:is|are) enough)*\)?[.!]*$"
+    r"|,? (?:the |their )?(?P<only>[a-z][\w-]*) only[.!?]*$",
+    re.IGNORECASE,
+)
+"""A sentence behind a question that says what of the found rows is to be named."""
+_ASKS = re.compile(r"\b(?:which|what|who|whose|when|where|list|top|name|show|give)\b", re.IGNORECASE)
+_HIGH = r"most|highest|most expensive|largest|biggest|longest|best|greatest|dearest|heaviest"
+_LOW = r"least|lowest|cheapest|smallest|shortest|fewest|lightest"
+_RANKED = re.compile(
+    r"(?:[,;.?] ?|(?<= )\()(?:(?:(?:list|name|give)(?: (?:me|us|them))*|(?:starting )?with) )?(?:the )?"
+    rf"(?:(?P<high>{_HIGH})|(?P<low>{_LOW}))(?: (?:one|first))+\)?[.?!]*$",
+    re.IGNORECASE,
+)
+"""An order behind a question for the top few, who are named so anyway."""
 _SCALES = {"thousands": 1_000, "millions": 1_000_000, "billions": 1_000_000_000}
 
 
@@ -38,6 +86,12 @@ class Form:
 
     decimals: int | None = None
     scale: int = 1
+    letters: bool = False
+    """Whether a list is to be in alphabetical order."""
+    dated: str = ""
+    """How a date is to be written: yyyy-mm or yyyy-mm-dd."""
+    wanted: str = ""
+    """What of the found rows is to be named, in the words of a sentence of its own."""
 
 
 def peel(question: str) -> tuple[str, Form]:
@@ -53,10 +107,28 @@ def peel(question: str) -> tuple[str, Form]:
                 form = _with(form, kind, match)
                 text = text[: match.start()].rstrip(" ,.;:")
                 peeled = True
+        if rest := _without_tail(text, form):
+            text, form = rest
+            peeled = True
     return text, form
 
 
+def _without_tail(text: str, form: Form) -> tuple[str, Form] | None:
+    """A question without a sentence that says what to name, or the order that it has anyway."""
+    if (match := _WANTED.search(text)) and not form.wanted and _ASKS.search(text[: match.start()]):
+        return text[: match.start()].rstrip(" ,.;:"), replace(form, wanted=match["wanted"] or match["only"])
+    if match := _RANKED.search(text):
+        before = text[: match.start()]
+        if re.search(rf"\b(?:{_HIGH + '|top' if match['high'] else _LOW})\b", before, re.IGNORECASE):
+            return before.rstrip(" ,.;:"), form
+    return None
+
+
 def _with(form: Form, kind: str, match: re.Match[str]) -> Form:
+    if kind == "letters":
+        return replace(form, letters=True)
+    if kind == "dated":
+        return replace(form, dated=match[1].lower())
     if kind == "n":
         count = 0 if match[1].lower() == "no" else number(match[1])
         return replace(form, decimals=int(count or 0))
@@ -72,10 +144,16 @@ def written(value: Any, form: Form = Form()) -> str:
     if isinstance(value, int | float):
         return _number(value, form)
     if isinstance(value, list | tuple):
+        value = sorted(value, key=_letters) if form.letters and all(isinstance(one, str) for one in value) else value
         return ", ".join(written(item, form) for item in value) or "none"
     if isinstance(value, dict):
         return ", ".join(f"{key}: {written(item, form)}" for key, item in value.items()) or "none"
     return "none" if value is None else str(value)
+
+
+def _letters(text: str) -> str:
+    """What a text is sorted by: its letters without accents."""
+    return "".join(one for one in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(one))
 
 
 def _number(value: int | float, form: Form) -> str:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from habilis.demo.families import ALL
+from habilis.demo.families.queries import Queries
 from habilis.demo.form import Form, peel
 from habilis.questions.language import QUOTED, core, squeeze
 from habilis.questions.operations import DemoOperation
@@ -89,10 +90,12 @@ def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[
     text, form = peel(squeeze(question))
     if not text or len(text) > LONGEST or MARK in text or _SHIELD in text:
         return Unclear("the question is not of a kind that it knows")
+    if form.dated and not _dated_so(form.dated, files):
+        return Unclear(f"the dates of the file are not all written as {form.dated}", known=True)
     if missing:
         return Unclear(f"{', '.join(missing)} does not exist", known=True)
     marked, mentions = _mark_files(text, files)
-    world = World(text, tuple(files), mentions, _one)
+    world = World(text, tuple(files), mentions, _one, wanted=form.wanted)
     try:
         calls = _all(marked, world)
     except CannotAnswerError as problem:
@@ -109,6 +112,12 @@ def understand(question: str, files: Sequence[SeenFile] = (), missing: Sequence[
 def all_operations() -> tuple[DemoOperation, ...]:
     """Every operation of every family."""
     return tuple(operation for family in ALL for operation in family.operations)
+
+
+def _dated_so(form: str, files: Sequence[SeenFile]) -> bool:
+    """Whether dates as the files show them have a form, or are brought into it: months are written yyyy-mm."""
+    shown = " ".join(file.begins for file in files)
+    return form == "yyyy-mm" or not re.search(r"\b\d{1,2}[/.-]\d{1,2}[/.-]\d{4}\b|\b\d{1,2}\.? [A-Z][a-z]{2}", shown)
 
 
 def _all(text: str, world: World) -> list[DemoCall] | None:
@@ -146,6 +155,8 @@ def _one(text: str, world: World) -> DemoCall | None:
     phrase = _file_last(core(text))
     problem: CannotAnswerError | None = None
     for family in ALL:
+        if world.wanted and not isinstance(family, Queries):
+            continue  # no other family has rows of which something is named
         try:
             if call := family.read(phrase, world):
                 return call
@@ -159,9 +170,10 @@ def _one(text: str, world: World) -> DemoCall | None:
 def _file_last(phrase: str) -> str:
     """ "in x.csv, what is …" as "… in x.csv", "how many rows does x.csv have" as "how many rows in x.csv"."""
     opening = (
-        r"(?:in|from|for|using|according to|based on|going by|judging by|given|look at|read|take|open|with|of|within"
-        r"|inside)"
-        rf" ({MARK}[0-9]+)[,:.]? (?:and )?"
+        r"(?:(?:in|from|for|using|according to|based on|going by|judging by|given|(?:have a )?look(?:ing)? at|read|"
+        r"take|open|with|of|within|inside|see|check|here is|this is|i have|about|regarding|concerning|on) )?"
+        rf"({MARK}[0-9]+)(?: ?[,:.;–—-])?,? (?:and )?(?=\w)"
+        r"(?!(?:has|have|is|are|was|were|contains?|holds?|lists|says?)\b)"
     )
     if match := re.match(opening, phrase, re.IGNORECASE):
         phrase = f"{core(phrase[match.end() :])} in {match[1]}"

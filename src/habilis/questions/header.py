@@ -10,13 +10,14 @@ import re
 from dataclasses import dataclass
 from functools import cached_property
 
-from habilis.questions.language import QUOTED, number, stems, words
+from habilis.questions.language import QUOTED, number, root, stems, words
 from habilis.questions.nouns import (
     ADDS_NOTHING,
     CLASSES,
     GENERIC,
     IN_ORDER,
     KINDS,
+    MASSES,
     MONEY_NAMES,
     NAMING,
     NEVER,
@@ -168,7 +169,12 @@ class TableHeader:
 
     def numbering(self) -> int | None:
         """The one column that numbers the rows."""
-        return 0 if self.numbered or self._numbers_rows(0) else self._own({"id", "no", "nr", "number"})
+        if self.numbered or self._numbers_rows(0):
+            return 0
+        plain = [i for i, name in enumerate(self.names) if stems(name) in (["id"], ["no"], ["nr"], ["number"])]
+        own = plain[0] if len(plain) == 1 else self._own({"id", "no", "nr", "number"})
+        counts = own is not None and self.kind(own) == "number" and words(self.names[own]) != stems(self.names[own])
+        return None if counts else own  # "visits" of a page say how many
 
     def _own(self, more: set[str]) -> int | None:
         first = 1 if self.numbered and "name" in more else 0
@@ -302,10 +308,24 @@ class TableHeader:
 
     def _is_rows_at(self, tokens: list[str], position: int) -> bool:
         word = tokens[position]
-        if position % 2 == 0 or word.lower() in NEVER:
+        if position % 2 == 0 or word.lower() in NEVER or (word.lower() in MASSES and self.money):
             return False
         stem = next(iter(stems(word)), "")
         whole = len(stem) > 4 and self.rows_are.endswith(stem)  # a houseplant is a plant
+        before = tokens[position - 2].lower() if position > 1 else ""
+        noun = word.endswith("s") or before in (
+            "longest",
+            "shortest",
+            "last",
+            "first",
+            "each",
+            "per",
+            "the",
+            "every",
+            "a",
+        )
+        if noun and self.rows_are.endswith("ing") and root(self.rows_are) == root(stem):
+            return True  # a run of running.csv
         return stem in self._alike or whole or re.fullmatch(GENERIC, word, re.I) is not None
 
 

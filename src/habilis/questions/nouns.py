@@ -49,6 +49,7 @@ KINDS = (
     "student pupil people person",
     "race runner participant finisher",
     "recipe dish meal",
+    "menu dish course meal",
     "contact people person friend",
     "inventory stock item product article",
     "equipment item thing tool",
@@ -69,7 +70,10 @@ KINDS = (
     "log line message event",
     "repair job",
     "observation sighting",
-    "reading measurement",
+    "meter reading measurement",
+    "tutoring lesson session",
+    "rehearsal session",
+    "shift duty",
     "apartment flat listing property",
     "talk session presentation lecture",
     "budget expense purchase payment transaction",
@@ -99,11 +103,15 @@ CLASSES = set(
     course cuisine event source level vendor publisher airline organisation bank""".split()  # noqa: SIM905
 )
 """Columns that say to which of several a row belongs."""
+MASSES = {"spending", "income", "revenue", "turnover", "expenditure"}
+"""Words for the money of all rows together, not for rows."""
 NO_NOUN = {
     "data", "dataset", "export", "file", "list", "log", "table", "report", "all", "new", "final", "copy", "overview",
     "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
     "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
 }  # fmt: skip
+DONE = {"seen", "read", "bought", "sold", "sown", "eaten", "drunk", "lent", "given", "taken", "made", "heard", "won"}
+"""Words of files that say what was done with the rows."""
 CONTAINERS = {
     "cellar", "collection", "library", "catalogue", "catalog", "shelf", "shop", "store", "garden", "menu", "archive",
     "database", "directory", "playlist", "portfolio", "warehouse",

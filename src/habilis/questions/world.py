@@ -76,6 +76,9 @@ class World:
     is_part: bool = False
     """Whether the phrase is one of several questions that are asked at once, and may lean on the others."""
 
+    wanted: str = ""
+    """What of the found rows is to be named, where a sentence of its own says that."""
+
     def call(self, phrase: str) -> DemoCall | None:
         """The call that a phrase inside another asks for."""
         return self.understand(phrase, self)
@@ -116,7 +119,9 @@ class World:
 def without_file(phrase: str) -> str:
     """`phrase` without its mention of a file."""
     at = r"(?:according to|based on|going by|judging by|as per|per|as (?:given|listed|recorded|shown) in|looking at|"
-    at += r"in|of|from|inside|within|using|for|on|at|by|to) "
+    at += r"see|check|look in|in|of|from|inside|within|using|for|on|at|by|to) "
+    said = r"[.?!;,] (?:the file is|it is|it's|they are|you find it|the data (?:is|are)) "
+    phrase = re.sub(rf"{said}(?=(?:in )?{MARK})", " in ", phrase, flags=re.I)
     return " ".join(re.sub(rf",? ?(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?", " ", phrase).split())
 
 

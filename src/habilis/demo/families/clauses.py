@@ -313,7 +313,12 @@ _FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | Non
     ),
     ("without a phone number", rf"(?:no|without|without any|missing|lack|lacks|lacking) {_C}", Clauses._lacks),
     ("price is missing", rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
-    ("with 2 doors", rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
+    ("doors equal to 2", rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
+    (
+        "with 2 doors",
+        rf"(?:with|having|have|has|had|for) (?P<negated>not )?{_N} #(?P<after>\d+)#",
+        Clauses._equals_number,
+    ),
     ("title contains fog", rf"{_C} (?:contains?|containing|includes?|including) {_VALUE}", Clauses._contains),
 )
 """Forms of a condition, surest first: an example, what it looks like, what reads it."""

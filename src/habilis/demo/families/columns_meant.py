@@ -27,7 +27,7 @@ _TO_DO = (
     r"|(?:have|has) (?:(?:a|an|some|any) )?(?:#R# )?still )to (?:be )?#(\d+)#"
 )
 _NOT_DONE = r"\bnot (?:yet |been |have |has |had |all |work |live )*#(\d+)#(?: yet)?"
-_DID = re.compile(r"\b(?:did|does|do) (?P<who>[A-Z][\w'-]*\.?(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]+)\b")
+_DID = re.compile(r"\b(?:did|does|do) (?P<who>(?!I\b)[A-Z][\w'-]*\.?(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]+)\b")
 _LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
 
 
@@ -55,7 +55,7 @@ class ColumnsMeant(PartlySaid):
         text = re.sub(rf"(#(?:{lasting})#) time\b", r"\1", text) if lasting else text
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
         text = re.sub(
-            r"(?<=\d)(?: euros?| dollars?| pounds?| ?[€$£])? (?:per|an?|each|every) (\w+)", self._at_rate, text
+            r"(?<=\d)( euros?| dollars?| pounds?| ?[€$£]| hours?)? (?:per|an?|each|every) (\w+)", self._at_rate, text
         )
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
@@ -144,7 +144,10 @@ class ColumnsMeant(PartlySaid):
 
     def _at_rate(self, match: re.Match[str]) -> str:
         """ "less than 1000 a month" of a monthly rent."""
-        return "" if any(root(match[1]) in roots(self._header.names[i]) for i in self._header.money) else match[0]
+        hours = self._header.of_unit("hours") if (match[1] or "").startswith(" hour") else None
+        columns = self._header.money if hours is None else [hours]
+        own = any(root(match[2]) in roots(self._header.names[i]) for i in columns)
+        return (match[1] or "") * (hours is not None) if own else match[0]
 
     # the column for a word that names none
 

@@ -129,6 +129,16 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what|how much) (?:does|do|did) (?:an? |one |the )?(.+?) cost on average$", r"average cost of \1"),
     (r"\b(?:what|which) (?:kind|type|sort|category) of (?=\w)", "which kind of "),
     (r"\bmore than once$", "more than one #R#"),
+    (
+        r",? ?(?:\b(?:when|if) (?:you|we|i) (?:add|sum) (?:them|it|these|all)(?: all)?(?: up| together)?"
+        r"|\b(?:all )?(?:added|summed)(?: up| together)?|\b(?:taken|put) together)(?=$|[,?)])",
+        " altogether",
+    ),
+    (r"\b(?:only|exactly|just) (?=(?:one|two|three|four|five|six|\d+)\b)", ""),
+    (
+        r"^(?:which|what) ([a-z]+s) (?:are (?:listed|there|included|in the (?:file|list|table))|do (?:i|we) have)$",
+        r"\1",
+    ),
     (r"(?<=\w) when (?:i|we|it|they|he|she|the weather) (?:was |were |is )?(?=\w)", ", "),
     (r"(?<=\w) when (?=\w+ing\b)", " for "),
     (r"\bin total\b", "altogether"),
@@ -136,7 +146,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\bc[ao]mes? up\b", "came-up"),
     (r"^(?:the )?date of (?:the |my |our )?(?=(?:latest|last|first|earliest|most recent)\b)", "when was the "),
     (r"\b(?:for|in|of|on) (?:a|one|any) single \w+$", ""),
-    (r"\b(?:over|across|in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
+    (r"\b(?:in|for|of) all (?:(?:the|my|our|these) )?(?=[a-z])", "of "),
     (r"\b(?:whole|entire) ", ""),
     (
         r"^(?:what|which) (?:kinds|types|sorts|varieties) of (.+?)(?: (?:are|is) .*| do (?:i|we) have)?$",
@@ -192,6 +202,14 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
+    (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),
+    (r"^(what (?:is|was) (?:the )?#\d+#) #R# ", r"\1 "),
+    (
+        r"\b(more|less|fewer|higher|lower) than (\d[\d.]*) in (?:both )?(#\d+#) and (?:in )?(#\d+#)",
+        r"with \3 \1 than \2 and \4 \1 than \2",
+    ),
+    (r"\b(highest|largest|biggest|lowest|smallest) (#\d+#) (?:total|sum)\b", r"\1 total \2"),
+    (r",? (?:going|judging) by (?:the )?(?=#\d+#)", ", "),
     (r"(#\d+#) (?:marks?|grades?|scores?|levels?|charges?|charged|readings?)(?![\w#])", r"\1"),
     (r"\b(?:mark|grade|score|result|charge|level)s? (?:in|for|of|at) (?:the )?(?=#\d+#)", ""),
     (
@@ -315,8 +333,8 @@ VERBS = set(
     reported report reports submitted submit submits offered offer offers supplied supply supplies provided provide
     provides arranged organised trained train trains exercised exercise swam swim swims cycled cycle cycles walked
     walk walks drove drive drives driven flew fly flies flown parked park repaired built build builds brewed roasted
-    watered called call calls phoned achieved achieve achieves watch watches watched direct directs directed manage
-    manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
+    watered fill fills filled called call calls phoned achieved achieve achieves watch watches watched direct
+    directs directed manage manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

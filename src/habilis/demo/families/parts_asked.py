@@ -8,7 +8,7 @@ from habilis.demo.families.lexicon import MONEY, THINGS, WORTH
 from habilis.demo.families.measures import MEASURES
 from habilis.demo.families.rows_meant import RowsMeant
 from habilis.questions.language import stems, words
-from habilis.questions.nouns import PEOPLE, UNITS
+from habilis.questions.nouns import CLASSES, PEOPLE, UNITS
 from habilis.questions.world import DemoCall
 
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
@@ -65,7 +65,7 @@ class PartsAsked(RowsMeant):
 
     def _calculated(self, text: str) -> tuple[str, list[str]] | None:
         """A calculation with two columns in each row, which may stand as what the words before it mean."""
-        match = re.search(rf"{_EXPLAINED}{_CALCULATION}\)?", text, re.I)
+        match = re.search(rf"{_EXPLAINED}{_CALCULATION}(?:,? altogether)?\)?", text, re.I)
         if match is None:
             return None
         rest = re.sub(rf"#{match['one']}#(?= worth)", " ", f"{text[: match.start()]} {text[match.end() :]}")
@@ -174,7 +174,8 @@ class PartsAsked(RowsMeant):
             if where is None or any(one.startswith(f"{name} ") for one in where):
                 return None
             return (self._how_many(column, True), where) if self._how_many(column, True).startswith("sum") else None
-        if kind.strip() and column in self._partly:  # "how many M shirts"
+        classed = {*stems(name)} & CLASSES and re.search(r"\b[a-z]+ *$", kind)
+        if kind.strip() and (column in self._partly or classed):  # "how many M shirts", "how many main courses"
             if re.search(r"\b(?:do|does) \w+ (?:have|own)\b", after):
                 return None
             return self._with(self._count(), f"{kind} #{column}# {after}")

@@ -17,12 +17,12 @@ from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.lexicon import FILLERS, MONEY, VERBS
-from habilis.demo.families.orders_asked import OrdersAsked
 from habilis.demo.families.parts_asked import EACH, NUMBERED
 from habilis.demo.families.ranks_asked import ASKS
+from habilis.demo.families.rows_asked import RowsAsked
+from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
 from habilis.questions.declared import operations_of, read_family
-from habilis.questions.header import TableHeader
-from habilis.questions.language import number, root, words
+from habilis.questions.language import number
 from habilis.questions.shown_tables import header_of
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
@@ -41,14 +41,6 @@ _ALONE = re.compile(
     r"\bon (?:your|my|his|her|its|our|their) own\b|\b(?:my|your|him|her|our|them)sel(?:f|ves)\b", re.IGNORECASE
 )
 """Words that say much and look like none: a verb, or one of those that are passed over."""
-_LISTS = re.compile(r"(?:please )?(?:list|name)\b(?!.*\b(?:count|numbers?|how many)\b)", re.IGNORECASE)
-"""Questions that want names for each group, not how many there are."""
-_DONE = re.compile(
-    r"\bwhat(?:(?P<be>['’]s| is| are| was| were)(?: been)? (?P<done>\w+)| (?:did|do|does|have|has) )"
-    r"(?!.*\b(?:when|dates?|days?|times?)\b)",
-    re.IGNORECASE,
-)
-"""Questions for what was done, or what somebody did, that speak of no day."""
 
 
 class Queries:
@@ -70,36 +62,31 @@ class Queries:
         if taken[1].nameless:
             raise nameless(taken[1])
         call = _Query(self.operations, taken[1], header).call(without_file(phrase), world.is_part)
-        if call is not None and (_is_listing(call, world.question) or _is_of_things(call, world.question, header)):
+        call = named_by(call, world.wanted, header) if call and world.wanted else call
+        if call is not None and (
+            is_listing(call, world.question)
+            or is_of_things(call, world.question, header)
+            or is_open(call, phrase, header)
+        ):
             raise CannotAnswerError(f"it does not understand what of {taken[1].named} is asked for")
         return call
 
 
-def _is_listing(call: DemoCall, question: str) -> bool:
-    """Whether names are wanted, and the call counts them: "list the names by city"."""
-    counts = call.operation.key == "query_groups" and re.match("count|single|distinct", str(call.values["measure"]))
-    return bool(counts) and _LISTS.match(question) is not None
-
-
-def _is_of_things(call: DemoCall, question: str, header: TableHeader) -> bool:
-    """Whether things are wanted, and the call finds when something was done to them: "what was bought in May"."""
-    name = call.values.get("column")
-    said = _DONE.search(question)
-    if said is None or name not in header.names or header.kind(header.names.index(str(name))) != "moment":
-        return False
-    return said["be"] is None or root(said["done"]) in map(root, words(str(name)))
-
-
-class _Query(OrdersAsked):
+class _Query(RowsAsked):
     """One question about one table, taken apart."""
 
     def call(self, phrase: str, is_part: bool) -> DemoCall | None:
         if _ALONE.search(phrase):
             return None
+        if single := self._placed(phrase) or self._exists(phrase):
+            return single
         text = self._prepared(phrase)
         if not is_part and (listed := self._listed(phrase, text)):
             return listed  # behind another question, the names are those of its rows
         for way in (
+            self._days_between,
+            self._lasting_days,
+            self._ratio,
             self._differs,
             self._who_more,
             self._range,
@@ -114,6 +101,7 @@ class _Query(OrdersAsked):
             self._of_one_kind,
         ):
             if call := way(text):
+                call = self._in_time(call, phrase)
                 if call.operation.key == "query_cells" and _NO_CELL.match(phrase.strip()):
                     raise CannotAnswerError(f"it does not understand what of {self._file.named} is asked for")
                 return call
@@ -121,6 +109,20 @@ class _Query(OrdersAsked):
             left = self._plain(min(self._left, key=len))
             raise CannotAnswerError(f'it does not understand "{left}" in a question about {self._file.named}')
         return None
+
+    def _in_time(self, call: DemoCall, phrase: str) -> DemoCall:
+        """The call for the time of day or for the date alone, where cells have both and one is asked for."""
+        name, asked = (
+            call.values.get("column"),
+            re.match(r"(?:(?:at|on) )?(?:what|which) (time|date|day)\b", phrase, re.I),
+        )
+        if asked is None or call.operation.key != "query_cells" or name not in self._header.names:
+            return call
+        column = self._header.names.index(str(name))
+        cells = [row[column] for row in self._header.samples if column < len(row)]
+        both = cells and all(re.search(r"\d[-/.]\d+.*[T ]\d{1,2}:\d\d", cell) for cell in cells)
+        part = "time" if asked[1].lower() == "time" else "day"
+        return replace(call, values={**call.values, "column": f"{part} of {name}"}) if both else call
 
     # kinds of questions
 
@@ -176,7 +178,10 @@ class _Query(OrdersAsked):
     def _range(self, text: str) -> DemoCall | None:
         """ "the difference between the highest and the lowest salary": what one column spans."""
         match = re.fullmatch(
-            rf"(?:difference|gap|spread|range) between (?:the )?{_TWO_ENDS} #(\d+)#(?P<rest>.*)", text, re.I
+            r"(?:difference|gap|spread|range|how (?:many|much) (?:#?[a-z]\w*#? )?(?:lies?|is|are|was|were)) between "
+            rf"(?:the )?{_TWO_ENDS} #(\d+)#(?P<rest>.*)",
+            text,
+            re.I,
         )
         column = int(match[1]) if match else None
         where = self._rows(match["rest"]) if match else None
@@ -220,7 +225,7 @@ class _Query(OrdersAsked):
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""
         money = self._money()
         if money is not None:
-            said = r"^((?:what )?(?:percentage|percent|share|proportion) of (?:(?:all|the|my|our|total) )*)"
+            said = r"^((?:what )?(?:percentage|percent|share|proportion)(?: of)? (?:(?:all|the|my|our|total) )*)"
             text = re.sub(rf"{said}(?:{MONEY})\b", rf"\1#{money}#", text, flags=re.I)
         match = re.fullmatch(
             r"(?:what )?(?:percentage|percent|share|proportion|fraction)(?: of)?(?: all| the| my| our| total)*"
@@ -263,6 +268,8 @@ class _Query(OrdersAsked):
         said = f"how many {head} {rest}" if re.fullmatch(r"#\w+#", head) else f"{head} {rest}"
         said = f"total {said}" if re.fullmatch(rf"(?:our |my |the )*(?:{MONEY})", head, re.I) else said
         measured = self._measured(said)
+        if measured and measured[0].startswith("mean") and found[0]["g"] and self._names_rows(found[0]["g"]):
+            return self._number(*measured)  # the mean of all rows: "frames per hive"
         return self._groups(measured[0], group, measured[1]) if group and measured else None
 
     def _groups_with(self, text: str) -> DemoCall | None:

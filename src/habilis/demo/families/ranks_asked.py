@@ -97,8 +97,8 @@ class RanksAsked(PartsAsked):
         place, count = _PLACES.get((match["place"] or "").lower()), number(match["n"] or match["m"] or "1")
         said = f"{place}{['nd', 'rd', 'th', 'th'][place - 2]}" if place else f"{count}"
         head, tail = match.string[: match.start()].strip(), match.string[match.end() :]
-        many = re.search(rf"\b{NUMBERED} (?=#)", head, re.I)  # "which two products sold the most"
-        if many and not place:
+        many = re.search(rf"\b{NUMBERED} (?=#|people\b|persons\b|members\b)", head, re.I)
+        if many and not place:  # "which two products sold the most"
             said, head = f"{number(many['n'])}", head.replace(f"{many['n']} ", "", 1)
         return _End(f"{'lowest' if low else 'highest'} {said}", match, head, tail)
 
@@ -301,8 +301,7 @@ class RanksAsked(PartsAsked):
         if end.was("adjective"):
             named = re.match(r" (?:#R# )?#(\d+)#", tail)
             if named and self._header.kind(int(named[1])) == "number":
-                low = end.match["adjective"].lower() in ("shortest", "youngest", "cheapest", "lightest", "quickest")
-                return int(named[1]), "lowest" if low else "highest", tail[named.end() :]
+                return int(named[1]), self._way_of(end.match["adjective"].lower(), int(named[1])), tail[named.end() :]
             return (*self._meant(end), tail)
         named = re.match(r"(?: (?:value|number|time|date|day|of|the|recorded))*(?: [a-z]+ed)?? #(\d+)#", tail)
         if end.was("late", "early"):
@@ -327,6 +326,13 @@ class RanksAsked(PartsAsked):
         single = re.match(r" (?:#R#|payments?|sales?)", tail, re.I)
         return (None if end.counts else self._money() if single else None if tail else self._only_number()), way, tail
 
+    def _way_of(self, adjective: str, column: int) -> str:
+        """Which end of a column of numbers an adjective before its name means: "oldest vintage" is the lowest."""
+        own = {*stems(self._header.names[column])}
+        told = next((way for names, way in SUPERLATIVES[adjective] if own & {*stems(names)}), None)
+        low = adjective in ("shortest", "youngest", "cheapest", "lightest", "quickest", "least expensive", "coldest")
+        return told or ("lowest" if low else "highest")
+
     def _meant(self, end: _End) -> tuple[int | None, str]:
         """The column that an adjective is about, and which end of it."""
         adjective = end.match["adjective"].lower()
@@ -335,6 +341,8 @@ class RanksAsked(PartsAsked):
             names = "minutes duration" if lasting else names
             column = self._header.with_word(*stems(names))
             others = [one for one in self._header.money if one != column]
+            if column is not None and {"per", "rate"} & {*words(self._header.names[column])}:
+                return None, ""  # nights of "rate per night"
             if column is not None and {*stems(names)} & PRICES and others:
                 return None, ""  # of one piece, or of all
             if column is not None:

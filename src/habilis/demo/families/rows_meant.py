@@ -33,12 +33,15 @@ class RowsMeant(ColumnsMeant):
 
     def _rows(self, text: str) -> list[str] | None:
         """The conditions of what is left of a question; None where a word of it is not understood."""
+        found: list[str] = []
+        text = self._numbered(text, found)
         text = " ".join(
             re.sub(r"#R# (?=(?:that|which|who|whose|with|[a-z]+(?:ed|ld|en|ing))\b)", "| ", text)
             .replace("#R#", " ")
             .split()
         )
-        text, found = self._clauses.taken_from(re.sub(r"\b(from|to) the (?=[A-Z])", r"\1 ", f"{text} "))
+        text, taken = self._clauses.taken_from(re.sub(r"\b(from|to) the (?=[A-Z])", r"\1 ", f"{text} "))
+        found += taken
         for domain in re.finditer(r"(?<!\S)@?([\w-]+\.[a-z]{2,}) #(\d+)#", text):
             if {"email", "mail"} & set(words(self._header.names[int(domain[2])])):
                 found.append(f"{self._header.names[int(domain[2])]} contains {json.dumps('@' + domain[1])}")
@@ -63,6 +66,16 @@ class RowsMeant(ColumnsMeant):
             return None
         said = re.sub(r",? ?\b(?:from|to)\b(?! ?,)", ",", said).strip(" ,")
         return [*found, *([f"* says {json.dumps(said, ensure_ascii=False)}"] if said else [])]
+
+    def _numbered(self, text: str, found: list[str]) -> str:
+        """`text` without the number of a row: "order 1007", where no year can be meant."""
+        column = self._header.numbering()
+        dated = any(self._header.kind(i) == "moment" for i in range(len(self._header.names)))
+        match = re.search(r"#R# (?:(?:number|no\.?|nr\.?|id) )?(?P<n>[A-Z]{0,3}-?\d+)(?![\w.,:%/-]*\d)", text)
+        if match is None or column is None or (dated and re.fullmatch(r"(?:19|20)\d\d", match["n"])):
+            return text
+        found.append(f"{self._header.names[column]} equals {json.dumps(match['n'])}")
+        return f"{text[: match.start()]} | {text[match.end() :]}"
 
     def _excepted(self, text: str, found: list[str]) -> str:
         """`text` without the cells that it rules out: "not in Oslo", "except the veterans"."""
@@ -93,6 +106,12 @@ class RowsMeant(ColumnsMeant):
         """`text` without "and" and "but" between two conditions."""
         return re.sub(rf"(?<=\|) *(?:and|but) +{_LEADING} *(?=\|)", " ", text)
 
+    @property
+    def _of_file(self) -> set[str]:
+        """Words of the file's name: honey in honey_harvest.tsv, unless one is a cell."""
+        named = words(self._file.named.rsplit("/")[-1].rpartition(".")[0])
+        return {word for word in named if len(word) > 3 and word.isalpha()}
+
     def _runs(self, text: str) -> list[str]:
         """The words of a text that may be cells, those that stand together in one; a verb in brackets, unless it says
         in what state a row is."""
@@ -104,7 +123,7 @@ class RowsMeant(ColumnsMeant):
             else:
                 free = self._is_own_verb(bare) or (self._may_be_dropped(bare) and not is_state(bare, before, after))
                 free = free and word[0] != "(" and not word[0].isupper() and before.split()[-1:] not in _NOUN_NEXT
-                runs[-1] += f" ({word})" if free else f" {word}"
+                runs[-1] += f" ({word})" if free or bare in self._of_file else f" {word}"
             before = f"{before} {bare}"
         return [run.strip() for run in runs if run]
 

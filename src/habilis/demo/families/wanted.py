@@ -1,0 +1,72 @@
+"""Whether a call gives what its question wants, and by which column it names the rows that it finds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from habilis.demo.families.arithmetic import EXPRESSION
+from habilis.questions.header import TableHeader
+from habilis.questions.language import root, stems, words
+from habilis.questions.world import CannotAnswerError, DemoCall
+
+_LISTS = re.compile(r"(?:please )?(?:list|name)\b(?!.*\b(?:count|numbers?|how many)\b)", re.IGNORECASE)
+"""Questions that want names for each group, not how many there are."""
+_DONE = re.compile(
+    r"\bwhat(?:(?P<be>['’]s| is| are| was| were)(?: been)? (?P<done>\w+)| (?:did|do|does|have|has) )"
+    r"(?!.*\b(?:when|dates?|days?|times?)\b)",
+    re.IGNORECASE,
+)
+"""Questions for what was done, or what somebody did, that speak of no day."""
+_MANY_OR_MUCH = re.compile(
+    r"\b(?:most|fewest|least|share|percentage|percent|proportion|fraction)\b.*"
+    r"\b(?:expenses|sales|costs|payments|donations|takings|earnings|fees)\b",
+    re.IGNORECASE,
+)
+"""Nouns that may be counted or added up."""
+
+
+def named_by(call: DemoCall, wanted: str, header: TableHeader) -> DemoCall:
+    """The call that names the found rows by what a sentence of its own wants. Raises `CannotAnswerError`."""
+    marked = header.marked(f"the {wanted}").removeprefix("the ")
+    marked = re.sub(r"(#\d+#) (?:numbers?|ids?|codes?|names?)$", r"\1", marked)
+    label, numbering = header.label(), header.numbering()
+    numbering = label if numbering is None and label is not None and header.is_rows(label) else numbering
+    own = {"name": label, "title": label, "id": numbering, "ids": numbering, "number": numbering, "code": numbering}
+    said = next((own.get(word) for word in stems(re.sub(r"#\w+#", "", marked))), None)
+    column = int(marked[1:-1]) if re.fullmatch(r"#\d+#", marked) else said
+    if column is None and re.fullmatch("names?", wanted) and call.values.get("column") in header.names:
+        column = header.names.index(str(call.values["column"]))
+        column = column if header.kind(column) == "text" else None
+    if call.operation.key == "query_cells" and column is not None and call.view == "value":
+        return replace(call, values={**call.values, "column": header.names[column]})
+    if call.operation.key == "query_top_groups" and column is not None and call.values["group"] == header.names[column]:
+        return call
+    raise CannotAnswerError(f'it does not understand which "{wanted}" is wanted')
+
+
+def is_listing(call: DemoCall, question: str) -> bool:
+    """Whether names are wanted, and the call counts them: "list the names by city"."""
+    counts = call.operation.key == "query_groups" and re.match("count|single|distinct", str(call.values["measure"]))
+    return bool(counts) and _LISTS.match(question) is not None
+
+
+def is_open(call: DemoCall, phrase: str, header: TableHeader) -> bool:
+    """Whether rows or their money may be meant ("most expenses"), rows or months by a mean ("average per month")."""
+    measure, group = str(call.values.get("measure")), str(call.values.get("group"))
+    if call.operation is EXPRESSION:
+        filled = call.values["expression"]
+        return any(is_open(one, phrase, header) for one in getattr(filled, "calls", ()) if isinstance(one, DemoCall))
+    if header.money and measure == "count" and _MANY_OR_MUCH.search(phrase):
+        return True
+    paid = measure in [f"mean of {header.names[column]}" for column in header.money]
+    return paid and group.startswith(("month of", "year of", "day of", "quarter of")) and " per " in phrase
+
+
+def is_of_things(call: DemoCall, question: str, header: TableHeader) -> bool:
+    """Whether things are wanted, and the call finds when something was done to them: "what was bought in May"."""
+    name = call.values.get("column")
+    said = _DONE.search(question)
+    if said is None or name not in header.names or header.kind(header.names.index(str(name))) != "moment":
+        return False
+    return said["be"] is None or root(said["done"]) in map(root, words(str(name)))

@@ -1,0 +1,127 @@
+"""What a user would lose if questions for single rows were not read, or a sentence behind a question were passed over:
+yes or no, the row at a place, days between two dates, what of the found rows to name, in which order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .test_own_files import seen
+from .test_queries import answered_in
+
+FILES = {
+    "bookings.csv": """booking_id,guest,room,arrival,departure,persons,paid
+B1,Ada Holm,Garden,2024-05-02,2024-05-05,2,yes
+B2,Bo Lind,Attic,2024-05-03,2024-05-04,1,no
+B3,Cy Moss,Garden,2024-06-01,2024-06-08,4,no
+B4,Di Nord,Lake,2024-06-10,2024-06-12,2,yes
+""",
+    "spending.csv": """date,category,shop,amount
+2024-01-03,food,Basket,54.00
+2024-01-20,fun,Corner,30.00
+2024-02-02,food,Basket,96.00
+2024-02-11,clothes,Loom,20.00
+2024-02-12,clothes,Loom,10.00
+2024-02-13,fun,Corner,10.00
+2024-01-21,food,Corner,5.00
+2024-01-22,food,Corner,5.00
+2024-01-23,food,Corner,5.00
+""",
+    "expenses.csv": "date,category,amount\n2024-01-03,food,54.00\n2024-01-20,fun,30.00\n2024-02-02,fun,1.00\n",
+    "wine.tsv": "wine\tvintage\tbottles\nAlba\t2015\t6\nBruma\t2009\t4\nCorda\t2021\t12\n",
+    "hives.csv": "hive,place,frames\nH1,Orchard,9\nH2,Orchard,8\nH3,Meadow,4\n",
+    "page_visits.csv": """date,page,visits,signups
+2024-06-03,/home,400,8
+2024-06-03,/prices,100,2
+2024-06-04,/home,450,9
+2024-06-04,/prices,70,1
+""",
+    "door.log": """2024-05-06 07:42:10 INFO ring front
+2024-05-06 12:03:51 ERROR battery low
+2024-05-07 15:56:41 ERROR camera lost
+""",
+    "birthdays.csv": "name,birthday\nAda,1990-05-02\nBo,1985-07-01\nCy,2001-05-30\n",
+    "scores.csv": "student,maths,reading\nAda,60,65\nBo,90,40\nCy,50,80\nDi,55,69\n",
+}
+ANSWERED = [
+    # yes or no
+    ("bookings.csv", "Is there a booking for the Lake room?", "Yes"),
+    ("bookings.csv", "Is there any booking with only one person in bookings.csv? Yes or no.", "Yes"),
+    ("bookings.csv", "Are there any bookings for the Attic with more than 2 persons? Just yes or no please.", "No"),
+    ("bookings.csv", "Was there a booking with an arrival after 2024-06-05?", "Yes"),
+    ("scores.csv", "Did anyone score more than 85 in maths?", "Yes"),
+    ("scores.csv", "Has any student less than 30 in reading?", "No"),
+    # the row at a place
+    ("bookings.csv", "Which guest is in the last row of bookings.csv?", "Di Nord"),
+    ("bookings.csv", "bookings.csv: which room is in the 3rd row?", "Garden"),
+    ("bookings.csv", "Who is on the first line of the table in bookings.csv?", "Ada Holm"),
+    ("wine.tsv", "What is the 2nd wine listed in wine.tsv (not counting the header)?", "Bruma"),
+    # days
+    ("spending.csv", "How many days are there between the first and the last date in spending.csv?", "41"),
+    ("bookings.csv", "How many days lie between the earliest and the latest arrival?", "39"),
+    ("bookings.csv", "How many days are there on average from arrival to departure?", "3.25"),
+    ("bookings.csv", "Which guest took the most days from arrival to departure?", "Cy Moss"),
+    # one end, and how many of it
+    ("wine.tsv", "Which wine has the oldest vintage?", "Bruma"),
+    ("wine.tsv", "Which wine has the newest vintage?", "Corda"),
+    ("spending.csv", "Which month had the most spending? (give it as YYYY-MM)", "2024-02"),
+    ("spending.csv", "What percentage of the spending was on food? One decimal please.", "70.2"),
+    ("spending.csv", "How many spendings were there in January?", "5"),
+    ("page_visits.csv", "On which day did we have the most visits across all pages?", "2024-06-04"),
+    ("page_visits.csv", "Which page had the most visits?", "/home"),
+    ("page_visits.csv", "What percent of visits led to a signup (total signups divided by total visits)?", "1.960784"),
+    ("hives.csv", "What is the average number of frames per hive at the Orchard? One decimal.", "8.5"),
+    ("scores.csv", "How many points lie between the highest and the lowest maths score?", "40"),
+    ("scores.csv", "How many students have less than 70 in both maths and reading?", "2"),
+    ("birthdays.csv", "How many people have their birthday in May?", "2"),
+    ("door.log", "At what time did the last ERROR happen?", "15:56:41"),
+    # what to name, and in which order
+    ("bookings.csv", "Which bookings are not paid yet? Just give me the booking ids.", "B2, B3"),
+    ("bookings.csv", "Which guests have not paid? I only need the rooms.", "Attic, Garden"),
+    ("bookings.csv", "bookings.csv - who stayed in the Garden room? List the names in the order of the file.",
+     "Ada Holm, Cy Moss"),
+    ("wine.tsv", "Give me the two wines with the most bottles, highest first.", "Corda, Alba"),
+    ("scores.csv", "Who has more than 50 in reading? Sort them alphabetically, each name once.", "Ada, Cy, Di"),
+    ("scores.csv", "The three students with the highest reading, best first", "Cy, Di, Ada"),
+    # where the file is named
+    ("scores.csv", "scores.csv: what is the average maths score? Two decimals.", "63.75"),
+    ("scores.csv", "How many students have more than 60 in maths, see scores.csv?", "1"),
+    ("scores.csv", "How many students have more than 60 in maths? The file is scores.csv.", "1"),
+]  # fmt: skip
+GIVEN_UP = [
+    ("expenses.csv", "What share of the expenses was on food?"),  # of the rows, or of the money
+    ("expenses.csv", "Which category had the most expenses?"),
+    ("spending.csv", "What was the average spending per month?"),  # of a row, or of a month
+    ("bookings.csv", "Which bookings are not paid yet? Just give me the phone numbers."),
+    ("bookings.csv", "How many bookings are not paid? Give me the guests."),
+    ("bookings.csv", "Which guest is in row 9 of the list?"),
+    ("bookings.csv", "Which guest is in the 9th row?"),
+    ("bookings.csv", "Is there a booking for the Cellar room?"),  # no such room: maybe another word for one
+    ("bookings.csv", "Is there a booking for the Lake or the Attic?"),
+    ("bookings.csv", "Does the Garden room have a balcony?"),
+    ("bookings.csv", "Is Ada Holm paid more than Bo Lind?"),
+    ("bookings.csv", "Which bookings are in the last row or the first row?"),
+    ("page_visits.csv", "How many days from visits to signups?"),
+    ("scores.csv", "Who has more than 50 in reading? Sort them by age."),
+    ("scores.csv", "How many days lie between the first and the last student?"),
+    ("door.log", "At what time did the doorbell ring, as minutes after noon?"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("rows")
+    for name, text in FILES.items():
+        (made / name).write_text(text, encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize(("name", "question", "right"), ANSWERED)
+def test_a_question_for_rows_is_answered(name: str, question: str, right: str, folder: Path) -> None:
+    assert answered_in(folder, question, seen(name, folder)) == right
+
+
+@pytest.mark.parametrize(("name", "question"), GIVEN_UP)
+def test_what_is_open_gets_no_answer(name: str, question: str, folder: Path) -> None:
+    assert answered_in(folder, question, seen(name, folder)) is None
