@@ -37,6 +37,22 @@ B4,Di Nord,Lake,2024-06-10,2024-06-12,2,yes
 2024-06-04,/home,450,9
 2024-06-04,/prices,70,1
 """,
+    "running.csv": """date,runner,km,route
+2024-05-02,Ben,8.5,forest
+2024-05-04,Ann,9.0,river
+2024-05-09,Ben,8.0,forest
+""",
+    "concerts.csv": """date,programme,tickets_sold,ticket_price
+2024-05-02,Spring,120,10
+2024-12-14,Winter,300,12
+2024-12-20,Winter,90,12
+""",
+    "shared_costs.csv": """date,shop,item,price,paid_by
+2024-01-03,Market,rice,8.50,Nele
+2024-01-04,Drugstore,dish soap,5.00,Ben
+2024-01-17,Market,light bulbs,3.00,Nele
+""",
+    "scorers.tsv": "player\tteam\tgoals\tassists\nMo\tHarbour FC\t6\t1\nJo\tHarbour FC\t3\t0\nAl\tWestfield\t4\t2\n",
     "door.log": """2024-05-06 07:42:10 INFO ring front
 2024-05-06 12:03:51 ERROR battery low
 2024-05-07 15:56:41 ERROR camera lost
@@ -76,6 +92,14 @@ ANSWERED = [
     ("scores.csv", "How many students have less than 70 in both maths and reading?", "2"),
     ("birthdays.csv", "How many people have their birthday in May?", "2"),
     ("door.log", "At what time did the last ERROR happen?", "15:56:41"),
+    ("running.csv", "What was Ben's longest run in km?", "8.5"),
+    ("running.csv", "What is the average distance of the runs on the forest route?", "8.25"),
+    ("concerts.csv", "On what date did we sell the most tickets?", "2024-12-14"),
+    ("shared_costs.csv", "Which tenant paid the most in total?", "Nele"),
+    ("shared_costs.csv", "What did we buy on 2024-01-17?", "light bulbs"),
+    ("shared_costs.csv", "By how much is the total for Market higher than the total for Drugstore?", "6.5"),
+    ("scorers.tsv", "How many goals have the Harbour FC players scored together?", "9"),
+    ("scorers.tsv", "Is there any player without a single assist? Yes or no.", "Yes"),
     # what to name, and in which order
     ("bookings.csv", "Which bookings are not paid yet? Just give me the booking ids.", "B2, B3"),
     ("bookings.csv", "Which guests have not paid? I only need the rooms.", "Attic, Garden"),

@@ -29,6 +29,7 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     (rf"{_ROUNDING},? to the nearest tenth", "1"),
     (rf"{_ROUNDING},? to the nearest (?:hundredth|cent)", "2"),
     (r",? in (thousands|millions|billions)", "scale"),
+    (r"[.?!;] ?(?:the )?dates are (?:(?:written|given) )?(?:as |in )?(?:day/month/year|year-month-day)", "only"),
     (r"[.?!,;:]? ?\(?(?:please )?(?:answer |just |only |simply |with )*(?:a )?yes or no(?:,? please)?\)?", "only"),
     (
         r"[.?!,;:]? ?\(?(?:please )?(?:(?:give|write|answer|state|show)(?: it| me| the (?:month|date|day))? )?"

@@ -324,7 +324,8 @@ class TableHeader:
             "every",
             "a",
         )
-        if noun and self.rows_are.endswith("ing") and root(self.rows_are) == root(stem):
+        doing = root(self.rows_are) if self.rows_are.endswith("ing") else ""
+        if noun and doing and root(stem) in (doing, doing[:-1] if doing[-1] == doing[-2:-1] else doing):
             return True  # a run of running.csv
         return stem in self._alike or whole or re.fullmatch(GENERIC, word, re.I) is not None
 

@@ -43,7 +43,7 @@ KINDS = (
     "member people person",
     "volunteer helper people person",
     "guest visitor people person",
-    "player people person",
+    "player scorer people person",
     "customer client people person",
     "patient people person",
     "student pupil people person",

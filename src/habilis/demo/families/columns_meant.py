@@ -15,6 +15,7 @@ from habilis.demo.families.lexicon import (
     PLACES,
     REWRITTEN,
     SINCE_MARKED,
+    THINGS,
     first_column_for,
 )
 from habilis.demo.families.partly_said import PartlySaid, roots
@@ -28,6 +29,8 @@ _TO_DO = (
 )
 _NOT_DONE = r"\bnot (?:yet |been |have |has |had |all |work |live )*#(\d+)#(?: yet)?"
 _DID = re.compile(r"\b(?:did|does|do) (?P<who>(?!I\b)[A-Z][\w'-]*\.?(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]+)\b")
+_GOT = "buy|bought|order|ordered|purchase|purchased|sell|sold|get|need|eat|cook|bake|repair|make"
+_ANYBODY = "person|tenant|flatmate|flat mate|roommate|housemate|friend|member|child|one of us"
 _LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
 
 
@@ -57,6 +60,7 @@ class ColumnsMeant(PartlySaid):
         text = re.sub(
             r"(?<=\d)( euros?| dollars?| pounds?| ?[€$£]| hours?)? (?:per|an?|each|every) (\w+)", self._at_rate, text
         )
+        text = self._things_done(text)
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
         text = self._after_marking(text)
@@ -78,6 +82,17 @@ class ColumnsMeant(PartlySaid):
                 text = f"#{column}# of {next(filter(None, of.groups()))}"
         self._text = f"{phrase} {text}"
         return re.sub(r"\s+", " ", counted(text)).strip(" ,.")
+
+    def _things_done(self, text: str) -> str:
+        """ "what did we buy" with the column of things, "which tenant paid" as who did, where a column is "paid by"."""
+        things = [i for i, name in enumerate(self._header.names) if {*stems(name)} <= THINGS]
+        if len(things) == 1:
+            did = rf"^what (?:did|do|have) (?:we|i|they) (?:{_GOT})\b"
+            text = re.sub(did, f"which #{things[0]}# ", text, flags=re.I)
+        who = self._who()
+        if who is not None and words(self._header.names[who])[-1] == "by":
+            text = re.sub(rf"^which (?:{_ANYBODY}) (?=[a-z])", "who ", text, flags=re.I)
+        return text
 
     def _named(self, text: str) -> str:
         """`text` without the file's own name, and with the one wording of two columns that people mix up."""

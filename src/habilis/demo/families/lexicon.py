@@ -48,7 +48,7 @@ ALIKE = (
     ("rain|rained|rainfall|precipitation", "rain rainfall precipitation"),
     ("winds?(?: speeds?)?", "wind"),
     ("cooking time|preparation time|time needed", "minutes duration"),
-    ("distances?|far|kilomet(?:re|er)s|miles", "distance"),
+    ("distances?|far|kilomet(?:re|er)s|miles", "distance km"),
     ("ages?|old", "age"),
     ("servings?|serves?|portions?", "servings portions serves"),
     ("revenue|turnover", "revenue total turnover sales"),
@@ -203,7 +203,8 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
     (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),
-    (r"^(what (?:is|was) (?:the )?#\d+#) #R# ", r"\1 "),
+    (r"^(#\d+#) #R# (?=(?:on|at|in|for|of)\b)", r"\1 "),
+    (r"\bwithout (?:a single|any) (?=#\d+#)", "without "),
     (
         r"\b(more|less|fewer|higher|lower) than (\d[\d.]*) in (?:both )?(#\d+#) and (?:in )?(#\d+#)",
         r"with \3 \1 than \2 and \4 \1 than \2",

@@ -144,6 +144,7 @@ class _Query(RowsAsked):
         single = re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated
         measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean") if stated else "sum"
         column = self._compared_in(f"{what} {ends[0]}", how)
+        column = self._money() if column is None and stated and measure == "sum" else column
         if column is None or single or (measure == "sum" and not self._adds_up(column)):
             return None
         said = [re.sub(rf"{_STATED}|#{column}#|\bit\b", " ", ends[name], flags=re.I) for name in ("one", "other")]

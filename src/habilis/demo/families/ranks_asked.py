@@ -243,8 +243,8 @@ class RanksAsked(PartsAsked):
         """Rows, or money, where nothing is said but who did most of it."""
         if not end.counts:
             return None
-        if re.search(rf"\b(?:{MONEY})\b", head, re.I) and not end.match["often"]:
-            money = self._money(head)
+        if re.search(rf"\b(?:{MONEY})\b", f"{end.head} {head}", re.I) and not end.match["often"]:
+            money = self._money(f"{end.head} {head}")
             return None if money is None else f"sum of {self._header.names[money]}"
         if self._pieces() and not end.match["often"]:
             return None  # rows, or what they count
@@ -281,7 +281,8 @@ class RanksAsked(PartsAsked):
             measure = "maximum" if way == "highest" else "minimum"
             if rank[-1].isalpha() and not end.head:
                 return self._made("cells", column=name, conditions=where, order=f"{rank} by {name}")
-            return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and not end.head else None
+            named = re.fullmatch(r"(?:[A-Z][\w.'-]* ?)*", end.head)  # "Ben's longest run in km"
+            return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and named else None
         named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
         if target is None and re.match(r"(?:who|whose|where)\b", end.head, re.I):
             return None

@@ -12,6 +12,8 @@ from habilis.questions.nouns import UNITS
 _NEUTRAL = {"do", "did", "does", "made", "make", "take", "took", "taken"}
 _BEGINS = {"loan": "borrow", "invoice": "issu", "parcel": "ship", "shipment": "ship", "ticket": "open", "case": "open"}
 """What is done at first with what rows are."""
+_DONE_TO = {"sold": "sell|sells", "bought": "buy|buys", "used": "use|uses", "made": "make|makes", "eaten": "eat|eats"}
+"""What was done with a noun in the name of a column, and how a question may say it."""
 _NO_KINDS = ("different", "distinct", "unique", "kinds", "types", "expensive", "recent", "popular")
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
@@ -24,7 +26,7 @@ class Rewording(Measures):
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
         for rule in (self._picked, self._in_stock, self._done_often, self._lasting, self._failed, self._undone,
-                     self._visited, self._counted_by_name):  # fmt: skip
+                     self._visited, self._noun_done, self._counted_by_name):  # fmt: skip
             text = rule(text)
         return text
 
@@ -91,6 +93,17 @@ class Rewording(Measures):
             if said[0] in ("last", "first") and self._header.kind(column) == "moment":
                 text = re.sub(rf"\b{said[0]} {verb}", f"#{column}#", text, flags=re.I)
                 text = re.sub(rf"\b{verb} (?:for the )?{said[0]}\b", f"#{column}#", text, flags=re.I)
+        return text
+
+    def _noun_done(self, text: str) -> str:
+        """ "sell the most tickets" with the column "tickets sold", where others are about tickets too."""
+        for column, name in enumerate(self._header.names):
+            noun, done, *more = [*words(name), ""]
+            if more != [""] or done not in _DONE_TO or self._header.kind(column) != "number":
+                continue
+            if re.search(rf"\b(?:{_DONE_TO[done]})\b", text, re.I) and name not in text:
+                said = rf"\b{re.escape(noun)}(?! {done})(?= |$)"
+                text = re.sub(said, f"{noun} {done}", text, count=1, flags=re.I)
         return text
 
     def _counted_by_name(self, text: str) -> str:
