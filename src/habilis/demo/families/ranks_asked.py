@@ -281,8 +281,8 @@ class RanksAsked(PartsAsked):
             measure = "maximum" if way == "highest" else "minimum"
             if rank[-1].isalpha() and not end.head:
                 return self._made("cells", column=name, conditions=where, order=f"{rank} by {name}")
-            named = re.fullmatch(r"(?:[A-Z][\w.'-]* ?)*", end.head)  # "Ben's longest run in km"
-            return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and named else None
+            whose = re.fullmatch(r"(?:[A-Z][\w.'-]* ?)*", end.head)  # "Ben's longest run in km"
+            return self._number(f"{measure} of {name}", where) if rank.endswith(" 1") and whose else None
         named = f"#{column}#" in f"{end.head}{end.tail}" or re.match(r" (?:time|date|day)\b", end.tail)
         if target is None and re.match(r"(?:who|whose|where)\b", end.head, re.I):
             return None
