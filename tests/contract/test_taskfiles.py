@@ -136,9 +136,18 @@ def test_an_indented_json_file_is_shown_by_its_keys_not_by_its_brackets(tmp_path
     (tmp_path / "items.json").write_text(json.dumps({"items": rows}, indent=4))
     files, _ = taskfiles.gather("", ["items.json"], tmp_path)
     shown = str(taskfiles.view(files)[0]["begins"]).strip()
-    assert shown.startswith('{ "items": [ { "name": "item 0", "price": 0, "tags": [ "a", "b" ] }')
+    assert shown.startswith('{"items": [{"name": "item 0", "price": 0, "tags": ["a", "b"]}')
+    assert shown.endswith('"… 200 in all"]}')
+    assert len(shown) <= taskfiles.OUTLINE_WIDTH
+
+
+def test_a_json_file_that_cannot_be_outlined_is_shown_by_its_first_characters(tmp_path: Path) -> None:
+    (tmp_path / "broken.json").write_text('{"items": [' + "1, " * 500)
+    files, _ = taskfiles.gather("", ["broken.json"], tmp_path)
+    shown = str(taskfiles.view(files)[0]["begins"]).strip()
+    assert shown.startswith('{"items": [1, 1, 1')
     assert shown.endswith("…")
-    assert len(shown) == taskfiles.BEGINS_LINES * taskfiles.BEGINS_WIDTH + 1
+    assert len(shown) <= taskfiles.BEGINS_LINES * taskfiles.BEGINS_WIDTH + 1
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from habilis.contract.taskfiles import kind_of
+from habilis.contract.taskfiles import kind_of, view
 from habilis.core.types import TaskFile, ToolRequest
 from habilis.demo import reply
 from habilis.prompts import Prompts, Rendered
@@ -125,6 +125,8 @@ class Player:
             head = (self.folder / name).read_bytes().decode("utf-8-sig", errors="replace").splitlines()[:3]
             begins = "\n".join(f"    {line[:120]}" for line in head)
             file = TaskFile(path=str(self.folder / name), named=name)
+            if name.endswith(".json"):
+                begins = str(view([file])[0]["begins"])
             shown = {"named": name, "path": file.path, "is_dir": False, "begins": begins}
             files.append({**shown, "kind": kind_of(file, begins)})
         return files

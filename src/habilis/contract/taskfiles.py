@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from habilis.contract.columns import columns_of
+from habilis.contract.json_outline import outline
 from habilis.contract.odd_cells import odd_cells
 from habilis.core.errors import UserError
 from habilis.core.locations import here
@@ -26,6 +28,8 @@ _YEAR = re.compile(r"(?:1[89]|20)[0-9]{2}")
 BEGINS_LINES, BEGINS_WIDTH = 3, 120
 NAMES_WIDTH = 480
 """Characters of a table's first line that prompts show: without all its names a table cannot be asked about."""
+OUTLINE_WIDTH, OUTLINED_BYTES = 720, 2_000_000
+"""Characters of the outline of a JSON document, and the bytes of the largest that is read for one."""
 
 
 def gather(
@@ -133,10 +137,22 @@ def _begins(path: Path) -> str:
     text = head.decode("utf-8-sig", errors="replace")
     if path.suffix.lower() == ".json":  # indented, its first lines are little but brackets
         text, width = " ".join(text.split()), BEGINS_LINES * BEGINS_WIDTH
+        if len(text) > width and (outlined := _outlined(path)):
+            return f"    {outlined}"
         return f"    {text[:width]}{'…' if len(text) > width else ''}" if text else ""
     widths = [NAMES_WIDTH if _TABLE.search(path.name) else BEGINS_WIDTH, *[BEGINS_WIDTH] * (BEGINS_LINES - 1)]
     shown = zip(text.splitlines(), widths, strict=False)
     return "\n".join(f"    {line[:width]}{'…' if len(line) > width else ''}" for line, width in shown)
+
+
+def _outlined(path: Path) -> str | None:
+    """The outline of a JSON document; None for what is no such document, or too large to be read for a prompt."""
+    try:
+        if path.stat().st_size > OUTLINED_BYTES:
+            return None
+        return outline(json.loads(path.read_text(encoding="utf-8-sig")), OUTLINE_WIDTH)
+    except (OSError, ValueError, RecursionError):
+        return None
 
 
 def _names_below(folder: Path) -> str:

@@ -178,7 +178,8 @@ class TableHeader:
 
     def _own(self, more: set[str]) -> int | None:
         first = 1 if self.numbered and "name" in more else 0
-        return _only([i for i, name in enumerate(self.names) if i >= first and {*stems(name)} <= more | self._alike])
+        own = (more | self._alike) - {"stock"}  # which says how many of them there are
+        return _only([i for i, name in enumerate(self.names) if i >= first and {*stems(name)} <= own])
 
     def takes_unit(self, column: int, unit: str) -> bool:
         """Whether numbers of a column may be said with a unit: it is the column's own, or the column has none."""

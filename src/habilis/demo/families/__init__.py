@@ -7,6 +7,7 @@ from habilis.demo.families.asked import AskedPatterns
 from habilis.demo.families.codes import Codes
 from habilis.demo.families.dates import Dates
 from habilis.demo.families.documents import Documents
+from habilis.demo.families.json_values import JsonValues
 from habilis.demo.families.lists import Lists
 from habilis.demo.families.logs import Logs
 from habilis.demo.families.numerals import Numerals
@@ -32,6 +33,7 @@ ALL: tuple[Family, ...] = (
     Logs("logs"),
     AskedPatterns("pages"),
     Texts("texts"),
+    JsonValues(),
     Documents("documents"),
     Tables("tables"),
     Queries(),

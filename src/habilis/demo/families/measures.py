@@ -45,6 +45,8 @@ DUE = {"due", "owed", "owing", "outstanding", "expected", "planned", "budget", "
 FLOWS = r"\b(?:receiv\w+|collect\w*|took in|takes? in|c[ao]mes? in|came in|get|got|pa(?:y|ys|id)|earn\w*|spen[dt]\w*)\b"
 """Verbs of money that goes from one to another."""
 _DONE = {"sold", "bought", "used", "eaten", "returned", "received", "sent", "made", "lost", "found", "sown", "read"}
+_PIECES_SOLD = {"ticket", "quantity", "qty", "piece", "unit", "copy", "sold", "seat", "pack"}
+_OF_ONE = {"price", "fee", "fare"}
 _SAME_DEAL = {"sell", "purchas", "order"}
 _HEADS = {
     "time": "time|long|hour|minute|min|second|duration|spen[dt]|quick|fast|slow|short|took|take",
@@ -168,6 +170,9 @@ class Measures:
                 raise CannotAnswerError(f"{name} may not be what was paid, or is still to be paid")
         if self._header.rows_are in _SPENT and re.search(r"\b(?:receiv\w+|earn\w*|came in)\b", self._text, re.I):
             raise CannotAnswerError("what is spent is not received")
+        sold = [one for one in self._header.names if _PIECES_SOLD & {*stems(one)}]
+        if sold and _OF_ONE & {*own} and re.search(r"\b(?:revenue|turnover|takings|proceeds)\b", self._text, re.I):
+            raise CannotAnswerError(f"{name} may be that of one piece")
         head = _HEADS.get(own[-1]) if len(own) > 1 else None
         if head and {*stems(" ".join(own[:-1]))} & said and not re.search(rf"\b(?:{head})", self._text, re.I):
             raise CannotAnswerError(f"the question does not say that {own[-1]} is meant")

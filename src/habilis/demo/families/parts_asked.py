@@ -32,7 +32,8 @@ _PIECES = {"quantity", "qty", "stock", "count", "piece", "unit"}
 _MEASURED = set(
     """age year fee price cost amount paid salary income wage score mark grade point rating rank percent rate weight
     height length distance km mile hour minute day week month temperature time duration total revenue value balance
-    debit credit budget allowance eur usd gbp page size speed area population calorie fine rent tax bill""".split()  # noqa: SIM905
+    debit credit budget allowance eur usd gbp page size speed area population calorie fine rent tax bill
+    tally""".split()  # noqa: SIM905
 )
 """What numbers of a row say that is no count of it."""
 _PER_UNIT = set("hourly daily weekly nightly unit rate average avg balance each per price".split())  # noqa: SIM905
@@ -109,7 +110,7 @@ class PartsAsked(RowsMeant):
         """ "how many training cones": the rows, or how many each of them is, where the words must be a cell."""
         if self._header.rows_are == "log" and re.match(r" *(?:error|warning|info|debug|critical)", rest, re.I):
             return self._with("count", rest)
-        if {*stems(rest)} & THINGS:
+        if {*stems(rest)} & THINGS or {*words(rest)} & self._of_file:
             return None
         found = self._pieces()
         held = found[0] if len(found) == 1 else None

@@ -16,13 +16,16 @@ from dataclasses import replace
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
+from habilis.demo.families.json_tables import JsonTable, firm, meant_of, tables_of, within
 from habilis.demo.families.lexicon import FILLERS, MONEY, VERBS
 from habilis.demo.families.parts_asked import EACH, NUMBERED
 from habilis.demo.families.ranks_asked import ASKS
 from habilis.demo.families.rows_asked import RowsAsked
 from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
 from habilis.questions.declared import operations_of, read_family
+from habilis.questions.header import TableHeader
 from habilis.questions.language import number
+from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
@@ -56,24 +59,60 @@ class Queries:
             taken = world.take_file(phrase, self.endings)
         except CannotAnswerError:
             return None  # what else is wrong with it is for the other families
-        header = header_of(taken[1]) if taken and is_table(taken[1]) else None
-        if taken is None or header is None:
+        if taken is None or not is_table(taken[1]):
             return None
         if taken[1].nameless:
             raise nameless(taken[1])
-        call = _Query(self.operations, taken[1], header).call(without_file(phrase), world.is_part)
+        if taken[1].named.lower().endswith(".json"):
+            return self._of_document(without_file(phrase), taken[1], world)
+        header = header_of(taken[1])
+        return self._of_table(without_file(phrase), taken[1], header, world) if header else None
+
+    def _of_document(self, phrase: str, file: SeenFile, world: World) -> DemoCall | None:
+        """The call about the one table of a document that is meant."""
+        tables = tables_of(file)
+        if len(tables) > 1 and re.fullmatch(r"(?:the )?\w+", phrase.strip()):
+            return None  # "the highest": of which of them
+        table = meant_of(tables, phrase, self._marks)
+        found = {one.path: self._about(one, phrase, file, world) for one in ([table] if table else tables)}
+        calls = [(one, call) for one in tables if (call := found.get(one.path))]
+        if len(calls) != 1:
+            return None
+        table, call = calls[0]
+        if table.shape and re.search(r"\b(?:people|persons?)\b", phrase, re.I):
+            raise CannotAnswerError(f"it does not understand what of {file.named} is asked for")
+        call = firm(call)
+        return call if len(tables) == 1 else within(call, table.path)
+
+    def _about(self, table: JsonTable, phrase: str, file: SeenFile, world: World) -> DemoCall | None:
+        return self._of_table(table.worded(phrase), file, table.header, world)
+
+    def _marks(self, table: JsonTable, phrase: str) -> int:
+        """How many columns of a table a question names."""
+        query = _Query(self.operations, SeenFile(table.path), table.header)
+        return query.marks(table.worded(phrase))
+
+    def _of_table(self, phrase: str, file: SeenFile, header: TableHeader, world: World) -> DemoCall | None:
+        call = _Query(self.operations, file, header).call(phrase, world.is_part)
         call = named_by(call, world.wanted, header) if call and world.wanted else call
         if call is not None and (
             is_listing(call, world.question)
             or is_of_things(call, world.question, header)
             or is_open(call, phrase, header)
         ):
-            raise CannotAnswerError(f"it does not understand what of {taken[1].named} is asked for")
+            raise CannotAnswerError(f"it does not understand what of {file.named} is asked for")
         return call
 
 
 class _Query(RowsAsked):
     """One question about one table, taken apart."""
+
+    def marks(self, phrase: str) -> int:
+        """How many columns the words of a question name; one, where it is open which."""
+        try:
+            return len({*re.findall(r"#\d+#", self._prepared(phrase))})
+        except CannotAnswerError:
+            return 1
 
     def call(self, phrase: str, is_part: bool) -> DemoCall | None:
         if _ALONE.search(phrase):
@@ -180,7 +219,7 @@ class _Query(RowsAsked):
         """ "the difference between the highest and the lowest salary": what one column spans."""
         match = re.fullmatch(
             r"(?:difference|gap|spread|range|how (?:many|much) (?:#?[a-z]\w*#? )?(?:lies?|is|are|was|were)) between "
-            rf"(?:the )?{_TWO_ENDS} #(\d+)#(?P<rest>.*)",
+            rf"(?:the )?{_TWO_ENDS} (?:#R# )?#(\d+)#(?P<rest>.*)",
             text,
             re.I,
         )

@@ -1,0 +1,226 @@
+"""The tables of a JSON document, as the outline in a prompt shows them: their headers, and words for what they hold.
+
+Lists of objects are tables, and so are objects of objects (`name` or `id` is then the key of each), of lists (`items`)
+and of numbers (`value`), and plain lists. The tools' own code reads the outline, so that both see the same columns.
+"""
+
+from __future__ import annotations
+
+import calendar
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib import resources
+from pathlib import PurePosixPath
+from typing import Any
+
+from habilis.questions.header import TableHeader
+from habilis.questions.language import stems, words
+from habilis.questions.nouns import CLASSES, CONTAINERS, NO_NOUN
+from habilis.questions.prompts import SeenFile
+from habilis.questions.shown_tables import header_of
+from habilis.questions.world import DemoCall, FilledOperation
+
+_LEFT_OUT = re.compile(r"… \d+ in all")
+HOLDING = {
+    "team": "members players people", "group": "members people", "club": "members people", "class": "students pupils",
+    "course": "students participants", "recipe": "ingredients", "playlist": "songs tracks", "album": "songs tracks",
+    "menu": "dishes", "band": "members musicians", "committee": "members people", "department": "employees people",
+    "trip": "stops places", "order": "products articles", "basket": "products articles", "workout": "exercises",
+    "family": "members people children", "project": "tasks members", "shift": "people workers", "supplier": "products",
+    "store": "products", "shop": "products", "author": "books titles", "category": "products", "tag": "",
+}  # fmt: skip
+"""What is in things of a kind, where these name the keys of an object of lists."""
+_THINGS = "items?|entries|entry|things?|elements?"
+_CALENDAR = ("day", "month", "year", "date")
+_COUNT = r"\d+|one|two|three|four|five|six|seven|eight|nine|ten"
+_MOST = "most|fewest|least|(?:highest|lowest|largest|smallest) number of"
+_SIZED = (
+    rf"(?P<how>{_MOST}|(?:(?:more|fewer|less) than|at (?:least|most)) (?:{_COUNT})"
+    r"|(?:average|mean|median)(?: number of)?)"
+)
+_EXACTLY = rf"(?P<have>have|has|had|with|contains?) (?:exactly |only |just )?(?P<n>{_COUNT})"
+_HOLDERS = CLASSES | {"room", "shelf", "box", "drawer", "bag", "list", "child", "bed", "table", "tray", "folder"}
+"""Things that hold others, by which the keys of an object of lists may be called."""
+_ENDS = "highest|lowest|largest|smallest|biggest|greatest|maximum|minimum|max|min"
+_OF_NUMBERS = (
+    (rf"^(average|mean|median|sum|total|{_ENDS})(?: of (?:(?:all|the|these) )*(?:value)?)?$", r"\1 value"),
+    (r"^range(?: of (?:(?:all|the|these) )*(?:value)?)?$", "difference between the highest and lowest value"),
+    (rf"\bbetween (?:the )?({_ENDS}) (?:value )?and (?:the )?({_ENDS}) value\b", r"between the \1 and the \2 value"),
+    (r"\b(?:did|do|does|have) (?:I|we|you) (?:take|walk|do|make|have|get)\b ?", ""),
+)
+_COMPARED = "(?:over|above|under|below|at least|at most|more than|less than|between)"
+_TO_DO = r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?"
+
+
+@dataclass(frozen=True)
+class JsonTable:
+    """A table of a document: its path, its header, its columns of lists. `is_all`: the document is this table."""
+
+    path: str
+    header: TableHeader
+    lists: tuple[str, ...]
+    is_all: bool
+    shape: str = ""
+    """items, item or value, where that is the only column beside keys or numbers."""
+    noun: str = ""
+    """What the file's name says that something in it is."""
+
+    def worded(self, phrase: str) -> str:
+        """`phrase` with the names of columns for the words that mean them here."""
+        if self.shape:
+            phrase = self._own_words(phrase)
+        for name in self.lists:
+            said = "items?" if name == "items" else rf"{re.escape(name)}s?|{re.escape(' '.join(stems(name)))}"
+            phrase = re.sub(rf"\b{_EXACTLY} (?:{said})\b", rf"\g<have> {name} tally \g<n>", phrase, flags=re.I)
+            phrase = re.sub(rf"\b{_SIZED} (?:different )?(?:{said})\b", rf"\g<how> {name} tally", phrase, flags=re.I)
+        return phrase
+
+    def _own_words(self, phrase: str) -> str:
+        """Words for the entries of lists, or for what the numbers say, where it is known which of both they mean."""
+        nouns, key = "|".join(self._nouns()), self.header.names[0]
+        if key == "number":  # a plain list
+            phrase = re.sub(rf"\bhow many (?:{nouns})(?= (?:are|were|is) {_COMPARED}\b)", "how many entries with value",
+                            phrase, flags=re.I)  # fmt: skip
+            phrase = re.sub(rf"\bhow many (?:{nouns})", "how many entries", phrase, flags=re.I)
+        counted = self.shape == "value" and key == "name" and re.search(rf"\bhow many (?:{nouns})\b", phrase, re.I)
+        if not nouns or counted or re.search(rf"\b(?:which|what|who) (?:{nouns}) (?:has|have|had)\b", phrase, re.I):
+            return phrase
+        said = self._of_numbers(phrase, nouns) if self.shape == "value" else self._of_items(phrase, nouns)
+        return self._holding(said)
+
+    def _of_items(self, phrase: str, nouns: str) -> str:
+        """`phrase` with the word for the entries of lists."""
+        said = re.sub(rf"\b(?:{nouns})\b", "items", phrase, flags=re.I)
+        return re.sub(_TO_DO, "have ", said, flags=re.I) if self.shape == "items" else said
+
+    def _of_numbers(self, phrase: str, nouns: str) -> str:
+        """`phrase` with the word for the numbers, also where it may be left out."""
+        said = re.sub(rf"\b(?:number of )?(?:{nouns})\b", "value", phrase, flags=re.I)
+        for pattern, plain in _OF_NUMBERS:
+            said = re.sub(pattern, plain, said, flags=re.I)
+        key = self.header.names[0]
+        end = rf"^(?:which|what) value (?:is|was|are|were) the ({_ENDS})$"
+        return re.sub(end, rf"which {key} has the \1 value", said, flags=re.I)
+
+    def _holding(self, said: str) -> str:
+        """`said` with the column of keys for what holds the entries or numbers."""
+        key = self.header.names[0]
+        said = re.sub(rf"\b(average|mean)\b(.*) (?:per|each|a) {key}\b", r"\1\2", said, flags=re.I)
+        said = re.sub(r"\bweek ?day\b", "day", said, flags=re.I) if key == "day" else said
+        most = rf"(?:has|have|had) the (?:\w+ )?(?:most|fewest|least|{_ENDS}) {self.shape}\b"
+        holder = re.match(rf"(?:which|what) (\w+) (?={most})", said, re.I)
+        known = holder and (self.shape == "value" or {*stems(holder[1])} & _HOLDERS)
+        return f"which {key} {said[holder.end() :]}" if holder and known and key == "name" else said
+
+    def _nouns(self) -> list[str]:
+        things = [_THINGS] if self.shape in ("items", "item") else ["values?", "numbers?"] if self.is_all else []
+        if self.noun and (self.header.names[0] in _CALENDAR or self.noun not in HOLDING):
+            return [*things, rf"{self.noun}s?", rf"{self.noun}es", rf"{self.noun.removesuffix('y')}ies"]
+        return [*things, *HOLDING.get(self.noun, "").split()]
+
+
+def tables_of(file: SeenFile) -> tuple[JsonTable, ...]:
+    """The tables of a JSON document; of one that a prompt cuts off, the one that it begins with."""
+    document = document_of(file)
+    if document is None:
+        header = header_of(file)
+        return () if header is None else (JsonTable("", header, (), True),)
+    found: Mapping[str, list[dict[str, Any]]] = _code()["tables_in"](document)
+    return tuple(_table(path, rows, file) for path, rows in found.items())
+
+
+def meant_of(tables: tuple[JsonTable, ...], phrase: str, marks: Callable[[JsonTable, str], int]) -> JsonTable | None:
+    """The table that a question is about: the only one, the one that it names, or whose columns it names most."""
+    if len(tables) < 2:
+        return next(iter(tables), None)
+    said = {*stems(phrase)}
+    named = [one for one in tables if one.header.rows_are in said or {*stems(one.path.rpartition(".")[2])} <= said]
+    scores = [marks(one, phrase) for one in named or tables]
+    best = [one for one, score in zip(named or tables, scores, strict=True) if score == max(scores)]
+    return best[0] if len(best) == 1 and (named or max(scores)) else None
+
+
+def firm(call: DemoCall) -> DemoCall:
+    """`call`, where all that is said of a cell is what was done: these words must then be a cell themselves."""
+    told = call.values.get("conditions") or ()
+    free = call.operation.key == "query_cells" and not call.values["order"]
+    if not (free and told and all(re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one) for one in told)):
+        return call
+    return replace(call, values={**call.values, "conditions": [re.sub(r"[()]", "", one) for one in told]})
+
+
+def within(call: DemoCall, path: str) -> DemoCall:
+    """`call`, and those that it starts from, about the table at a path of a document."""
+    values = dict(call.values)
+    if "conditions" in values:
+        values["conditions"] = [*values["conditions"], f"rows under {json.dumps(path, ensure_ascii=False)}"]
+    for role, value in values.items():
+        if isinstance(value, FilledOperation):
+            values[role] = FilledOperation(value.text, tuple(within(one, path) for one in value.calls))
+    return replace(call, values=values)
+
+
+def document_of(file: SeenFile) -> Any:
+    """What a prompt shows of a JSON document, without its marks for what is left out; None where that is cut off."""
+    if not file.named.lower().endswith(".json"):
+        return None
+    try:
+        return _bare(json.loads(file.begins))
+    except (ValueError, RecursionError):
+        return None
+
+
+def file_words(file: SeenFile) -> set[str]:
+    """The words of a file's name, as stems."""
+    return {*stems(PurePosixPath(file.named).stem)}
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _bare(one) for key, one in value.items() if key != "…"}
+    if isinstance(value, list):
+        return [_bare(one) for one in value if not (isinstance(one, str) and _LEFT_OUT.fullmatch(one))]
+    return value
+
+
+def _table(path: str, rows: list[dict[str, Any]], file: SeenFile) -> JsonTable:
+    columns, lists = _code()["columns_in"](rows)
+    samples = tuple(tuple([_sample(row.get(key)) for key in columns] + [_size(row.get(key)) for key in lists])
+                    for row in rows)  # fmt: skip
+    names = (*columns, *(f"{key} tally" for key in lists))
+    file_is, own = noun_of(PurePosixPath(file.named).stem), noun_of(path.rpartition(".")[2])
+    shape = columns[-1] if len(columns) == 2 and columns[-1] in ("items", "value", "item") else ""
+    rows_are = own or file_is
+    if shape:  # the file is named by what is in the lists, or by the keys
+        rows_are = columns[0] if columns[0] in _CALENDAR else file_is if file_is in HOLDING and shape == "items" else ""
+    header = TableHeader(names, samples, rows_are, rows_are if shape else file_is)
+    return JsonTable(path, header, tuple(lists), not path, shape, own or file_is)
+
+
+def _sample(value: Any) -> str:
+    """A cell as the tools have it; of a list the first entry."""
+    value = value[0] if isinstance(value, list) and value else value
+    return str(_code()["written"](value))
+
+
+def _size(value: Any) -> str:
+    return str(len(value)) if isinstance(value, list) else "0"
+
+
+def noun_of(name: str) -> str:
+    """What the last word of a name says that rows are, as a stem."""
+    kept = [word for word in words(name) if word.isalpha() and word not in NO_NOUN and not word.endswith("ed")]
+    kept = [word for word in kept if word not in CONTAINERS] or kept
+    return next(iter(stems(kept[-1])), "") if kept else ""
+
+
+@lru_cache(maxsize=1)
+def _code() -> dict[str, Any]:
+    """The functions with which the tools read the tables of a document."""
+    text = resources.files("habilis.demo").joinpath("sources", "shared_documents.py.txt").read_text(encoding="utf-8")
+    space: dict[str, Any] = {"calendar": calendar, "json": json, "re": re}
+    exec(compile(text, "shared_documents", "exec"), space)
+    return space
