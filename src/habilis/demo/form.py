@@ -28,6 +28,11 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
         r"(?:with )?(?:the )?(?:final )?(?:number|value|answer|result|figure|date|word|name)(?: only)?",
         "only",
     ),
+    (
+        r"[.?!,;:]? ?\(?(?:please )?(?:give|answer|reply|respond|say)?(?: me)?(?: with)? ?(?:only |just |simply )?"
+        r"(?:a )?[\"']?yes[\"']? or [\"']?no[\"']?\)?",
+        "only",
+    ),
 )
 _SCALES = {"thousands": 1_000, "millions": 1_000_000, "billions": 1_000_000_000}
 
