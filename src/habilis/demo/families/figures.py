@@ -33,6 +33,9 @@ class NumberLines(Notes):
     def fits(self, file: SeenFile) -> bool:
         return super().fits(file) and shows_numbers(file)
 
+    def worded(self, text: str, file: SeenFile) -> str:
+        return re.sub(r"^total number of (?=units\b)", "total ", super().worded(text, file), flags=re.IGNORECASE)
+
     def noun_for(self, word: str, told: str, file: SeenFile) -> str:
         """`number` for what a line is, `unit` for what its number counts, `item` for what may be either."""
         stem, own = stems(word), own_stems(file)

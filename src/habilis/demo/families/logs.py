@@ -6,6 +6,7 @@ import re
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values, said_by
 from habilis.questions.operations import DemoOperation
+from habilis.questions.prompts import SeenFile
 from habilis.questions.world import DemoCall, World
 
 _OF_EVENTS = ("log_moments", "log_between")
@@ -49,12 +50,12 @@ class Logs(AskedPatterns):
         return DemoCall(clock, {"moments": found}) if timed else None
 
     def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
+        if operation.key in (*_OF_EVENTS, *_BY_PART) and not _is_log(world.files[0]):
+            return None
         if operation.key in _OF_EVENTS:
             return _of_events(operation.key, said_by(match))
         said = match.groupdict()
         if operation.key in _BY_PART:
-            if not world.files[0].named.lower().endswith(".log"):
-                return None
             told = said_by(match)
             level = told.get("level", "any").upper().replace("ANY", "any")
             rank = "lowest" if "lowest" in told else "highest"
@@ -75,6 +76,11 @@ def _statuses(status: str, fault: str) -> tuple[int, int]:
     if status:
         return int(status.lower().replace("x", "0")), int(status.lower().replace("x", "9"))
     return {"server": (500, 599), "client": (400, 499)}.get(fault.lower(), (400, 599))
+
+
+def _is_log(file: SeenFile) -> bool:
+    """Whether a file is a log by its name, or because its first line begins with a date and a time."""
+    return file.named.lower().endswith(".log") or re.match(r"\d{4}-\d\d-\d\d[T ]\d\d:", file.begins) is not None
 
 
 def _of_events(key: str, said: dict[str, str]) -> Values | None:
