@@ -59,6 +59,11 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
         r"(?:with )?(?:the )?(?:final )?(?:number|value|answer|result|figure|date|word|name)(?: only)?",
         "only",
     ),
+    (
+        r"[.?!,;:]? ?\(?(?:please )?(?:give|answer|reply|respond|say)?(?: me)?(?: with)? ?(?:only |just |simply )?"
+        r"(?:a )?[\"']?yes[\"']? or [\"']?no[\"']?\)?",
+        "only",
+    ),
 )
 _WANTED = re.compile(
     r"(?:[.?!;] ?|[?!]? ?\()(?:(?:please|just|only|simply|(?:i|we)(?: only| just)?(?: need| want| mean)"

@@ -168,14 +168,16 @@ def _one(text: str, world: World) -> DemoCall | None:
 
 
 def _file_last(phrase: str) -> str:
-    """ "in x.csv, what is …" as "… in x.csv", "how many rows does x.csv have" as "how many rows in x.csv"."""
+    """ "in x.csv, what is …" and "x.csv: what is …" as "… in x.csv", "how many rows does x.csv have" as "how many rows
+    in x.csv"."""
     opening = (
         r"(?:(?:in|from|for|using|according to|based on|going by|judging by|given|(?:have a )?look(?:ing)? at|read|"
         r"take|open|with|of|within|inside|see|check|here is|this is|i have|about|regarding|concerning|on) )?"
         rf"({MARK}[0-9]+)(?: ?[,:.;–—-])?,? (?:and )?(?=\w)"
         r"(?!(?:has|have|is|are|was|were|contains?|holds?|lists|says?)\b)"
     )
-    if match := re.match(opening, phrase, re.IGNORECASE):
+    alone = rf"({MARK}[0-9]+)(?:[:,]| [-–—]) "
+    if match := re.match(opening, phrase, re.IGNORECASE) or re.match(alone, phrase):
         phrase = f"{core(phrase[match.end() :])} in {match[1]}"
     return re.sub(
         rf"^(how many .+?|how much .+?|what) (?:does|do|did) ({MARK}[0-9]+) (?:have|contain|hold|include|consist of)\b",
@@ -222,7 +224,8 @@ def _called_by_its_name(named: str) -> re.Pattern[str]:
     """ "in the trip plan" for the one file trip-plan.md, "does my letter have" for any, where nothing else is meant."""
     name = r"[\W_]+".join(re.findall(r"[^\W_]+", PurePosixPath(named).stem)) or "text"
     return re.compile(
-        rf"\b(in|from|of|within|inside|does) (?:the|this|that|my|our) (?:{name}|{_WRITTEN})(?=\s*[?.!]*\s*$| {_HAS}\b)",
+        rf"\b(in|on|from|of|within|inside|does) (?:the|this|that|my|our) (?:{name}|{_WRITTEN})"
+        rf"(?=\s*[?.!]*\s*$| {_HAS}\b)",
         re.IGNORECASE,
     )
 

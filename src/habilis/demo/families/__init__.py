@@ -7,10 +7,13 @@ from habilis.demo.families.asked import AskedPatterns
 from habilis.demo.families.codes import Codes
 from habilis.demo.families.dates import Dates
 from habilis.demo.families.documents import Documents
+from habilis.demo.families.entries import Entries
+from habilis.demo.families.figures import NumberLines
 from habilis.demo.families.json_values import JsonValues
 from habilis.demo.families.lists import Lists
 from habilis.demo.families.logs import Logs
 from habilis.demo.families.numerals import Numerals
+from habilis.demo.families.outlines import Outlines
 from habilis.demo.families.patterns import Patterns
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.rates import Rates
@@ -32,9 +35,12 @@ ALL: tuple[Family, ...] = (
     Patterns("patterns"),
     Logs("logs"),
     AskedPatterns("pages"),
+    Outlines("outlines"),
+    NumberLines("figures"),
     Texts("texts"),
     JsonValues(),
     Documents("documents"),
     Tables("tables"),
     Queries(),
+    Entries("entries"),
 )

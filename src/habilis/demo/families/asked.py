@@ -4,6 +4,7 @@ name."""
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -96,8 +97,22 @@ class AskedPatterns:
 
 @cache
 def pattern_of(form: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is asked for the first time: there are more than `re` keeps."""
-    return re.compile(form, re.IGNORECASE)
+    """A pattern, compiled when it is asked for the first time: there are more than `re` keeps.
+
+    A group whose name stands in it again is numbered: `level`, `level2`, `level3`.
+    """
+    seen: Counter[str] = Counter()
+
+    def named(match: re.Match[str]) -> str:
+        seen[match[1]] += 1
+        return f"(?P<{match[1]}{seen[match[1]] if seen[match[1]] > 1 else ''}>"
+
+    return re.compile(re.sub(r"\(\?P<(\w+)>", named, form), re.IGNORECASE)
+
+
+def said_by(match: Match) -> dict[str, str]:
+    """What the groups of a match hold that hold something; one that a pattern has several times, by its one name."""
+    return {key.rstrip("0123456789"): text for key, text in match.groupdict().items() if text}
 
 
 def counted(text: str) -> str:
