@@ -96,6 +96,20 @@ def date(text: str) -> str | None:
     return day.isoformat() if day and re.search("[0-9]{4}", text) else None
 
 
+_COUNTS = (
+    (r"^(?:the )?(?:total )?number of |^count (?:of |up )?(?:the |all )*", "how many "),
+    (r"^(?:the )?(?:total )?(word|line|row|character) count(?: for)?$", r"how many \1s"),
+    (r"^how many (?:of )?the ", "how many "),
+)
+
+
+def counted(text: str) -> str:
+    """The many ways to ask for a count as one: "how many …"."""
+    for pattern, said in _COUNTS:
+        text = re.sub(pattern, said, text, flags=re.IGNORECASE)
+    return text
+
+
 def words(text: str) -> list[str]:
     """Lower-case words of a name or phrase, underscores and capitals inside a word dividing too."""
     divided = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", text)

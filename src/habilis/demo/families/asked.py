@@ -11,19 +11,13 @@ from functools import cache
 from typing import Any, ClassVar
 
 from habilis.questions.declared import operations_of, read_family
-from habilis.questions.language import numbers
+from habilis.questions.language import counted, numbers
 from habilis.questions.operations import DemoOperation, OperationSlot
 from habilis.questions.prompts import SeenFile
 from habilis.questions.world import MARK, CannotAnswerError, DemoCall, World, without_file
 
 Match = re.Match[str]
 Values = dict[str, Any]
-
-_COUNTS = (
-    (r"^(?:the )?(?:total )?number of |^count (?:of |up )?(?:the |all )*", "how many "),
-    (r"^(?:the )?(?:total )?(word|line|row|character) count(?: for)?$", r"how many \1s"),
-    (r"^how many (?:of )?the ", "how many "),
-)
 
 
 class AskedPatterns:
@@ -113,13 +107,6 @@ def pattern_of(form: str) -> re.Pattern[str]:
 def said_by(match: Match) -> dict[str, str]:
     """What the groups of a match hold that hold something; one that a pattern has several times, by its one name."""
     return {key.rstrip("0123456789"): text for key, text in match.groupdict().items() if text}
-
-
-def counted(text: str) -> str:
-    """The many ways to ask for a count as one: "how many …"."""
-    for pattern, said in _COUNTS:
-        text = re.sub(pattern, said, text, flags=re.IGNORECASE)
-    return text
 
 
 def value_of(slot: OperationSlot, text: str | None, world: World) -> Any:

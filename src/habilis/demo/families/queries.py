@@ -14,12 +14,8 @@ import re
 from dataclasses import replace
 
 from habilis.demo.families.arithmetic import EXPRESSION
-from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.json_tables import JsonTable, firm, meant_of, tables_of, within
-from habilis.demo.families.lexicon import FILLERS, MONEY, VERBS
-from habilis.demo.families.parts_asked import EACH, NUMBERED
-from habilis.demo.families.ranks_asked import ASKS
 from habilis.demo.families.rows_asked import RowsAsked
 from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
 from habilis.questions.declared import operations_of, read_family
@@ -27,6 +23,10 @@ from habilis.questions.header import TableHeader
 from habilis.questions.language import number
 from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of
+from habilis.questions.tables.clauses import ADJECTIVES
+from habilis.questions.tables.lexicon import FILLERS, MONEY, VERBS
+from habilis.questions.tables.parts_asked import EACH, NUMBERED
+from habilis.questions.tables.ranks_asked import ASKS
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
-from habilis.demo.families.orders_asked import OrdersAsked
+from habilis.questions.tables.orders_asked import OrdersAsked
 from habilis.questions.world import DemoCall, FilledOperation
 
 _ANY = r"(?:an?|any|some|anything|something|anyone|anybody|someone|somebody|one)"

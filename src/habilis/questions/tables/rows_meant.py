@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 
-from habilis.demo.families.columns_meant import ColumnsMeant
-from habilis.demo.families.lexicon import FILLERS, MONEY, MONTHS, STATES, THINGS, VERBS, is_state
-from habilis.demo.families.measures import FLOWS
 from habilis.questions.language import QUOTED, stems, words
+from habilis.questions.tables.columns_meant import ColumnsMeant
+from habilis.questions.tables.lexicon import FILLERS, MONEY, MONTHS, STATES, THINGS, VERBS, is_state
+from habilis.questions.tables.measures import FLOWS
 
 _NOUN_NEXT = (["on"], ["for"], ["of"], ["about"], ["a"], ["an"])
 _LEADING = r"(?:(?:in|at|from|on|of|for|by|the|an?|any|are|is|were|was|have|has) )*"

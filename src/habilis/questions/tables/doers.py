@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.lexicon import first_column_for
 from habilis.questions.header import TableHeader
 from habilis.questions.language import root, stems, words
+from habilis.questions.tables.lexicon import first_column_for
 
 _DONE_BY = (
     ("send", "sender", "receive get", "recipient receiver addressee"),

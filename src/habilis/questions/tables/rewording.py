@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.lexicon import FILLERS, FUNCTION_WORDS, SUPERLATIVES, VERBS, first_column_for
-from habilis.demo.families.measures import DUE, FLOWS, Measures
 from habilis.questions.language import root, stems, words
 from habilis.questions.nouns import UNITS
+from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, SUPERLATIVES, VERBS, first_column_for
+from habilis.questions.tables.measures import DUE, FLOWS, Measures
 
 _NEUTRAL = {"do", "did", "does", "made", "make", "take", "took", "taken"}
 _BEGINS = {"loan": "borrow", "invoice": "issu", "parcel": "ship", "shipment": "ship", "ticket": "open", "case": "open"}

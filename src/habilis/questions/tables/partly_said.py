@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from habilis.demo.families.doers import is_shown
-from habilis.demo.families.lexicon import FILLERS, FUNCTION_WORDS, NOT_ALONE, VERBS, is_verb
-from habilis.demo.families.rewording import Rewording
 from habilis.questions.language import QUOTED, root, stems, words
 from habilis.questions.nouns import PEOPLE
+from habilis.questions.tables.doers import is_shown
+from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, NOT_ALONE, VERBS, is_verb
+from habilis.questions.tables.rewording import Rewording
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")
 _VERB_ROOTS = {*map(root, VERBS)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-from habilis.demo.families.doers import doer_of, is_role
-from habilis.demo.families.lexicon import MONEY, SUPERLATIVES, THINGS, VERBS
-from habilis.demo.families.parts_asked import NUMBERED, PART, SAID, PartsAsked
 from habilis.questions.language import number, root, stems, words
 from habilis.questions.nouns import PEOPLE
+from habilis.questions.tables.doers import doer_of, is_role
+from habilis.questions.tables.lexicon import MONEY, SUPERLATIVES, THINGS, VERBS
+from habilis.questions.tables.parts_asked import NUMBERED, PART, SAID, PartsAsked
 from habilis.questions.world import DemoCall
 
 ASKS = (

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.asked import counted
-from habilis.demo.families.doers import doer_of, done_by_others, is_shown
-from habilis.demo.families.lexicon import (
+from habilis.questions.language import counted, root, stems, words
+from habilis.questions.nouns import PEOPLE
+from habilis.questions.tables.doers import doer_of, done_by_others, is_shown
+from habilis.questions.tables.lexicon import (
     ALIKE,
     ASKED_OF,
     COMES,
@@ -18,9 +19,7 @@ from habilis.demo.families.lexicon import (
     THINGS,
     first_column_for,
 )
-from habilis.demo.families.partly_said import PartlySaid, roots
-from habilis.questions.language import root, stems, words
-from habilis.questions.nouns import PEOPLE
+from habilis.questions.tables.partly_said import PartlySaid, roots
 from habilis.questions.world import CannotAnswerError
 
 _TO_DO = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.lexicon import MONEY, THINGS, WORTH
-from habilis.demo.families.measures import MEASURES
-from habilis.demo.families.rows_meant import RowsMeant
 from habilis.questions.language import stems, words
 from habilis.questions.nouns import CLASSES, PEOPLE, UNITS
+from habilis.questions.tables.lexicon import MONEY, THINGS, WORTH
+from habilis.questions.tables.measures import MEASURES
+from habilis.questions.tables.rows_meant import RowsMeant
 from habilis.questions.world import DemoCall
 
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"

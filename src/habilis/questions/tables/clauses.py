@@ -10,10 +10,10 @@ import json
 import re
 from collections.abc import Callable
 
-from habilis.demo.families.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS
 from habilis.questions.header import TableHeader
 from habilis.questions.language import DATE, NUMBER, QUOTED, date, number
 from habilis.questions.nouns import UNITS
+from habilis.questions.tables.lexicon import FILL, FILLERS, FUNCTION_WORDS, MONTHS
 
 _C = r"#(?P<c>\d+)#"
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))

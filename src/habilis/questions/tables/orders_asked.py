@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from habilis.demo.families.lexicon import SUPERLATIVES
-from habilis.demo.families.ranks_asked import PRICES, SCORES, RanksAsked
 from habilis.questions.language import stems, words
+from habilis.questions.tables.lexicon import SUPERLATIVES
+from habilis.questions.tables.ranks_asked import PRICES, SCORES, RanksAsked
 from habilis.questions.world import DemoCall
 
 _SORTING = ("sort", "order", "rank", "arrange")

@@ -6,13 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from habilis.demo.families.clauses import Clauses
-from habilis.demo.families.lexicon import PLACES, is_verb
 from habilis.questions.header import TableHeader
 from habilis.questions.language import root, stems, words
 from habilis.questions.nouns import CLASSES, PEOPLE
 from habilis.questions.operations import DemoOperation
 from habilis.questions.prompts import SeenFile
+from habilis.questions.tables.clauses import Clauses
+from habilis.questions.tables.lexicon import PLACES, is_verb
 from habilis.questions.world import CannotAnswerError, DemoCall
 
 MEASURES = {
