@@ -25,6 +25,7 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     ),
     (rf"{_ROUNDING},? to the nearest (?:whole number|integer|unit|whole)", "0"),
     (rf"{_ROUNDING},? to (?:a|the) whole number", "0"),
+    (r"[.?!;,] ?(?:please )?(?:as )?(?:an? )?whole number(?:,? please)?", "0"),
     (r",? as (?:a whole number|an integer)", "0"),
     (rf"{_ROUNDING},? to the nearest tenth", "1"),
     (rf"{_ROUNDING},? to the nearest (?:hundredth|cent)", "2"),

@@ -149,7 +149,8 @@ _ROOTS = {
     "ridden": "ride", "built": "build", "grew": "grow", "grown": "grow", "delivery": "deliver", "brought": "bring",
     "sown": "sow", "eaten": "eat", "ate": "eat", "lent": "lend", "sent": "send", "kept": "keep", "held": "hold",
     "wrote": "write",
-    "written": "write",
+    "written": "write", "drawn": "draw", "absence": "absent", "absences": "absent", "lain": "lie", "laid": "lay",
+    "worn": "wear", "broken": "break", "hidden": "hide", "stolen": "steal", "bred": "breed", "hatched": "hatch",
 }  # fmt: skip
 _DERIVED = ("ions", "ion", "ments", "ment", "ances", "ance", "ings", "ing", "ees", "ee", "ed", "ly", "s")
 

@@ -34,7 +34,7 @@ NEVER = set(
     many max maximum mean median min minimum most much no not number of on or over per row sum than the top total under
     what when where which who with""".split()  # noqa: SIM905
 )
-GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?)"
+GENERIC = r"(?:data )?(?:rows?|records?|entries|entry|observations?|lines)"
 KINDS = (
     "order sale transaction purchase payment invoice expense",
     "trip ride journey rental",
@@ -110,6 +110,7 @@ NO_NOUN = {
     "time", "hours", "result", "results", "record", "records", "register", "tracker", "summary", "info", "details",
     "sheet", "plan", "schedule", "rota", "roster", "diary", "journal", "timetable", "calendar",
 }  # fmt: skip
+MONTHS = set("january february march april may june july august september october november december".split())  # noqa: SIM905
 DONE = {"seen", "read", "bought", "sold", "sown", "eaten", "drunk", "lent", "given", "taken", "made", "heard", "won"}
 """Words of files that say what was done with the rows."""
 CONTAINERS = {

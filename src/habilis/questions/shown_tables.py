@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 from habilis.questions.header import TableHeader
 from habilis.questions.language import stems, words
-from habilis.questions.nouns import CONTAINERS, DONE, NO_NOUN
+from habilis.questions.nouns import CONTAINERS, DONE, MONTHS, NO_NOUN
 from habilis.questions.prompts import SeenFile
 from habilis.questions.world import divider_of
 
@@ -40,7 +40,7 @@ def _whole(line: str, divider: str) -> str:
 
 def _rows_are(name: str) -> str:
     kept = [word for word in words(name) if word.isalpha() and word not in NO_NOUN | DONE and not word.endswith("ed")]
-    kept = [word for word in kept if word not in CONTAINERS] or kept
+    kept = [word for word in kept if word not in CONTAINERS | MONTHS] or kept
     return next(iter(stems(kept[-1])), "") if kept else ""
 
 

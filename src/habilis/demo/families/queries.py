@@ -182,9 +182,10 @@ class _Query(RowsAsked):
         stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
         single = re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated
         measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean") if stated else "sum"
+        measure = "value" if single and self._header.label() is not None and re.search(r"#\d+#", what) else measure
         column = self._compared_in(f"{what} {ends[0]}", how)
         column = self._money() if column is None and stated and measure == "sum" else column
-        if column is None or single or (measure == "sum" and not self._adds_up(column)):
+        if column is None or (single and measure != "value") or (measure == "sum" and not self._adds_up(column)):
             return None
         said = [re.sub(rf"{_STATED}|#{column}#|\bit\b", " ", ends[name], flags=re.I) for name in ("one", "other")]
         where = [self._rows(self._without_money(one)) for one in said]

@@ -267,7 +267,11 @@ _FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | Non
     ("price over 100", rf"{_C} (?:{_IS} )?(?:{_COMPARED}) {_N}", Clauses._compared),
     ("over 5 kg", rf"(?:{_COMPARED}) {_N}(?: (?:of |in |for )?{_C})?", Clauses._compared),
     ("a price of 100 or more", rf"{_C} (?:{_IS} )?{_N} or {_OR_MORE}", Clauses._or_more),
-    ("100 or more in price", rf"(?:of |for )?{_N}(?: {_C})? or {_OR_MORE}(?: #(?P<after>\d+)#)?", Clauses._or_more),
+    (
+        "100 or more in price",
+        rf"(?:of |for )?{_N}(?: {_C})? or {_OR_MORE}(?: (?:(?:in|for|of) )?#(?P<after>\d+)#)?",
+        Clauses._or_more,
+    ),
     (
         "older than 30",
         rf"(?P<adjective>(?:more )?(?:{'|'.join([*ADJECTIVES, 'heavi'])})(?:er|r|ier)?) than {_N}",

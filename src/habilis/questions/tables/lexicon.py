@@ -134,6 +134,12 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"|\b(?:all )?(?:added|summed)(?: up| together)?|\b(?:taken|put) together)(?=$|[,?)])",
         " altogether",
     ),
+    (
+        r"^(how many (?:different|distinct|unique) .+?) (?:are|is|were|was) (?:used|listed|named|mentioned|shown"
+        r"|given|in use|there)$",
+        r"\1",
+    ),
+    (r"\bsingle (?=(?:largest|biggest|highest|smallest|lowest|longest|shortest|best|most)\b)", ""),
     (r"\b(?:only|exactly|just) (?=(?:one|two|three|four|five|six|\d+)\b)", ""),
     (
         r"^(?:which|what) ([a-z]+s) (?:are (?:listed|there|included|in the (?:file|list|table))|do (?:i|we) have)$",
@@ -153,7 +159,8 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
         r"different \1",
     ),
     (
-        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*(\w+) cost(?: me| us)?(?: altogether| together)?$",
+        r"^what (?:did|do|have|has) (?:(?:all|the|my|our) )*((?:\w+ )?\w+) cost(?: me| us)?(?: altogether| together)?"
+        r"(?:,? in (?:euros?|eur|dollars|pounds))?$",
         r"total cost of \1",
     ),
     (
@@ -202,6 +209,9 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
+    (r" (?:over|across|for|in) all (?:of )?(?:the )?(?:two|three|four|five|six|\d+) #\d+#(?: together| combined)?", ""),
+    (r" (?:over|across) the (?:two|three|four|five|six|\d+) #\d+#(?=$|[ ,])", ""),
+    (r"(#\d+#) #R#(?= (?:than|minus|plus|times)\b)|(?<=than the )(#\d+#) #R#|(?<=minus )(#\d+#) #R#", r"\1\2\3"),
     (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),
     (r"^(#\d+#) #R# (?=(?:on|at|in|for|of)\b)", r"\1 "),
     (r"\bwithout (?:a single|any) (?=#\d+#)", "without "),

@@ -25,6 +25,8 @@ _CALCULATION = (
     r"(?:(?:what|that|was|is|has|been|already|the|number of) )*#(?P<other>\d+)#"
 )
 _EXPLAINED = r"[(,:-]* ?(?:(?:i\.?e\.?|that is|meaning|in other words|so)[,:]? )?(?:the )?"
+_OVER_ALL = r"(?:,? (?:altogether|all |summed|added|up|over|for|of|across|in|each|every|the|#R#|one)+(?=[ ,)]|$))*"
+"""What says that a calculation is made in each row, and the results added up."""
 _LOW = r"lowest|smallest|minimum|min|least|fewest|shortest|cheapest"
 _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
@@ -66,10 +68,14 @@ class PartsAsked(RowsMeant):
 
     def _calculated(self, text: str) -> tuple[str, list[str]] | None:
         """A calculation with two columns in each row, which may stand as what the words before it mean."""
-        match = re.search(rf"{_EXPLAINED}{_CALCULATION}(?:,? altogether)?\)?", text, re.I)
+        match = re.search(rf"{_EXPLAINED}{_CALCULATION}{_OVER_ALL} ?\)?", text, re.I)
         if match is None:
             return None
-        rest = re.sub(rf"#{match['one']}#(?= worth)", " ", f"{text[: match.start()]} {text[match.end() :]}")
+        both = f"(?:{match['one']}|{match['other']})"
+        rest = f"{text[: match.start()]} {text[match.end() :]}"
+        rest = re.sub(
+            rf"#{match['one']}#(?= worth)|\bat #{both}#|^what\b|\b(?:an?|one|each) (?=[A-Z])", " ", rest, flags=re.I
+        )
         rest = re.sub(r"\b(?:how (?:much|many)|in total|total|sum|overall|of|value)\b", " ", rest, flags=re.I)
         mean = re.search(r"\b(?:average|mean)\b", rest, re.I)
         rest = self._without_money(re.sub(r"\b(?:average|mean)\b", " ", rest, flags=re.I))

@@ -301,6 +301,12 @@ class RanksAsked(PartsAsked):
             return int(by["c"]), "lowest" if shortest else way, tail
         if end.was("adjective"):
             named = re.match(r" (?:#R# )?#(\d+)#", tail)
+            if (
+                named
+                and self._header.kind(int(named[1])) == "moment"
+                and end.match["adjective"] in ("oldest", "newest")
+            ):
+                return int(named[1]), {"oldest": "lowest"}.get(end.match["adjective"], "highest"), tail[named.end() :]
             if named and self._header.kind(int(named[1])) == "number":
                 return int(named[1]), self._way_of(end.match["adjective"].lower(), int(named[1])), tail[named.end() :]
             return (*self._meant(end), tail)

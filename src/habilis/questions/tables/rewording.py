@@ -32,8 +32,8 @@ class Rewording(Measures):
 
     def _after_marking(self, text: str) -> str:
         """`text`, whose columns are marked, in the words that the readers know."""
-        for rule in (self._flowing, self._kinds_of_rows, self._in_its_unit, self._below_minimum, self._about,
-                     self._flagged, self._per_piece, self._owed, self._of_days, self._of_one, self._kind_of,
+        for rule in (self._flowing, self._kinds_of_rows, self._counted_people, self._in_its_unit,
+                     self._below_minimum, self._about, self._flagged, self._per_piece, self._owed, self._of_days, self._of_one, self._kind_of,
                      self._most_of, self._moneyed, self._end_of_one):  # fmt: skip
             text = rule(text)
         return text
@@ -203,14 +203,29 @@ class Rewording(Measures):
 
     def _below_minimum(self, text: str) -> str:
         """ "have fallen below their minimum stock": of the column of what there is."""
-        least = self._header.with_word("minimum", "min")
+        least = self._header.with_word("minimum", "min", "reorder")
         names = [{*stems(name)} for name in self._header.names]
-        stock = [i for i, name in enumerate(names) if "stock" in name and self._header.kind(i) == "number"]
-        if least not in stock or len(stock) != 2:
+        stock = [i for i, name in enumerate(names) if {"stock", "hand"} & name and self._header.kind(i) == "number"]
+        stock = [i for i in stock if i != least]
+        if least is None or len(stock) != 1 or self._header.kind(least) != "number":
             return text
-        there = sum(stock) - least
-        fallen = rf"\b(?:(?:is|are|have|has|fallen|dropped|gone|been) )+(below|under) (?:(?:their|its|the) )?#{least}#"
+        there = stock[0]
+        fallen = (
+            r"\b(?:(?:is|are|have|has|fallen|dropped|gone|been) )+(below|under) "
+            rf"(?:(?:their|its|the) )?#{least}#"
+        )
         return re.sub(fallen, rf"#{there}# \1 #{least}#", text, flags=re.I)
+
+    def _counted_people(self, text: str) -> str:
+        """ "absent pupils" and "pupils absent" as the column of numbers alone, where no column names pupils."""
+        people = r"(?:pupils?|students?|people|persons?|children|kids|guests?|visitors?|members?|adults?)(?![\w#])"
+        numbers = self._marks("number")
+        text = re.sub(rf"(#(?:{numbers})#) {people}", r"\1", text, flags=re.I)
+        text = re.sub(rf"\b{people} (?=#(?:{numbers})#)", "", text, flags=re.I)
+        for one, other in re.findall(rf"#({numbers})# #({numbers})#", text):
+            if words(self._header.names[int(one)])[-1].endswith(("ed", "en")):  # "broken eggs"
+                text = text.replace(f"#{one}# #{other}#", f"#{one}#")
+        return text
 
     def _about(self, text: str) -> str:
         """Without words between a column of text and its cell, or rows between a question word and a column."""

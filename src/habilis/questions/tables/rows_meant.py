@@ -158,6 +158,8 @@ class RowsMeant(ColumnsMeant):
                 return f"{before} {after}"
             if kind != "text":
                 return match[0]
+            if before and {*stems(names[column])} <= {"day", "date", "night"}:
+                return f"{before} {after}"  # "sunny days"
             left, value = _parted(before.split()[::-1])
             if not value:
                 right, value = _parted(re.sub(r"^ the ", " ", after).split())
