@@ -37,6 +37,28 @@ B4,Di Nord,Lake,2024-06-10,2024-06-12,2,yes
 2024-06-04,/home,450,9
 2024-06-04,/prices,70,1
 """,
+    "meters.csv": "flat,jan,apr\n2A,10,15\n2C,20,41\n3B,7,9\n",
+    "stock.csv": """sku,product,shelf,in_stock,reorder_at,cost,price
+S1,Plum jam,A,6,4,2.00,3.00
+S2,Mustard jar,B,3,5,1.50,3.00
+S3,Honey,A,9,8,2.00,4.50
+""",
+    "goats.csv": """tag,name,born,weight_kg,pen
+G1,Acorn,2019-04-12,58.5,A
+G2,Clover,2020-03-03,52.0,A
+G3,Fig,2021-01-01,60,B
+""",
+    "eggs.tsv": """day\teggs\tbroken\tweather
+Mon\t33\t2\tsunny
+Tue\t30\t0\train
+Wed\t33\t1\tsunny
+""",
+    "absences.csv": """date,class,absent,late
+2025-03-06,7A,2,1
+2025-03-06,8C,1,2
+2025-03-07,7A,3,0
+2025-03-07,8C,4,3
+""",
     "running.csv": """date,runner,km,route
 2024-05-02,Ben,8.5,forest
 2024-05-04,Ann,9.0,river
@@ -100,6 +122,19 @@ ANSWERED = [
     ("shared_costs.csv", "By how much is the total for Market higher than the total for Drugstore?", "6.5"),
     ("scorers.tsv", "How many goals have the Harbour FC players scored together?", "9"),
     ("scorers.tsv", "Is there any player without a single assist? Yes or no.", "Yes"),
+    # calculations that a question explains
+    ("meters.csv", "Which flat used the most water from jan to apr (apr reading minus jan reading)?", "2C"),
+    ("meters.csv", "How much higher is the apr reading than the jan reading for flat 2A? Look in meters.csv.", "5"),
+    ("stock.csv", "What is all our stock worth at cost, i.e. in_stock times cost summed over stock.csv?", "34.5"),
+    ("stock.csv", "What margin (price minus cost) do we make on one Mustard jar? It is in stock.csv.", "1.5"),
+    ("stock.csv", "Which products are below their reorder_at level? List them in file order.", "Mustard jar"),
+    ("stock.csv", "How many different shelves are used?", "2"),
+    ("goats.csv", "By how many kg is Acorn heavier than Clover? See goats.csv.", "6.5"),
+    ("goats.csv", "How many rows have pen A and more than 50 kg?", "2"),
+    ("eggs.tsv", "What is the average number of eggs on sunny days?", "33"),
+    ("eggs.tsv", "How many days had no broken eggs?", "1"),
+    ("absences.csv", "On which date were the most pupils absent over all three classes together?", "2025-03-07"),
+    ("absences.csv", "How many late pupils were there in 8C altogether?", "5"),
     # what to name, and in which order
     ("bookings.csv", "Which bookings are not paid yet? Just give me the booking ids.", "B2, B3"),
     ("bookings.csv", "Which guests have not paid? I only need the rooms.", "Attic, Garden"),
@@ -128,6 +163,10 @@ GIVEN_UP = [
     ("bookings.csv", "Which bookings are in the last row or the first row?"),
     ("page_visits.csv", "How many days from visits to signups?"),
     ("scores.csv", "Who has more than 50 in reading? Sort them by age."),
+    ("meters.csv", "Which flat used the most gas from jan to apr?"),
+    ("meters.csv", "Which flat used the most water in 2024 (apr minus jan)?"),
+    ("goats.csv", "By how many kg is Acorn heavier than Bramble?"),
+    ("stock.csv", "What do we earn on one Olive (price minus cost)?"),
     ("scores.csv", "How many days lie between the first and the last student?"),
     ("door.log", "At what time did the doorbell ring, as minutes after noon?"),
 ]

@@ -20,6 +20,14 @@ class CannotAnswerError(Exception):
     """The question is understood, but something that it needs is not there; the text says what, for people."""
 
 
+_FOUND_IN = (
+    r"[.?!;,] (?:you(?:'ll| will| can)? find (?:it|them|that|this)"
+    r"|(?:(?:the|all|my) )?(?:file|data|numbers|figures|answer|details|table|list|it|they|that|this|everything)"
+    r"(?:'s| is| are| stands?| says so| can be found)(?: all)?|use|using|look(?: it up)?|see|check)"
+)
+"""A sentence behind a question that says which file it is about."""
+
+
 @dataclass(frozen=True)
 class DemoCall:
     """One tool call to make: values by role. A value may be a `DemoCall` or a `FilledOperation`, which is then made
@@ -120,9 +128,9 @@ def without_file(phrase: str) -> str:
     """`phrase` without its mention of a file."""
     at = r"(?:according to|based on|going by|judging by|as per|per|as (?:given|listed|recorded|shown) in|looking at|"
     at += r"see|check|look in|in|of|from|inside|within|using|for|on|at|by|to) "
-    said = r"[.?!;,] (?:the file is|it is|it's|they are|you find it|the data (?:is|are)) "
-    phrase = re.sub(rf"{said}(?=(?:in )?{MARK})", " in ", phrase, flags=re.I)
-    return " ".join(re.sub(rf",? ?(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?", " ", phrase).split())
+    phrase = re.sub(rf"{_FOUND_IN} (?=(?:in |at |on )?{MARK})", " in ", phrase, flags=re.I)
+    at = rf",? ?(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?"
+    return " ".join(re.sub(at, " ", phrase, flags=re.I).replace("in in ", "in ").split())
 
 
 def columns(file: SeenFile) -> list[str]:

@@ -126,6 +126,7 @@ class _Query(RowsAsked):
             self._days_between,
             self._lasting_days,
             self._ratio,
+            self._most_calculated,
             self._differs,
             self._who_more,
             self._range,

@@ -6,7 +6,10 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
+from habilis.questions.tables.lexicon import FILLERS
 from habilis.questions.tables.orders_asked import OrdersAsked
+from habilis.questions.tables.parts_asked import CALCULATED
+from habilis.questions.tables.rows_meant import UNREAD
 from habilis.questions.world import DemoCall, FilledOperation
 
 _ANY = r"(?:an?|any|some|anything|something|anyone|anybody|someone|somebody|one)"
@@ -42,7 +45,11 @@ _FROM_TO = re.compile(
 )
 _MEASURES = (("mean", r"\b(?:on average|average|mean)\b"), ("median", r"\bmedian\b"),
              ("sum", r"\b(?:in total|total|altogether)\b"))  # fmt: skip
-_MOST = re.compile(r"\b(?:the )?(?P<end>most|longest|fewest|least|shortest)\b", re.IGNORECASE)
+_HIGHEST = ("most", "longest", "highest", "biggest", "largest", "greatest")
+_MOST = re.compile(
+    rf"\b(?:by )?(?:the )?(?P<end>{'|'.join(_HIGHEST)}|fewest|least|shortest|lowest|smallest)\b", re.IGNORECASE
+)
+_KEPT = {"in", "on", "at", "of", "from", "to", "by", "for", "with", "and", "or", "not"}
 _TOOK = re.compile(
     r"\b(?:how many|number of|did|does|do|take|takes|took|taken|need|needs|needed|pass|passed|the|of|is|was)\b",
     re.IGNORECASE,
@@ -107,7 +114,7 @@ class RowsAsked(OrdersAsked):
         if end := _MOST.search(text):
             column, rest = self._target(f"{text[: end.start()]} {text[end.end() :]}".strip())
             where = self._rows(_TOOK.sub(" ", rest))
-            way = "highest" if end["end"].lower() in ("most", "longest") else "lowest"
+            way = "highest" if end["end"].lower() in _HIGHEST else "lowest"
             if column not in self._header.names or where is None:
                 return None
             return self._made("cells", column=column, conditions=where, order=f"{way} 1 row by {expression}")
@@ -117,6 +124,26 @@ class RowsAsked(OrdersAsked):
         return (
             self._number(f"{measure} of {expression}", where) if where or (where == [] and measure != "value") else None
         )
+
+    def _most_calculated(self, text: str) -> DemoCall | None:
+        """ "which flat used the most water (apr minus jan)": the groups where a calculation is highest or lowest."""
+        match, end = CALCULATED.search(text), _MOST.search(text)
+        if match is None or end is None:
+            return None
+        target, head = self._target(text[: min(end.start(), match.start())].strip(" ,("))
+        said = CALCULATED.sub(" ", f"{head} {text[min(end.start(), match.start()) :]}")
+        said = re.sub(rf"#(?:{match['one']}|{match['other']})#", " ", _MOST.sub(" ", said))
+        said = re.sub(r"(?<![#\w\"])[a-z]+(?![#\w\"])", self._unless_cell, said)
+        where = self._rows(said)
+        if where is None or target not in self._header.names:
+            return None
+        way = "highest" if end["end"].lower() in _HIGHEST else "lowest"
+        return self._groups(f"sum of {self._values(match)}", target, where, f"{way} 1")
+
+    def _unless_cell(self, match: re.Match[str]) -> str:
+        """A word that describes a calculation, and says nothing more unless it is a cell."""
+        word = match[0]
+        return word if word in FILLERS or UNREAD.search(word) or word in _KEPT else f"({word})"
 
     def _ratio(self, text: str) -> DemoCall | None:
         """ "total signups divided by total visits", behind whatever that is called, of the rows that are meant."""

@@ -367,7 +367,9 @@ def is_verb(word: str) -> bool:
 
 def is_state(word: str, before: str, after: str = "") -> bool:
     """Whether a verb between these words says in what state a row is, as in "are sold", "were finished"."""
-    if word.lower() in EVENTS and re.match(r"(?:to|in|on|by|from|at|through|via|with|during|before|after)\b", after):
+    if word.lower() in EVENTS | {"paid"} and re.match(
+        r"(?:to|in|on|by|from|at|through|via|with|during|before|after)\b", after
+    ):
         return False
     said = before.lower().split()
     now = {"is", "are", "be", "been", "being"} & {*said[-2:]}

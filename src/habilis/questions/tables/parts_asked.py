@@ -27,6 +27,7 @@ _CALCULATION = (
 _EXPLAINED = r"[(,:-]* ?(?:(?:i\.?e\.?|that is|meaning|in other words|so)[,:]? )?(?:the )?"
 _OVER_ALL = r"(?:,? (?:altogether|all |summed|added|up|over|for|of|across|in|each|every|the|#R#|one)+(?=[ ,)]|$))*"
 """What says that a calculation is made in each row, and the results added up."""
+CALCULATED = re.compile(rf"{_EXPLAINED}{_CALCULATION}{_OVER_ALL} ?\)?", re.I)
 _LOW = r"lowest|smallest|minimum|min|least|fewest|shortest|cheapest"
 _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
@@ -68,7 +69,7 @@ class PartsAsked(RowsMeant):
 
     def _calculated(self, text: str) -> tuple[str, list[str]] | None:
         """A calculation with two columns in each row, which may stand as what the words before it mean."""
-        match = re.search(rf"{_EXPLAINED}{_CALCULATION}{_OVER_ALL} ?\)?", text, re.I)
+        match = CALCULATED.search(text)
         if match is None:
             return None
         both = f"(?:{match['one']}|{match['other']})"
@@ -80,9 +81,12 @@ class PartsAsked(RowsMeant):
         mean = re.search(r"\b(?:average|mean)\b", rest, re.I)
         rest = self._without_money(re.sub(r"\b(?:average|mean)\b", " ", rest, flags=re.I))
         rest = re.sub(rf"(?<![\w#])(?:{WORTH})(?![\w#])", r"(\g<0>)", rest, flags=re.I)  # unless one is a cell
+        return self._with(f"{'mean' if mean else 'sum'} of {self._values(match)}", rest)
+
+    def _values(self, match: re.Match[str]) -> str:
+        """What `CALCULATED` found, as a tool takes it: "due - paid"."""
         names = [self._header.names[int(match[one])] for one in ("one", "other")]
-        values = f"{names[0]} {_SIGNS[match['sign'].lower()]} {names[1]}"
-        return self._with(f"{'mean' if mean else 'sum'} of {values}", rest)
+        return f"{names[0]} {_SIGNS[match['sign'].lower()]} {names[1]}"
 
     def _many(self, before: str, rest: str, many: re.Match[str]) -> tuple[str, list[str]] | None:
         """What "how many" counts: rows, days, people, the values of a column, or the sum of one."""

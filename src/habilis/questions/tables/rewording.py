@@ -32,9 +32,9 @@ class Rewording(Measures):
 
     def _after_marking(self, text: str) -> str:
         """`text`, whose columns are marked, in the words that the readers know."""
-        for rule in (self._flowing, self._kinds_of_rows, self._counted_people, self._in_its_unit,
-                     self._below_minimum, self._about, self._flagged, self._per_piece, self._owed, self._of_days, self._of_one, self._kind_of,
-                     self._most_of, self._moneyed, self._end_of_one):  # fmt: skip
+        for rule in (self._flowing, self._kinds_of_rows, self._counted_people, self._in_its_unit, self._below_minimum,
+                     self._about, self._flagged, self._per_piece, self._owed, self._of_days, self._of_one,
+                     self._kind_of, self._most_of, self._moneyed, self._end_of_one):  # fmt: skip
             text = rule(text)
         return text
 

@@ -14,7 +14,7 @@ _NOUN_NEXT = (["on"], ["for"], ["of"], ["about"], ["a"], ["an"])
 _LEADING = r"(?:(?:in|at|from|on|of|for|by|the|an?|any|are|is|were|was|have|has) )*"
 _WORD = rf"(?!(?:{'|'.join(FILLERS)}|and|or|but|not)\b)[^\W\d_][\w'.&-]*"
 _RUN = rf"{_WORD}(?: {_WORD})*"
-_UNREAD = re.compile(
+UNREAD = re.compile(
     r"\b(?:not|never|no|nor|neither|without|per|except|only|all|both|every|each|or|than|more|less|fewer|other|same|last|"
     r"first|next|if|why|how|before|after|until|since|between|twice|half|ago|will|would|should|could|might|under|over|"
     r"above|below|most|least|fewest|highest|lowest|best|worst|largest|biggest|smallest|longest|shortest|earliest|latest|"
@@ -58,8 +58,8 @@ class RowsMeant(ColumnsMeant):
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
         bare = re.sub(r"\b([A-Z][\w'-]*) and (?=[A-Z])", r"\1 ", bare)  # "Salt and Sugar" is a cell, or nothing
         bare = re.sub(rf"\b(?!(?:{MONTHS})\b)[A-Z][\w'-]* \d+\b", "", bare)  # "Room 3"
-        if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or _UNREAD.search(bare):
-            unread = _UNREAD.search(text)
+        if re.search(r"[#\"]|(?<![\w.-])[\d.]+(?![\w-])", bare) or UNREAD.search(bare):
+            unread = UNREAD.search(text)
             self._left.append(text[unread.start() :].strip(" |,") if unread else said)
             return None
         if self._directed and re.search(r"\b(?:from|to)\b", bare):
@@ -82,7 +82,7 @@ class RowsMeant(ColumnsMeant):
 
         def told(match: re.Match[str]) -> str:
             value = match["v"].split()
-            if {*map(str.lower, value)} & (VERBS - STATES) or _UNREAD.search(match["v"]):
+            if {*map(str.lower, value)} & (VERBS - STATES) or UNREAD.search(match["v"]):
                 return match[0]
             found.append(f"* not_equals {json.dumps(' '.join(value), ensure_ascii=False)}")
             return "|"
@@ -95,7 +95,7 @@ class RowsMeant(ColumnsMeant):
 
         def told(match: re.Match[str]) -> str:
             values = [json.dumps(match[name], ensure_ascii=False) for name in ("one", "other")]
-            if any(_UNREAD.search(match[name]) or {*match[name].lower().split()} & VERBS for name in ("one", "other")):
+            if any(UNREAD.search(match[name]) or {*match[name].lower().split()} & VERBS for name in ("one", "other")):
                 return match[0]
             found.append(" or ".join(f"* equals {one}" for one in values))
             return "|"
@@ -172,7 +172,7 @@ class RowsMeant(ColumnsMeant):
         return re.sub(rf"(?P<before>{run})#(?P<c>\d+)#(?P<is>=)?(?P<after>(?: [\w'.-]+(?![#\w]))*)", told, text)
 
     def _is(self, column: int, value: list[str], found: list[str]) -> bool:
-        if not value or _UNREAD.search(" ".join(value)):
+        if not value or UNREAD.search(" ".join(value)):
             return False
         found.append(f"{self._header.names[column]} equals {json.dumps(' '.join(value), ensure_ascii=False)}")
         return True
@@ -200,5 +200,6 @@ def _contradicts(conditions: list[str]) -> bool:
 
 def _parted(words_beside: list[str]) -> tuple[list[str], list[str]]:
     """Words beside a column, without and with those next to it that may be one of its cells."""
-    count = next((i for i, word in enumerate(words_beside) if word.lower() in FILLERS | VERBS), len(words_beside))
+    ends = FILLERS | VERBS | {"and", "but"}
+    count = next((i for i, one in enumerate(words_beside) if one.lower() in ends and one != "A"), len(words_beside))
     return words_beside[count:], words_beside[:count]
