@@ -133,6 +133,7 @@ ANSWERED = [
     ("goats.csv", "How many rows have pen A and more than 50 kg?", "2"),
     ("eggs.tsv", "What is the average number of eggs on sunny days?", "33"),
     ("eggs.tsv", "How many days had no broken eggs?", "1"),
+    ("absences.csv", "What is the average number of absent pupils per day for 7A?", "2.5"),
     ("absences.csv", "On which date were the most pupils absent over all three classes together?", "2025-03-07"),
     ("absences.csv", "How many late pupils were there in 8C altogether?", "5"),
     # what to name, and in which order
@@ -163,6 +164,7 @@ GIVEN_UP = [
     ("bookings.csv", "Which bookings are in the last row or the first row?"),
     ("page_visits.csv", "How many days from visits to signups?"),
     ("scores.csv", "Who has more than 50 in reading? Sort them by age."),
+    ("absences.csv", "What is the average number of absent pupils per day?"),  # of classes, or of their sums
     ("meters.csv", "Which flat used the most gas from jan to apr?"),
     ("meters.csv", "Which flat used the most water in 2024 (apr minus jan)?"),
     ("goats.csv", "By how many kg is Acorn heavier than Bramble?"),

@@ -312,7 +312,13 @@ class _Query(RowsAsked):
         measured = self._measured(said)
         if measured and measured[0].startswith("mean") and found[0]["g"] and self._names_rows(found[0]["g"]):
             return self._number(*measured)  # the mean of all rows: "frames per hive"
+        if measured and measured[0].startswith("mean") and group and self._is_daily(group):
+            return self._number(f"{measured[0]} per {group}", measured[1])  # one number, of as many days
         return self._groups(measured[0], group, measured[1]) if group and measured else None
+
+    def _is_daily(self, group: str) -> bool:
+        names = self._header.names
+        return group.startswith("day of ") or (group in names and self._is_day(names.index(group)))
 
     def _groups_with(self, text: str) -> DemoCall | None:
         """ "which customer placed more than one order": the groups of so many rows, or how many there are."""
