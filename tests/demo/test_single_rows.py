@@ -37,6 +37,7 @@ B4,Di Nord,Lake,2024-06-10,2024-06-12,2,yes
 2024-06-04,/home,450,9
 2024-06-04,/prices,70,1
 """,
+    "weather.csv": "day,temp_min,temp_max\n2025-04-18,3,9\n2025-04-19,1,14\n2025-04-20,7,15\n",
     "meters.csv": "flat,jan,apr\n2A,10,15\n2C,20,41\n3B,7,9\n",
     "stock.csv": """sku,product,shelf,in_stock,reorder_at,cost,price
 S1,Plum jam,A,6,4,2.00,3.00
@@ -64,10 +65,10 @@ Wed\t33\t1\tsunny
 2024-05-04,Ann,9.0,river
 2024-05-09,Ben,8.0,forest
 """,
-    "concerts.csv": """date,programme,tickets_sold,ticket_price
-2024-05-02,Spring,120,10
-2024-12-14,Winter,300,12
-2024-12-20,Winter,90,12
+    "concerts.csv": """date,programme,tickets_sold,ticket_price,costs
+2024-05-02,Spring,120,10,100
+2024-12-14,Winter,300,12,300
+2024-12-20,Winter,90,12,100
 """,
     "shared_costs.csv": """date,shop,item,price,paid_by
 2024-01-03,Market,rice,8.50,Nele
@@ -124,6 +125,8 @@ ANSWERED = [
     ("scorers.tsv", "Is there any player without a single assist? Yes or no.", "Yes"),
     # calculations that a question explains
     ("meters.csv", "Which flat used the most water from jan to apr (apr reading minus jan reading)?", "2C"),
+    ("weather.csv", "For which day is the difference between temp_max and temp_min the biggest?", "2025-04-19"),
+    ("concerts.csv", "How much was left in 2024, that is tickets_sold times ticket_price minus costs?", "5380"),
     ("meters.csv", "How much higher is the apr reading than the jan reading for flat 2A? Look in meters.csv.", "5"),
     ("stock.csv", "What is all our stock worth at cost, i.e. in_stock times cost summed over stock.csv?", "34.5"),
     ("stock.csv", "What margin (price minus cost) do we make on one Mustard jar? It is in stock.csv.", "1.5"),
@@ -141,6 +144,7 @@ ANSWERED = [
     ("bookings.csv", "Which guests have not paid? I only need the rooms.", "Attic, Garden"),
     ("bookings.csv", "bookings.csv - who stayed in the Garden room? List the names in the order of the file.",
      "Ada Holm, Cy Moss"),
+    ("stock.csv", "Which products are on shelf A, in the order they appear in stock.csv?", "Plum jam, Honey"),
     ("wine.tsv", "Give me the two wines with the most bottles, highest first.", "Corda, Alba"),
     ("scores.csv", "Who has more than 50 in reading? Sort them alphabetically, each name once.", "Ada, Cy, Di"),
     ("scores.csv", "The three students with the highest reading, best first", "Cy, Di, Ada"),

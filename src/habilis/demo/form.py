@@ -47,7 +47,7 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
         r"[.?!;,]? ?(?:please )?(?:(?:list|give|name|show)(?: (?:me|us|them))* )?(?:keep(?:ing)? (?:the |its |their )?"
         r"(?:(?:same|original|file) )?order|in (?:the |their |its )?(?:(?:same|original|file) order"
         r"|order(?= (?:of|as|in|they) )))(?: (?:of|in|as in|as it is in|they (?:have|stand|appear) in)"
-        r"(?: the| they appear in the)? (?:file|list|table|notes?))?",
+        r"(?: the| they appear in the)? (?:file|list|table|notes?|(?P<file>[\w./-]+\.[a-z]{2,5})))?",
         "only",
     ),
     (
@@ -112,7 +112,8 @@ def peel(question: str) -> tuple[str, Form]:
             match = re.search(rf"(?:{pattern})[.?!]*$", text, re.IGNORECASE)
             if match and match.start() > 0:
                 form = _with(form, kind, match)
-                text = text[: match.start()].rstrip(" ,.;:")
+                named = match.groupdict().get("file")
+                text = text[: match.start()].rstrip(" ,.;:") + (f" in {named}" if named else "")
                 peeled = True
         if rest := _without_tail(text, form):
             text, form = rest

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
+from habilis.questions.language import words
 from habilis.questions.tables.lexicon import FILLERS
 from habilis.questions.tables.orders_asked import OrdersAsked
 from habilis.questions.tables.parts_asked import CALCULATED
@@ -48,6 +49,10 @@ _MEASURES = (("mean", r"\b(?:on average|average|mean)\b"), ("median", r"\bmedian
 _HIGHEST = ("most", "longest", "highest", "biggest", "largest", "greatest")
 _MOST = re.compile(
     rf"\b(?:by )?(?:the )?(?P<end>{'|'.join(_HIGHEST)}|fewest|least|shortest|lowest|smallest)\b", re.IGNORECASE
+)
+_DIFFERENCE = re.compile(
+    r"\b(?:has |is |was |had )?(?:the )?difference between (?:the )?#(?P<a>\d+)# and (?:the )?#(?P<b>\d+)#",
+    re.IGNORECASE,
 )
 _KEPT = {"in", "on", "at", "of", "from", "to", "by", "for", "with", "and", "or", "not"}
 _TOOK = re.compile(
@@ -127,6 +132,7 @@ class RowsAsked(OrdersAsked):
 
     def _most_calculated(self, text: str) -> DemoCall | None:
         """ "which flat used the most water (apr minus jan)": the groups where a calculation is highest or lowest."""
+        text = _DIFFERENCE.sub(self._difference, text)
         match, end = CALCULATED.search(text), _MOST.search(text)
         if match is None or end is None:
             return None
@@ -139,6 +145,14 @@ class RowsAsked(OrdersAsked):
             return None
         way = "highest" if end["end"].lower() in _HIGHEST else "lowest"
         return self._groups(f"sum of {self._values(match)}", target, where, f"{way} 1")
+
+    def _difference(self, match: re.Match[str]) -> str:
+        """ "the difference between high and low", where the names say which is larger."""
+        one, other = (words(self._header.names[int(match[name])]) for name in ("a", "b"))
+        ends = ({"max", "maximum", "high", "highest"}, {"min", "minimum", "low", "lowest"})
+        if ends[0] & {*one} and ends[1] & {*other}:
+            return f"#{match['a']}# minus #{match['b']}#"
+        return f"#{match['b']}# minus #{match['a']}#" if ends[1] & {*one} and ends[0] & {*other} else match[0]
 
     def _unless_cell(self, match: re.Match[str]) -> str:
         """A word that describes a calculation, and says nothing more unless it is a cell."""

@@ -210,6 +210,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
     (r" (?:over|across|for|in) all (?:of )?(?:the )?(?:two|three|four|five|six|\d+) #\d+#(?: together| combined)?", ""),
+    (r"(#\d+#) ?\((?:the )?(?:sum|total) of (?:the )?\1\)", r"\1"),
     (r" (?:over|across) the (?:two|three|four|five|six|\d+) #\d+#(?=$|[ ,])", ""),
     (r"(#\d+#) #R#(?= (?:than|minus|plus|times)\b)|(?<=than the )(#\d+#) #R#|(?<=minus )(#\d+#) #R#", r"\1\2\3"),
     (r" (?:across|over) (?:all )?(?:(?:the|my|our|these|different) )*#\w+#(?=$|[ ,])", ""),

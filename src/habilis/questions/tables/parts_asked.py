@@ -23,6 +23,7 @@ _SIGNS = {"times": "*", "multiplied by": "*", "x": "*", "*": "*", "×": "*", "mi
 _CALCULATION = (
     rf"#(?P<one>\d+)# (?P<sign>{'|'.join(map(re.escape, _SIGNS))}) "
     r"(?:(?:what|that|was|is|has|been|already|the|number of) )*#(?P<other>\d+)#"
+    rf"(?:,? (?P<then>{'|'.join(map(re.escape, _SIGNS))}) (?:the )?#(?P<third>\d+)#)?"
 )
 _EXPLAINED = r"[(,:-]* ?(?:(?:i\.?e\.?|that is|meaning|in other words|so)[,:]? )?(?:the )?"
 _OVER_ALL = r"(?:,? (?:altogether|all |summed|added|up|over|for|of|across|in|each|every|the|#R#|one)+(?=[ ,)]|$))*"
@@ -86,7 +87,8 @@ class PartsAsked(RowsMeant):
     def _values(self, match: re.Match[str]) -> str:
         """What `CALCULATED` found, as a tool takes it: "due - paid"."""
         names = [self._header.names[int(match[one])] for one in ("one", "other")]
-        return f"{names[0]} {_SIGNS[match['sign'].lower()]} {names[1]}"
+        third = f" {_SIGNS[match['then'].lower()]} {self._header.names[int(match['third'])]}" if match["then"] else ""
+        return f"{names[0]} {_SIGNS[match['sign'].lower()]} {names[1]}{third}"
 
     def _many(self, before: str, rest: str, many: re.Match[str]) -> tuple[str, list[str]] | None:
         """What "how many" counts: rows, days, people, the values of a column, or the sum of one."""
