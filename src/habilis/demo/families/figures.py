@@ -25,6 +25,7 @@ _EVENTS = frozenset(
     price weight score result time bill receipt length height age speed""".split()  # noqa: SIM905
 )
 """What has a number each, so that many of them are as many as there are lines."""
+_SEVERAL = frozenset(["walk", "run", "ride", "trip", "swim", "session", "game", "match", "order", "invoice", "payment"])
 
 
 class NumberLines(Notes):
@@ -34,6 +35,8 @@ class NumberLines(Notes):
         return super().fits(file) and shows_numbers(file)
 
     def worded(self, text: str, file: SeenFile) -> str:
+        if own_stems(file) & _SEVERAL and re.search(r"\b(?:days?|weeks?|months?|daily)\b", text, re.IGNORECASE):
+            return ""  # of which a day may have several
         return re.sub(r"^total number of (?=units\b)", "total ", super().worded(text, file), flags=re.IGNORECASE)
 
     def noun_for(self, word: str, told: str, file: SeenFile) -> str:

@@ -7,6 +7,7 @@ import re
 from habilis.demo.families.asked import AskedPatterns, Match, Values, said_by
 from habilis.questions.operations import DemoOperation
 from habilis.questions.prompts import SeenFile
+from habilis.questions.shown_tables import header_of
 from habilis.questions.world import DemoCall, World
 
 _OF_EVENTS = ("log_moments", "log_between")
@@ -57,6 +58,9 @@ class Logs(AskedPatterns):
         said = match.groupdict()
         if operation.key in _BY_PART:
             told = said_by(match)
+            header = header_of(world.files[0])
+            if "component" in told and (header is None or any(row[2] for row in header.samples)):
+                return None  # where each entry names it in brackets, it is a column
             level = told.get("level", "any").upper().replace("ANY", "any")
             rank = "lowest" if "lowest" in told else "highest"
             known = {"level": level, "rank": rank, "component": told.get("component", "")}

@@ -22,8 +22,8 @@ from habilis.demo.families.parts_asked import EACH, NUMBERED
 from habilis.demo.families.ranks_asked import ASKS
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.header import TableHeader
-from habilis.questions.language import number, root, words
-from habilis.questions.shown_tables import header_of
+from habilis.questions.language import number, root, stems, words
+from habilis.questions.shown_tables import header_of, in_note, is_among_words
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
@@ -64,8 +64,8 @@ class Queries:
             taken = world.take_file(phrase, self.endings)
         except CannotAnswerError:
             return None  # what else is wrong with it is for the other families
-        header = header_of(taken[1]) if taken and is_table(taken[1]) else None
-        if taken is None or header is None:
+        header = header_of(taken[1]) if taken and (is_table(taken[1]) or in_note(taken[1])) else None
+        if taken is None or header is None or (is_among_words(taken[1]) and not _names_column(phrase, header)):
             return None
         if taken[1].nameless:
             raise nameless(taken[1])
@@ -73,6 +73,12 @@ class Queries:
         if call is not None and (_is_listing(call, world.question) or _is_of_things(call, world.question, header)):
             raise CannotAnswerError(f"it does not understand what of {taken[1].named} is asked for")
         return call
+
+
+def _names_column(phrase: str, header: TableHeader) -> bool:
+    """Whether a question about a note, which holds more than its table, has a word of a column."""
+    own = {stem for name in header.names for stem in stems(name)}
+    return bool(own & {*stems(phrase)})
 
 
 def _is_listing(call: DemoCall, question: str) -> bool:
