@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from habilis.contract.columns import columns_of
@@ -148,7 +149,7 @@ def _begins(path: Path) -> str:
 def _with_table(lines: list[str], shown: list[tuple[str, int]]) -> list[tuple[str, int]]:
     """What is shown of a note, and the first lines of a table in it: without the names of its columns it cannot be
     asked about. A table has a line of dashes below its names, or names all cells in each line."""
-    for start, (line, below) in enumerate(zip(lines, lines[1:], strict=False)):
+    for start, (line, below) in enumerate(pairwise(lines)):
         bars = line.startswith("|") and _DASHES.fullmatch(below.strip())
         if bars or (_RECORD.fullmatch(line) and _RECORD.fullmatch(below)):
             first, last = min(start, BEGINS_LINES), start + (TABLE_LINES if bars else BEGINS_LINES)

@@ -82,7 +82,8 @@ def _apart(said: dict[str, str]) -> Values | None:
         second = f"{elliptic[1] or elliptic[2]} {rest}"
     if any(_ASKS_MORE.search(one) for one in (first, second)):
         return None
-    measure = next((one for one in ("days", "apart", "sum", "percent", "ratio", "higher", "lower") if one in said), "difference")
+    ways = ("days", "apart", "sum", "percent", "ratio", "higher", "lower")
+    measure = next((one for one in ways if one in said), "difference")
     return {"first": first, "second": second, "measure": measure}
 
 

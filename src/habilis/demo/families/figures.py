@@ -46,7 +46,8 @@ class NumberLines(Notes):
             return "number"
         if {*stem} <= _UNITS and (told or own):
             return "unit"
-        if {*stem} <= own:
+        short = len(stem) == 1 and any(len(one) > 3 and stem[0].startswith(one) for one in own)  # temps.txt
+        if {*stem} <= own or short:
             return "number" if {*stem} <= _EVENTS else "item"
         return ""
 
@@ -69,6 +70,8 @@ def _measure(names: set[str], numbers: list[int | float | None], said: dict[str,
     if test := next((one for one in _TESTS if one in names), None):
         wanted = " ".join(str(one) for one in numbers)
         return f"{'share ' if 'share' in names else ''}{test} {wanted}"
+    if "negative" in names:
+        return "less 0"
     if place := said.get("place"):
         nth = place_of(place)
         rank = next((one for one in ("highest", "lowest") if one in names), None)
