@@ -11,7 +11,7 @@ from habilis.questions.shown_tables import header_of
 from habilis.questions.world import DemoCall, World
 
 _OF_EVENTS = ("log_moments", "log_between")
-_BY_PART = ("log_days", "log_components", "log_top_components", "log_of_component")
+_BY_PART = ("log_days", "log_top_days", "log_components", "log_top_components", "log_of_component")
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
 
 
@@ -90,7 +90,7 @@ def _is_log(file: SeenFile) -> bool:
 def _of_events(key: str, said: dict[str, str]) -> Values | None:
     """The entries that are meant by their words."""
     if key == "log_moments":
-        text = said["text"].strip("\"' ")
+        text = f"{said['text']} {said.get('then', '')}".strip("\"' ")
         return None if _NO_EVENT.search(text) else {"text": text, "choice": said.get("choice", "only").lower()}
     first, second = said.get("first", ""), said.get("second", "")
     if "thing" in said:
