@@ -178,3 +178,12 @@ def test_all_names_of_a_table_are_shown_and_its_rows_are_cut(tmp_path: Path) -> 
     begins = str(shown["begins"]).splitlines()
     assert begins[0].strip() == names
     assert begins[1].strip() == "x" * 120 + "…"
+
+
+@pytest.mark.parametrize("table", ["| a | b |\n|---|---|\n| 1 | 2 |\n", "a: 1, b: 2\na: 3, b: 4\n"])
+def test_a_table_further_down_in_a_note_is_shown_with_the_names_of_its_columns(table: str, tmp_path: Path) -> None:
+    """Without them nobody, person or model, can tell what the note can be asked about."""
+    (tmp_path / "note.md").write_text(f"# Note\n\nOne.\n\nTwo.\n\n{table}\nThree.\n", encoding="utf-8")
+    (shown,) = taskfiles.view(taskfiles.gather("", [tmp_path / "note.md"], tmp_path)[0])
+    begins = [line.strip() for line in str(shown["begins"]).splitlines()]
+    assert begins == ["# Note", "", "One.", "…", *table.splitlines()]

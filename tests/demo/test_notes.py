@@ -58,6 +58,8 @@ Some words, and a plan: not more.
 """,
     "shopping_list.txt": "olive oil\nbananas\nbrown rice\neggs\nbaking powder\n"
     "spaghetti\nblack tea\napples\nsoap\nbutter\n",
+    "todo.txt": "For May\n\n[x] mow lawn\n[ ] fix tap\n[ ] call Ed\n",
+    "minutes.md": "# Board\n\n- [ ] Ann: order printer\n- [x] Bo: call painter\n- [ ] Ann: book hall\n",
     "guests.txt": "Anna\nBoris\nClara\nDavid\nEmma\n",
     "walks.txt": "4.2\n7.5\n3.1\n11.0\n6.4\n7.5\n9.8\n",
     "steps.txt": "8421\n10233\n6754\n12010\n",
@@ -103,6 +105,44 @@ engine:
 radio:
   channel: 16
   enabled: true
+""",
+    "sheet.txt": """Sheet of week 19
+Please hand in corrections.
+
+name: Ada, team: Sales, hours: 41, overtime: 1
+name: Tom, team: Sales, hours: 38, overtime: 0
+name: Lena, team: Stock, hours: 22.5, overtime: 2.5
+name: Olek, team: Stock, hours: 46, overtime: 6
+""",
+    "move.txt": """Office move
+
+move date: 2024-09-14
+keys handed over: 2024-09-02
+chairs: 31
+quote City Van: 2790
+quote Heavy Lift: 3125
+quote Two Trucks: 2615
+
+Still to buy
+item: coat rack, quantity: 4, price: 35.00
+item: kettle, quantity: 2, price: 29.50
+""",
+    "coast.md": """# Coast
+
+We leave on a Saturday.
+
+## Budget
+
+| Item | Planned | Paid |
+|---|---|---|
+| Train | 148.00 | 148.00 |
+| Cottage | 620.00 | 200.00 |
+| Food | 280.00 | 0.00 |
+
+## Packing
+
+- hats
+- cards
 """,
     "door.log": """2024-05-06 07:42:10 INFO motion front
 2024-05-06 08:15:33 INFO ring front
@@ -161,6 +201,9 @@ RIGHT = [
     ("shopping_list.txt", "How many lines contain the word tea?", "1"),
     ("shopping_list.txt", "How many words are in shopping_list.txt, if words are separated by spaces or line breaks?",
      "14"),
+    ("todo.txt", "How many tasks are open in todo.txt?", "2"),
+    ("minutes.md", "How many tasks does Ann have?", "2"),
+    ("minutes.md", "Who has to call the painter?", "Bo"),
     ("guests.txt", "How many guests are on the list?", "5"),
     ("guests.txt", "Is Clara on the guest list?", "Yes"),
     ("guests.txt", "Who is the third guest?", "Clara"),
@@ -203,9 +246,24 @@ RIGHT = [
     ("ship.yaml", "What fuel does the engine use?", "diesel"),
     ("ship.yaml", "What is engine.power?", "120"),
     ("ship.yaml", "When was the last check of the engine?", "2024-02-10"),
+    ("sheet.txt", "How many hours did the Stock team work in total according to the file sheet.txt?", "68.5"),
+    ("sheet.txt", "Who worked the most hours in sheet.txt?", "Olek"),
+    ("sheet.txt", "Which team has the most overtime in total in sheet.txt?", "Stock"),
+    ("sheet.txt", "How many people in sheet.txt had no overtime?", "1"),
+    ("move.txt", "What is the price of the kettle?", "29.5"),
+    ("move.txt", "What is the sum of all quantities in move.txt?", "6"),
+    ("move.txt", "How many chairs are there?", "31"),
+    ("move.txt", "Which quote is the cheapest?", "Two Trucks"),
+    ("move.txt", "What is the difference between the most expensive and the cheapest quote in move.txt?", "510"),
+    ("move.txt", "How many days are between the move date and the date the keys were handed over?", "12"),
+    ("coast.md", "What is the total of the Planned column in coast.md?", "1048"),
+    ("coast.md", "Which item has the highest planned cost in coast.md?", "Cottage"),
+    ("coast.md", "How many bullet points are under Packing?", "2"),
     ("door.log", "door.log: on which date were there the most entries?", "2024-05-07"),
     ("door.log", "At what time was the last ERROR in door.log? Just the time, no date.", "14:38:59"),
     ("door.log", "How many different days are in door.log?", "3"),
+    ("door.log", "On which day were there the most errors?", "2024-05-07"),
+    ("door.log", "When was the camera timeout?", "2024-05-07 09:31:40"),
     ("door.log", "On which days was there an ERROR?", "2024-05-07"),
     ("door.log", "When was the last ring at the front?", "2024-05-08 20:00:00"),
     ("door.log", "How many seconds were there between wifi lost and wifi restored?", "811"),
@@ -244,6 +302,12 @@ GIVEN_UP = [
     ("car.txt", "Who is the parking spot?"),
     ("car.txt", "How many days are there between the purchase and the sale?"),
     ("car.txt", "By how much is the old rent higher than the new one?"),
+    ("move.txt", "How many days are between the move date and the moving date?"),
+    ("move.txt", "What is the total quantity of lamps in move.txt?"),
+    ("coast.md", "How many items are in coast.md?"),  # of its list, or rows of its table
+    ("coast.md", "How many items are in the Budget section?"),
+    ("coast.md", "Is there a table in coast.md?"),
+    ("coast.md", "How many nights do we stay in coast.md?"),
     ("tool.ini", "What is the port?"),
     ("tool.ini", "What is the port in the shop section of tool.ini?"),
     ("tool.ini", "Which sections are not enabled?"),

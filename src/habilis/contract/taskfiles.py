@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from habilis.contract.columns import columns_of
@@ -26,6 +27,10 @@ _TABLE = re.compile(r"\.(?:csv|tsv)$", re.IGNORECASE)
 _NUMBER = re.compile(r"[-+]?[0-9][0-9.,]*")
 _YEAR = re.compile(r"(?:1[89]|20)[0-9]{2}")
 BEGINS_LINES, BEGINS_WIDTH = 3, 120
+TABLE_LINES = 4
+"""Lines that prompts show of a table in a note: names, dashes, two rows."""
+_DASHES = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
+_RECORD = re.compile(r"[A-Za-z][\w .-]{0,40}: ?(?:[^,;|:]|:\d)*(?:[,;|] ?[A-Za-z][\w .-]{0,40}: ?(?:[^,;|:]|:\d)*)+")
 NAMES_WIDTH = 480
 """Characters of a table's first line that prompts show: without all its names a table cannot be asked about."""
 OUTLINE_WIDTH, OUTLINED_BYTES = 720, 2_000_000
@@ -141,7 +146,9 @@ def _begins(path: Path) -> str:
             return f"    {outlined}"
         return f"    {text[:width]}{'…' if len(text) > width else ''}" if text else ""
     widths = [NAMES_WIDTH if _TABLE.search(path.name) else BEGINS_WIDTH, *[BEGINS_WIDTH] * (BEGINS_LINES - 1)]
-    shown = zip(text.splitlines(), widths, strict=False)
+    shown = [*zip(text.splitlines(), widths, strict=False)]
+    if path.suffix.lower() in (".md", ".markdown", ".txt"):
+        shown = _with_table(text.rpartition("\n")[0].splitlines(), shown)  # without what may be cut off
     return "\n".join(f"    {line[:width]}{'…' if len(line) > width else ''}" for line, width in shown)
 
 
@@ -153,6 +160,18 @@ def _outlined(path: Path) -> str | None:
         return outline(json.loads(path.read_text(encoding="utf-8-sig")), OUTLINE_WIDTH)
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def _with_table(lines: list[str], shown: list[tuple[str, int]]) -> list[tuple[str, int]]:
+    """What is shown of a note, and the first lines of a table in it: without the names of its columns it cannot be
+    asked about. A table has a line of dashes below its names, or names all cells in each line."""
+    for start, (line, below) in enumerate(pairwise(lines)):
+        bars = line.startswith("|") and _DASHES.fullmatch(below.strip())
+        if bars or (_RECORD.fullmatch(line) and _RECORD.fullmatch(below)):
+            first, last = min(start, BEGINS_LINES), start + (TABLE_LINES if bars else BEGINS_LINES)
+            gap = [("…", BEGINS_WIDTH)] if start > BEGINS_LINES else []
+            return [*shown[:first], *gap, *((one, NAMES_WIDTH) for one in lines[start:last] if one.strip())]
+    return shown
 
 
 def _names_below(folder: Path) -> str:

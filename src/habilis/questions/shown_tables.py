@@ -1,4 +1,4 @@
-"""The header of the table, of the list of JSON objects or of the log that a prompt shows the beginning of."""
+"""The header of the table, the list of JSON objects, the log or the records that a prompt shows the beginning of."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from habilis.questions.nouns import CONTAINERS, DONE, MONTHS, NO_NOUN
 from habilis.questions.prompts import SeenFile
 from habilis.questions.world import divider_of
 
+_RECORD = re.compile(r"([A-Za-z][\w .-]{0,40}?): ?([^,;|]*)")
+_DASHES = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
+_NOTES = (".txt", ".text", ".md", ".markdown")
 _LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
 
 
@@ -23,6 +26,10 @@ def header_of(file: SeenFile) -> TableHeader | None:
         return _of_objects(file)
     if file.named.lower().endswith(".log"):
         return _of_log(file)
+    if header := in_note(file):
+        return header
+    if file.named.lower().endswith(_NOTES[2:]):
+        return None
     lines = [line for line in file.begins.splitlines() if line.strip()]
     if not lines or lines[0].endswith("…"):
         return None
@@ -31,6 +38,49 @@ def header_of(file: SeenFile) -> TableHeader | None:
     if len(names) < 2 or not all(names) or len(set(names)) < len(names):
         return None
     return TableHeader(tuple(names), tuple(map(tuple, rows)), _rows_are(PurePosixPath(file.named).stem))
+
+
+def in_note(file: SeenFile) -> TableHeader | None:
+    """The header of the table in a note: between bars, or of lines that name all their cells."""
+    return (_of_bars(file) or _of_records(file)) if file.named.lower().endswith(_NOTES) else None
+
+
+def is_among_words(file: SeenFile) -> bool:
+    """Whether a note shows a table below other words."""
+    first = next((line for line in file.begins.splitlines() if line.strip()), "")
+    return in_note(file) is not None and record_of(first) is None and not first.startswith("|")
+
+
+def record_of(line: str) -> tuple[tuple[str, str], ...] | None:
+    """Names and cells of a line such as `name: Ada, hours: 12`; None for any other line."""
+    parts = [_RECORD.fullmatch(part.strip()) for part in re.split(r"[,;|]", line)]
+    named = tuple((part[1].strip(), part[2].strip()) for part in parts if part)
+    return named if len(parts) == len(dict(named)) > 1 else None
+
+
+def _of_records(file: SeenFile) -> TableHeader | None:
+    """Of at least two lines that each name all their cells in one way."""
+    records = [one for line in file.begins.splitlines() if (one := record_of(line))]
+    names = {tuple(name for name, _ in one) for one in records}
+    if len(records) < 2 or len(names) > 1:
+        return None
+    rows = tuple(tuple(cell for _, cell in one) for one in records)
+    return TableHeader(names.pop(), rows, _rows_are(PurePosixPath(file.named).stem))
+
+
+def _of_bars(file: SeenFile) -> TableHeader | None:
+    """Of the table in a Markdown file: names between bars, over a line of dashes."""
+    lines = [line.strip() for line in file.begins.splitlines()]
+    start = next((i for i, line in enumerate(lines[1:], 1) if _DASHES.fullmatch(line)), None)
+    if start is None or not lines[start - 1].startswith("|"):
+        return None
+    barred = [line.strip("|") for line in lines[start - 1 :] if line.startswith("|")]
+    rows = [[cell.strip() for cell in line.split("|")] for line in barred]
+    names = rows[0]
+    if len(names) < 2 or not all(names) or len(set(names)) < len(names) or "…" in lines[start - 1]:
+        return None
+    shown = [tuple(row) for row in rows[2:] if len(row) == len(names)]
+    return TableHeader(tuple(names), tuple(shown), _rows_are(PurePosixPath(file.named).stem))
 
 
 def _whole(line: str, divider: str) -> str:

@@ -45,6 +45,10 @@ class Entries(Notes):
             return _value(said, match)
         if operation.key == "entry_is":
             return {"section": said.get("section", ""), "key": said["key"], "wanted": said["wanted"]}
+        if operation.key.startswith("entry_group"):
+            measure = next(one for one in ("range", "sum", "mean", "maximum", "minimum") if one in said)
+            known = {"measure": measure, "rank": "lowest 1" if measure == "minimum" else "highest 1", **said}
+            return {slot.role: known[slot.role] for slot in operation.inputs if slot.role in known}
         if operation.key == "entries_apart":
             return _apart(said)
         if operation.key == "entry_keys":
@@ -73,12 +77,13 @@ def _value(said: dict[str, str], match: Match) -> Values | None:
 def _apart(said: dict[str, str]) -> Values | None:
     """Two keys; of "the new rent … the old one" the other is the old rent."""
     first, second = said["first"], said["second"]
-    if elliptic := re.fullmatch(r"(\w+) (?:one|date|value|figure)|that of (?:the )?(\w+)", second, re.IGNORECASE):
+    if elliptic := re.fullmatch(r"(\w+) one|that of (?:the )?(\w+)", second, re.IGNORECASE):
         _, _, rest = first.partition(" ")
         second = f"{elliptic[1] or elliptic[2]} {rest}"
     if any(_ASKS_MORE.search(one) for one in (first, second)):
         return None
-    measure = next((one for one in ("days", "sum", "percent", "ratio", "higher", "lower") if one in said), "difference")
+    ways = ("days", "apart", "sum", "percent", "ratio", "higher", "lower")
+    measure = next((one for one in ways if one in said), "difference")
     return {"first": first, "second": second, "measure": measure}
 
 

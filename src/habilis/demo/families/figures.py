@@ -25,6 +25,7 @@ _EVENTS = frozenset(
     price weight score result time bill receipt length height age speed""".split()  # noqa: SIM905
 )
 """What has a number each, so that many of them are as many as there are lines."""
+_SEVERAL = frozenset(["walk", "run", "ride", "trip", "swim", "session", "game", "match", "order", "invoice", "payment"])
 
 
 class NumberLines(Notes):
@@ -34,6 +35,8 @@ class NumberLines(Notes):
         return super().fits(file) and shows_numbers(file)
 
     def worded(self, text: str, file: SeenFile) -> str:
+        if own_stems(file) & _SEVERAL and re.search(r"\b(?:days?|weeks?|months?|daily)\b", text, re.IGNORECASE):
+            return ""  # of which a day may have several
         return re.sub(r"^total number of (?=units\b)", "total ", super().worded(text, file), flags=re.IGNORECASE)
 
     def noun_for(self, word: str, told: str, file: SeenFile) -> str:
@@ -43,7 +46,8 @@ class NumberLines(Notes):
             return "number"
         if {*stem} <= _UNITS and (told or own):
             return "unit"
-        if {*stem} <= own:
+        short = len(stem) == 1 and any(len(one) > 3 and stem[0].startswith(one) for one in own)  # temps.txt
+        if {*stem} <= own or short:
             return "number" if {*stem} <= _EVENTS else "item"
         return ""
 
@@ -66,6 +70,8 @@ def _measure(names: set[str], numbers: list[int | float | None], said: dict[str,
     if test := next((one for one in _TESTS if one in names), None):
         wanted = " ".join(str(one) for one in numbers)
         return f"{'share ' if 'share' in names else ''}{test} {wanted}"
+    if "negative" in names:
+        return "less 0"
     if place := said.get("place"):
         nth = place_of(place)
         rank = next((one for one in ("highest", "lowest") if one in names), None)

@@ -7,10 +7,11 @@ import re
 from habilis.demo.families.asked import AskedPatterns, Match, Values, said_by
 from habilis.questions.operations import DemoOperation
 from habilis.questions.prompts import SeenFile
+from habilis.questions.shown_tables import header_of
 from habilis.questions.world import DemoCall, World
 
 _OF_EVENTS = ("log_moments", "log_between")
-_BY_PART = ("log_days", "log_components", "log_top_components", "log_of_component")
+_BY_PART = ("log_days", "log_top_days", "log_components", "log_top_components", "log_of_component")
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\b")
 
 
@@ -57,6 +58,9 @@ class Logs(AskedPatterns):
         said = match.groupdict()
         if operation.key in _BY_PART:
             told = said_by(match)
+            header = header_of(world.files[0])
+            if "component" in told and (header is None or any(row[2] for row in header.samples)):
+                return None  # where each entry names it in brackets, it is a column
             level = told.get("level", "any").upper().replace("ANY", "any")
             rank = "lowest" if "lowest" in told else "highest"
             known = {"level": level, "rank": rank, "component": told.get("component", "")}
@@ -86,7 +90,7 @@ def _is_log(file: SeenFile) -> bool:
 def _of_events(key: str, said: dict[str, str]) -> Values | None:
     """The entries that are meant by their words."""
     if key == "log_moments":
-        text = said["text"].strip("\"' ")
+        text = f"{said['text']} {said.get('then', '')}".strip("\"' ")
         return None if _NO_EVENT.search(text) else {"text": text, "choice": said.get("choice", "only").lower()}
     first, second = said.get("first", ""), said.get("second", "")
     if "thing" in said:

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 from habilis.demo.families.asked import AskedPatterns
 from habilis.questions.language import number, stems
 from habilis.questions.prompts import SeenFile
-from habilis.questions.shown_tables import header_of
+from habilis.questions.shown_tables import header_of, is_among_words
 from habilis.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth".split()  # noqa: SIM905
@@ -85,7 +85,7 @@ def shows_numbers(file: SeenFile) -> bool:
 
 def shows_table(file: SeenFile) -> bool:
     """Whether the first lines that a prompt shows of a text are those of a table."""
-    return bool(file.begins) and is_table(file) and header_of(file) is not None
+    return bool(file.begins) and is_table(file) and header_of(file) is not None and not is_among_words(file)
 
 
 def place_of(text: str) -> str:

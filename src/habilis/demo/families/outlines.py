@@ -43,7 +43,8 @@ _NO_ITEM = re.compile(
     r"with|to|from|starting|beginning|containing|fruits?|vegetables?|drinks?|beverages?|foods?|dairy|meats?|gear|pets?|"
     r"cloth(?:es|ing)|tools?|furniture|spices?|snacks?|toiletr(?:y|ies)|medicines?|electronics?|desserts?|animals?|"
     r"persons?|people|m[ae]n|wom[ae]n|boys?|girls?|equipment|sweets|produce|veggies?|section|heading|still|open|done|"
-    r"left|errors?|mistakes?|typos?)\b|\d",
+    r"left|errors?|mistakes?|typos?|tables?|links?|urls?|images?|pictures?|code|lists?|bullets?|title|"
+    r"check ?box(?:es)?|dates?|e-?mails?|addresses|comments?|quotes?|paragraphs?|sentences?|emphasis|footnotes?)\b|\d",
     re.IGNORECASE,
 )
 """What is asked about the list and no item of it, or may be a class of its items."""

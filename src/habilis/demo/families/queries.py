@@ -20,9 +20,9 @@ from habilis.demo.families.rows_asked import RowsAsked
 from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.header import TableHeader
-from habilis.questions.language import number
+from habilis.questions.language import number, stems
 from habilis.questions.prompts import SeenFile
-from habilis.questions.shown_tables import header_of
+from habilis.questions.shown_tables import header_of, in_note, is_among_words
 from habilis.questions.tables.clauses import ADJECTIVES
 from habilis.questions.tables.lexicon import FILLERS, MONEY, VERBS
 from habilis.questions.tables.parts_asked import EACH, NUMBERED
@@ -59,14 +59,16 @@ class Queries:
             taken = world.take_file(phrase, self.endings)
         except CannotAnswerError:
             return None  # what else is wrong with it is for the other families
-        if taken is None or not is_table(taken[1]):
+        if taken is None or not (is_table(taken[1]) or in_note(taken[1])):
             return None
         if taken[1].nameless:
             raise nameless(taken[1])
         if taken[1].named.lower().endswith(".json"):
             return self._of_document(without_file(phrase), taken[1], world)
         header = header_of(taken[1])
-        return self._of_table(without_file(phrase), taken[1], header, world) if header else None
+        if header is None or (is_among_words(taken[1]) and not _names_column(phrase, header)):
+            return None
+        return self._of_table(without_file(phrase), taken[1], header, world)
 
     def _of_document(self, phrase: str, file: SeenFile, world: World) -> DemoCall | None:
         """The call about the one table of a document that is meant."""
@@ -102,6 +104,12 @@ class Queries:
         ):
             raise CannotAnswerError(f"it does not understand what of {file.named} is asked for")
         return call
+
+
+def _names_column(phrase: str, header: TableHeader) -> bool:
+    """Whether a question about a note, which holds more than its table, has a word of a column."""
+    own = {stem for name in header.names for stem in stems(name)}
+    return bool(own & {*stems(phrase)})
 
 
 class _Query(RowsAsked):

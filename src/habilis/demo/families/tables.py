@@ -9,7 +9,7 @@ from habilis.demo.families.asked import AskedPatterns, Match, Values
 from habilis.demo.families.conditions import ROWS, THINGS, known_column
 from habilis.questions.language import stems
 from habilis.questions.operations import DemoOperation
-from habilis.questions.shown_tables import header_of
+from habilis.questions.shown_tables import header_of, in_note
 from habilis.questions.world import MARK, CannotAnswerError, DemoCall, World, is_table
 
 _STATISTIC = (
@@ -37,7 +37,8 @@ class Tables(AskedPatterns):
             if _OF_TABLES.match(phrase):
                 raise
             return None
-        return self.asked(phrase, world, taken[1]) if taken and is_table(taken[1]) else None
+        own = taken is not None and is_table(taken[1]) and in_note(taken[1]) is None
+        return self.asked(phrase, world, taken[1]) if taken and own else None
 
     def plain(self, phrase: str) -> str:
         return re.sub(r"^(?:add|sum) up\b|^sum(?= (?:the|all)\b)", "sum of", super().plain(phrase), flags=re.I)
