@@ -42,7 +42,7 @@ _SIZED = (
     r"|(?:average|mean|median)(?: number of)?)"
 )
 _EXACTLY = rf"(?P<have>have|has|had|with|contains?) (?:exactly |only |just )?(?P<n>{_COUNT})"
-_HOLDERS = CLASSES | {"room", "shelf", "box", "drawer", "bag", "list", "child", "bed", "table", "tray", "folder"}
+_HOLDERS = CLASSES | {"person", "room", "shelf", "box", "drawer", "bag", "list", "child", "bed", "table", "tray"}
 """Things that hold others, by which the keys of an object of lists may be called."""
 _ENDS = "highest|lowest|largest|smallest|biggest|greatest|maximum|minimum|max|min"
 _OF_NUMBERS = (
@@ -52,7 +52,14 @@ _OF_NUMBERS = (
     (r"\b(?:did|do|does|have) (?:I|we|you) (?:take|walk|do|make|have|get)\b ?", ""),
 )
 _COMPARED = "(?:over|above|under|below|at least|at most|more than|less than|between)"
-_TO_DO = r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?"
+_WEEK = r"(?:over|in|during|for|across|throughout|of) (?:the|a) (?:(?:whole|entire|full) )?week"
+_REPEATS = r",? (?:counting|including|with) (?:all )?(?:the )?(?:repeats|repetitions|duplicates)"
+_OF_LISTS = (
+    (r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?", "have "),
+    (r"\b(?:the )?longest list(?: of items)?\b", "the most items"),
+    (r"\b(?:the )?shortest list(?: of items)?\b", "the fewest items"),
+    (rf" {_WEEK}\b", ""),
+)
 
 
 @dataclass(frozen=True)
@@ -74,8 +81,13 @@ class JsonTable:
             phrase = self._own_words(phrase)
         for name in self.lists:
             said = "items?" if name == "items" else rf"{re.escape(name)}s?|{re.escape(' '.join(stems(name)))}"
-            phrase = re.sub(rf"\b{_EXACTLY} (?:{said})\b", rf"\g<have> {name} tally \g<n>", phrase, flags=re.I)
-            phrase = re.sub(rf"\b{_SIZED} (?:different )?(?:{said})\b", rf"\g<how> {name} tally", phrase, flags=re.I)
+            for pattern, plain in (
+                (rf" (?:in|on) (?:its|their|the) list(?: of (?:{said}))?\b", ""),
+                (rf"^how many (?:{said})\b(.*){_REPEATS}(.*)$", rf"total {name} tally\1\2"),
+                (rf"\b{_EXACTLY} (?:{said})\b", rf"\g<have> {name} tally \g<n>"),
+                (rf"\b{_SIZED} (?:different )?(?:{said})\b", rf"\g<how> {name} tally"),
+            ):
+                phrase = re.sub(pattern, plain, phrase, flags=re.I)
         return phrase
 
     def _own_words(self, phrase: str) -> str:
@@ -94,7 +106,12 @@ class JsonTable:
     def _of_items(self, phrase: str, nouns: str) -> str:
         """`phrase` with the word for the entries of lists."""
         said = re.sub(rf"\b(?:{nouns})\b", "items", phrase, flags=re.I)
-        return re.sub(_TO_DO, "have ", said, flags=re.I) if self.shape == "items" else said
+        if self.shape == "items":
+            for pattern, plain in _OF_LISTS:
+                said = re.sub(pattern, plain, said, flags=re.I)
+            often = rf"^((?:which|how many) items .*(?:more|fewer|less) than (?:{_COUNT})) {self.header.names[0]}s?$"
+            said = re.sub(often, r"\1 rows", said, flags=re.I)
+        return said
 
     def _of_numbers(self, phrase: str, nouns: str) -> str:
         """`phrase` with the word for the numbers, also where it may be left out."""
@@ -119,7 +136,7 @@ class JsonTable:
         things = [_THINGS] if self.shape in ("items", "item") else ["values?", "numbers?"] if self.is_all else []
         if self.noun and (self.header.names[0] in _CALENDAR or self.noun not in HOLDING):
             return [*things, rf"{self.noun}s?", rf"{self.noun}es", rf"{self.noun.removesuffix('y')}ies"]
-        return [*things, *HOLDING.get(self.noun, "").split()]
+        return [*things, *(rf"{one}|{stems(one)[0]}" for one in HOLDING.get(self.noun, "").split())]
 
 
 def tables_of(file: SeenFile) -> tuple[JsonTable, ...]:

@@ -25,7 +25,7 @@ from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation
 _FREE = set(
     """the a an of for in on at is are was were does do did be will has have it its our my your there to with s called
     named take takes took place held situated located happen happens listed given recorded set currently current
-    according as""".split()  # noqa: SIM905
+    according as use uses used using run runs listen listens""".split()  # noqa: SIM905
 )
 """Words that say no more than which value is asked for."""
 _ASKS = re.compile(
@@ -113,7 +113,7 @@ class _Leaf:
 
     def of(self, count: int) -> set[str]:
         """The roots of the words of its last keys."""
-        return {root(word) for key in self.keys[-count:] for word in words(key)}
+        return {word for key in self.keys[-count:] for word in _roots(key)}
 
     @property
     def number(self) -> bool:
@@ -170,6 +170,8 @@ class _Reading:
         """The one value that a question is for."""
         asks = _ASKS.match(text)
         said = self._said(text[asks.end() :] if asks else text)
+        if re.search(r"\b(?:is|are)\b.* open\b", text, re.I):
+            return None  # from when, or until when
         if asks is None and " " in text and not re.search(r"\b(?:what|which|give|tell|find|show)\b", question, re.I):
             return None
         if asks and asks["how"]:
@@ -188,20 +190,33 @@ class _Reading:
         return self._call([leaf for leaf in found if _is(leaf, "who") or root("name") in leaf.of(1)])
 
     def apart(self, text: str) -> DemoCall | None:
-        """How much one value is more than another beside it."""
+        """How much one number is more than another whose path differs in one key."""
         match = next((found for form in _APART if (found := form.fullmatch(text))), None)
         if match is None:
             return None
-        sides = [self._with_last(self._said(match[name])) for name in ("one", "other")]
-        said = {*self._said(f"{match['one']} {match['other']}")}
-        pairs = [(a, b) for a in sides[0] for b in sides[1] if a.keys[:-1] == b.keys[:-1] and a != b]
-        pairs = [(a, b) for a, b in pairs if len(a.keys) == 1 or self._names(said, a.of(len(a.keys)) - a.of(1))]
+        sides = [{*self._said(match[name])} for name in ("one", "other")]
+        numbers = [leaf for leaf in self._leaves if leaf.number]
+        pairs = [(a, b) for a in numbers for b in numbers if self._differ(a, b, *sides)]
         if len(pairs) != 1:
             return None
         how = match.groupdict().get("how")
         order = "abs({0} - {1})" if how is None else "{0} - {1}" if re.fullmatch(_MORE, how, re.I) else "{1} - {0}"
         calls = tuple(call for leaf in pairs[0] if (call := self._call([leaf])))
-        return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
+        return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)}) if len(calls) == 2 else None
+
+    def _differ(self, one: _Leaf, other: _Leaf, said: set[str], beside: set[str]) -> bool:
+        """Whether two paths differ in one key, that each side names, and all other keys are named by either."""
+        if len(one.keys) != len(other.keys):
+            return False
+        apart = [(a, b) for a, b in zip(one.keys, other.keys, strict=True) if a != b]
+        if len(apart) != 1 or not self._covers(one, said) or not self._covers(other, beside):
+            return False
+        same = [_roots(key) for key in one.keys if key in other.keys]
+        sides = self._names(said, _roots(apart[0][0])) and self._names(beside, _roots(apart[0][1]))
+        return sides and all(self._names(said | beside, key) for key in same)
+
+    def _covers(self, leaf: _Leaf, said: set[str]) -> bool:
+        return all(self._is_in(word, leaf.of(len(leaf.keys))) or word in self._own for word in said)
 
     def left(self, text: str, world: World) -> DemoCall | None:
         """What is left of a value after the sum of a table, or which share of it that is."""
@@ -233,26 +248,20 @@ class _Reading:
     def _meant(self, said: list[str], kind: str = "") -> list[_Leaf]:
         """The values whose path has all these words, its last key among them or implied by the kind of question."""
         found = [leaf for leaf in self._leaves if self._fits(leaf, {*said}, kind)]
-        whole = [leaf for leaf in found if all(self._names({*said}, {root(one) for one in words(key)})
-                                               for key in leaf.keys)]  # fmt: skip
+        whole = [leaf for leaf in found if all(self._names({*said}, _roots(key)) for key in leaf.keys)]
         return whole if len(found) > 1 and len(whole) == 1 else found
 
     def _fits(self, leaf: _Leaf, said: set[str], kind: str) -> bool:
-        path, last = leaf.of(len(leaf.keys)), stems(leaf.keys[-1])
-        if not said or not all(self._is_in(word, path) or word in self._own for word in said):
+        last = stems(leaf.keys[-1])
+        if not said or not self._covers(leaf, said):
             return False
         parents = leaf.keys[:-1]
-        named = not parents or self._names(said, leaf.of(2) - leaf.of(1))
+        named = not parents or self._names(said, leaf.of(2) - leaf.of(1)) or _roots(parents[-1]) <= self._own
         implied = named and _implies(kind, last)
         needed = {root(one) for one in last if one not in ADDS_NOTHING and not _is_unit(one)} or leaf.of(1)
         sure = all(any(self._is_in(word, {one}) for word in said) for one in needed)
         generic = bool({*last} & _GENERIC) or bool(said & self._own) or kind == "who"
         return (implied or sure) and (named or not generic)
-
-    def _with_last(self, said: list[str]) -> list[_Leaf]:
-        """The numbers whose last key is named, with all these words in the path."""
-        numbers = [leaf for leaf in self._leaves if leaf.number and self._names({*said}, leaf.of(1))]
-        return [leaf for leaf in numbers if all(self._is_in(word, leaf.of(len(leaf.keys))) for word in said)]
 
     def _call(self, leaves: list[_Leaf]) -> DemoCall | None:
         if len(leaves) != 1 or any(re.search(r"[.\[\]]", key) for key in leaves[0].keys):
@@ -266,6 +275,10 @@ def _leaves(value: Any, keys: tuple[str, ...] = ()) -> Iterator[_Leaf]:
             yield from _leaves(one, (*keys, key))
         elif isinstance(one, str | int | float):
             yield _Leaf((*keys, key), one)
+
+
+def _roots(key: str) -> set[str]:
+    return {root(word) for word in words(key)}
 
 
 def _doer(word: str) -> str:

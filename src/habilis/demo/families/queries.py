@@ -98,6 +98,9 @@ class Queries:
         return query.marks(table.worded(phrase))
 
     def _of_table(self, phrase: str, file: SeenFile, header: TableHeader, world: World) -> DemoCall | None:
+        hours = header.with_word("open", "opens") is not None and header.with_word("close", "closes") is not None
+        if hours and re.search(r"\b(?:is|are|was) (?:\w+ ){0,3}open\b(?!ed)", phrase, re.I):
+            raise CannotAnswerError(f"whether {file.named} says from when or until when is open")
         call = _Query(self.operations, file, header).call(phrase, world.is_part)
         if call is not None and (_is_listing(call, world.question) or _is_of_things(call, world.question, header)):
             raise CannotAnswerError(f"it does not understand what of {file.named} is asked for")
