@@ -98,7 +98,8 @@ class JsonTable:
                             phrase, flags=re.I)  # fmt: skip
             phrase = re.sub(rf"\bhow many (?:{nouns})", "how many entries", phrase, flags=re.I)
         counted = self.shape == "value" and key == "name" and re.search(rf"\bhow many (?:{nouns})\b", phrase, re.I)
-        if not nouns or counted or re.search(rf"\b(?:which|what|who) (?:{nouns}) (?:has|have|had)\b", phrase, re.I):
+        of_keys = r"(?:has|have|had)\b" if self.shape == "items" else rf"(?!(?:is|are|was|were) the (?:{_ENDS})$)"
+        if not nouns or counted or re.search(rf"\b(?:which|what|who) (?:{nouns}) {of_keys}", phrase, re.I):
             return phrase
         said = self._of_numbers(phrase, nouns) if self.shape == "value" else self._of_items(phrase, nouns)
         return self._holding(said)

@@ -61,6 +61,8 @@ _GROUPS = tuple(
 _GENERIC = {"name", "phone", "email", "date", "start", "end", "id", "address", "city", "day", "time", "number", "price",
             "cost", "place", "type", "value", "total", "amount", "open", "close", "title", "note"}  # fmt: skip
 """Keys that stand in many objects: the one that they are of must be named."""
+_NOTHING = {*map(root, ("info", "information", "details", "detail", "data", "person", "main"))}
+"""Words of keys that need not be said."""
 _PLACES = {"place", "location", "address", "city", "venue", "room", "town", "hall", "street", "site"}
 _NAMED = {"name", *(PEOPLE - {"paid"})}
 _MOMENT = re.compile(
@@ -76,7 +78,7 @@ _MORE = "more expensive|dearer|more|higher|larger|bigger|greater|longer"
 _LESS = "less|lower|smaller|shorter|cheaper|fewer"
 _APART = (
     re.compile(r"(?:difference|gap)(?: in [\w ]+?)? between (?P<one>.+?) and (?P<other>.+)", re.I),
-    re.compile(rf"(?:by )?how much (?P<how>{_MORE}|{_LESS}) (?P<one>.+?) than (?P<other>.+)", re.I),
+    re.compile(rf"(?:by )?how (?:much|many) (?P<how>{_MORE}|{_LESS}) (?P<one>.+?) than (?P<other>.+)", re.I),
     re.compile(rf"(?:by )?how much (?P<one>(?!{_MORE}|{_LESS}).+?) (?P<how>{_MORE}|{_LESS}) than (?P<other>.+)", re.I),
 )
 _BE = "(?:is|are|was|were|will be|would be|remains?|stays?)"
@@ -141,7 +143,8 @@ class JsonValues:
             return None
         reading = _Reading(tuple(_leaves(document)), taken[1], self._value)
         world = replace(world, files=(taken[1],))
-        return reading.apart(text) or reading.left(text, world) or reading.single(text, world.question)
+        call = reading.apart(text) or reading.left(text, world)
+        return call or (None if _is_one_of_several(text, world.question) else reading.single(text, world.question))
 
     def _at_place(self, text: str, file: SeenFile) -> DemoCall | None:
         """ "the third item": what stands at a place of a plain list."""
@@ -211,12 +214,12 @@ class _Reading:
         apart = [(a, b) for a, b in zip(one.keys, other.keys, strict=True) if a != b]
         if len(apart) != 1 or not self._covers(one, said) or not self._covers(other, beside):
             return False
-        same = [_roots(key) for key in one.keys if key in other.keys]
-        sides = self._names(said, _roots(apart[0][0])) and self._names(beside, _roots(apart[0][1]))
+        same = [key for key in one.keys if key in other.keys]
+        sides = self._names(said, apart[0][0]) and self._names(beside, apart[0][1])
         return sides and all(self._names(said | beside, key) for key in same)
 
     def _covers(self, leaf: _Leaf, said: set[str]) -> bool:
-        return all(self._is_in(word, leaf.of(len(leaf.keys))) or word in self._own for word in said)
+        return all(self._is_in(word, leaf.of(len(leaf.keys))) or self._is_in(word, self._own) for word in said)
 
     def left(self, text: str, world: World) -> DemoCall | None:
         """What is left of a value after the sum of a table, or which share of it that is."""
@@ -242,13 +245,15 @@ class _Reading:
             return True
         return word not in self._known and any(word in group and group & among for group in _GROUPS)
 
-    def _names(self, said: set[str], among: set[str]) -> bool:
-        return any(self._is_in(word, among) for word in said)
+    def _names(self, said: set[str], key: str) -> bool:
+        """Whether words name a key: with all words of it but those that say nothing more."""
+        needed = _roots(key) - self._own - _NOTHING or _roots(key)
+        return all(any(self._is_in(word, {one}) for word in said) for one in needed)
 
     def _meant(self, said: list[str], kind: str = "") -> list[_Leaf]:
         """The values whose path has all these words, its last key among them or implied by the kind of question."""
         found = [leaf for leaf in self._leaves if self._fits(leaf, {*said}, kind)]
-        whole = [leaf for leaf in found if all(self._names({*said}, _roots(key)) for key in leaf.keys)]
+        whole = [leaf for leaf in found if all(self._names({*said}, key) for key in leaf.keys)]
         return whole if len(found) > 1 and len(whole) == 1 else found
 
     def _fits(self, leaf: _Leaf, said: set[str], kind: str) -> bool:
@@ -256,17 +261,26 @@ class _Reading:
         if not said or not self._covers(leaf, said):
             return False
         parents = leaf.keys[:-1]
-        named = not parents or self._names(said, leaf.of(2) - leaf.of(1)) or _roots(parents[-1]) <= self._own
+        if any(said & _roots(key) and not self._names(said, key) for key in parents):
+            return False  # "the bridge" is no Iron Bridge
+        named = not parents or self._names(said, parents[-1]) or _roots(parents[-1]) <= self._own
         implied = named and _implies(kind, last)
         needed = {root(one) for one in last if one not in ADDS_NOTHING and not _is_unit(one)} or leaf.of(1)
         sure = all(any(self._is_in(word, {one}) for word in said) for one in needed)
-        generic = bool({*last} & _GENERIC) or bool(said & self._own) or kind == "who"
+        generic = (len(last) == 1 and bool({*last} & _GENERIC)) or bool(said & self._own) or kind == "who"
         return (implied or sure) and (named or not generic)
 
     def _call(self, leaves: list[_Leaf]) -> DemoCall | None:
         if len(leaves) != 1 or any(re.search(r"[.\[\]]", key) for key in leaves[0].keys):
             return None
         return DemoCall(self._value, {"path": self._file.named, "keys": ".".join(leaves[0].keys)})
+
+
+def _is_one_of_several(text: str, question: str) -> bool:
+    """Whether a phrase is a part of a question that ends in a number to which another belongs: "for 2023 and 2024"."""
+    number = re.search(r"\d+$", text)
+    more = rf"\b{number[0]}\b,? (?:and|or|to|plus|minus|-) \d" if number else "(?!)"
+    return re.search(more, question) is not None
 
 
 def _leaves(value: Any, keys: tuple[str, ...] = ()) -> Iterator[_Leaf]:
