@@ -39,6 +39,7 @@ AMONG_OTHER_KEYS = [
     ("choir.json", "What is the price of the Harbour concert?", "15"),
     ("choir.json", "What is the total number of tickets of the concerts?", "425"),
     ("choir.json", "Who was elected in 2021?", "Milan Horak"),
+    ("choir.json", "What is the difference between the highest and the lowest singer age?", "23"),
     ("choir.json", "What is Ruth Alder's email?", "ruth@bay.example"),
     ("fete.json", "What is the total cost of the paid expenses?", "1285.75"),
     ("fete.json", "Which expenses are not paid?", "Band, Prizes"),
@@ -75,6 +76,10 @@ LISTS_IN_CELLS = [
     ("hikes.json", "How many different stops do the easy hikes have?", "3"),
     ("hikes.json", "Which easy hike has the most stops?", "Lake Walk"),
     ("hikes.json", "Which stop is in the most hikes?", "Hut, Lake"),
+    ("hikes.json", "Which hikes include both Hut and Lake?", "Ridge Loop"),
+    ("hikes.json", "How many hikes include Hut or Lake?", "3"),
+    ("hikes.json", "Which hikes do not include Hut?", "Lake Walk, Forest Path"),
+    ("hikes.json", "Which stops are included in Lake Walk?", "Pier, Lake"),
 ]
 OBJECTS_OF_LISTS = [
     ("homework.json", "Which day has the most homework?", "Wednesday"),
@@ -167,6 +172,7 @@ GIVEN_UP = [
     ("choir.json", "When does the concert start?"),
     ("choir.json", "What was the total revenue of the concerts?"),
     ("choir.json", "How many are there?"),
+    ("choir.json", "What is the highest?"),
     ("fete.json", "Where does Nora live?"),
     ("fete.json", "What is the phone number of the venue?"),
     ("fete.json", "How much of the budget is left?"),
@@ -237,6 +243,23 @@ def test_a_number_in_a_list_is_not_joined_with_the_next(tmp_path: Path) -> None:
     file = seen("pupils.json", tmp_path)
     assert answered_in(tmp_path, "What is the total of the marks of Ann?", file) in (None, "3")
     assert answered_in(tmp_path, "Which pupils have marks over 10?", file) in (None, "none")
+
+
+def test_a_value_for_a_year_is_not_added_to_the_next_year(tmp_path: Path) -> None:
+    (tmp_path / "firm.json").write_text('{"firm": "Bolt", "targets": {"2023": 120000, "2024": 135000}}')
+    file = seen("firm.json", tmp_path)
+    asked = {"sum of": None, "difference between": "15000"}
+    for measure, right in asked.items():
+        assert answered_in(tmp_path, f"What is the {measure} the targets for 2023 and 2024?", file) == right
+    assert answered_in(tmp_path, "What is the target for 2024?", file) == "135000"
+
+
+def test_a_name_is_meant_by_all_its_words(tmp_path: Path) -> None:
+    rows = {"Iron Bridge": {"length": 100}, "New Crossing": {"length": 300}, "Old Ford": {"length": 20}}
+    (tmp_path / "river.json").write_text(json.dumps(rows))
+    file = seen("river.json", tmp_path)
+    assert answered_in(tmp_path, "What is the length of the bridge?", file) is None
+    assert answered_in(tmp_path, "What is the length of the Iron Bridge?", file) == "100"
 
 
 def test_how_many_of_a_product_there_are_is_not_taken_for_its_name(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from habilis.questions.header import TableHeader
-from habilis.questions.language import stems, words
+from habilis.questions.language import root, stems, words
 from habilis.questions.nouns import CLASSES, CONTAINERS, NO_NOUN
 from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of
@@ -54,6 +54,15 @@ _OF_NUMBERS = (
 _COMPARED = "(?:over|above|under|below|at least|at most|more than|less than|between)"
 _WEEK = r"(?:over|in|during|for|across|throughout|of) (?:the|a) (?:(?:whole|entire|full) )?week"
 _REPEATS = r",? (?:counting|including|with) (?:all )?(?:the )?(?:repeats|repetitions|duplicates)"
+_HOLD = "(?:contain|include|use|need)"
+_HELD = (
+    (r" (?:is|are|was|were) (?:used|needed|required|included)\b(?! by)", " is"),
+    (r"\bis (\w+) (?:used|needed|required|included)$", r"is \1"),
+    (rf"\b(?:do|does|did)(?: not|n['’]t) {_HOLD} ", "not "),
+    (rf"\b{_HOLD}s? (?=\w+ or \w+$)", "with "),
+    (rf"\b{_HOLD}s? both (\w+) and (\w+)$", r'with "\1" and "\2"'),
+)
+"""What is said of lists in cells, and how it is read."""
 _OF_LISTS = (
     (r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?", "have "),
     (r"\b(?:the )?longest list(?: of items)?\b", "the most items"),
@@ -79,6 +88,9 @@ class JsonTable:
         """`phrase` with the names of columns for the words that mean them here."""
         if self.shape:
             phrase = self._own_words(phrase)
+        if self.lists and not {"use", "need"} & {root(word) for name in self.header.names for word in words(name)}:
+            for pattern, plain in _HELD:
+                phrase = re.sub(pattern, plain, phrase, flags=re.I)
         for name in self.lists:
             said = "items?" if name == "items" else rf"{re.escape(name)}s?|{re.escape(' '.join(stems(name)))}"
             for pattern, plain in (
@@ -117,7 +129,7 @@ class JsonTable:
     def _of_numbers(self, phrase: str, nouns: str) -> str:
         """`phrase` with the word for the numbers, also where it may be left out."""
         said = re.sub(rf"\b(?:number of )?(?:{nouns})\b", "value", phrase, flags=re.I)
-        for pattern, plain in _OF_NUMBERS:
+        for pattern, plain in _OF_NUMBERS if self.is_all else ():
             said = re.sub(pattern, plain, said, flags=re.I)
         key = self.header.names[0]
         end = rf"^(?:which|what) value (?:is|was|are|were) the ({_ENDS})$"

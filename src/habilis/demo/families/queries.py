@@ -215,7 +215,7 @@ class _Query(OrdersAsked):
     def _range(self, text: str) -> DemoCall | None:
         """ "the difference between the highest and the lowest salary": what one column spans."""
         match = re.fullmatch(
-            rf"(?:difference|gap|spread|range) between (?:the )?{_TWO_ENDS} #(\d+)#(?P<rest>.*)", text, re.I
+            rf"(?:difference|gap|spread|range) between (?:the )?{_TWO_ENDS} (?:#R# )?#(\d+)#(?P<rest>.*)", text, re.I
         )
         column = int(match[1]) if match else None
         where = self._rows(match["rest"]) if match else None
