@@ -92,15 +92,22 @@ class JsonTable:
             for pattern, plain in _HELD:
                 phrase = re.sub(pattern, plain, phrase, flags=re.I)
         for name in self.lists:
-            said = "items?" if name == "items" else rf"{re.escape(name)}s?|{re.escape(' '.join(stems(name)))}"
-            for pattern, plain in (
-                (rf" (?:in|on) (?:its|their|the) list(?: of (?:{said}))?\b", ""),
-                (rf"^how many (?:{said})\b(.*){_REPEATS}(.*)$", rf"total {name} tally\1\2"),
-                (rf"\b{_EXACTLY} (?:{said})\b", rf"\g<have> {name} tally \g<n>"),
-                (rf"\b{_SIZED} (?:different )?(?:{said})\b", rf"\g<how> {name} tally"),
-            ):
+            for pattern, plain in self._of_entries(name):
                 phrase = re.sub(pattern, plain, phrase, flags=re.I)
         return phrase
+
+    def _of_entries(self, name: str) -> tuple[tuple[str, str], ...]:
+        """What is said of how many entries the lists of a column have; of numbers only where that is said in full."""
+        said = "items?" if name == "items" else rf"{re.escape(name)}s?|{re.escape(' '.join(stems(name)))}"
+        if self.header.kind(self.header.names.index(name)) == "number":
+            many = rf"\b(highest|lowest|average|mean|median|total) number of (?:{said})\b"
+            return (rf"^how many (?:{said})\b", f"total {name} tally"), (many, rf"\1 {name} tally")
+        return (
+            (rf" (?:in|on) (?:its|their|the) list(?: of (?:{said}))?\b", ""),
+            (rf"^how many (?:{said})\b(.*){_REPEATS}(.*)$", rf"total {name} tally\1\2"),
+            (rf"\b{_EXACTLY} (?:{said})\b", rf"\g<have> {name} tally \g<n>"),
+            (rf"\b{_SIZED} (?:different )?(?:{said})\b", rf"\g<how> {name} tally"),
+        )
 
     def _own_words(self, phrase: str) -> str:
         """Words for the entries of lists, or for what the numbers say, where it is known which of both they mean."""
