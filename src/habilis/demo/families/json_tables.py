@@ -116,6 +116,7 @@ class JsonTable:
             phrase = re.sub(rf"\bhow many (?:{nouns})(?= (?:are|were|is) {_COMPARED}\b)", "how many entries with value",
                             phrase, flags=re.I)  # fmt: skip
             phrase = re.sub(rf"\bhow many (?:{nouns})", "how many entries", phrase, flags=re.I)
+            phrase = re.sub(rf" (?:in|on|of|from) (?:the|my|our) {self.noun}\b", "", phrase, flags=re.I)
         counted = self.shape == "value" and key == "name" and re.search(rf"\bhow many (?:{nouns})\b", phrase, re.I)
         of_keys = r"(?:has|have|had)\b" if self.shape == "items" else rf"(?!(?:is|are|was|were) the (?:{_ENDS})$)"
         if not nouns or counted or re.search(rf"\b(?:which|what|who) (?:{nouns}) {of_keys}", phrase, re.I):

@@ -98,6 +98,7 @@ _LEFT = (
     re.compile(r"(?:by )?how much (?:(?:higher|larger|bigger|more) )?(?:is |does )?(?P<one>.+?) (?:(?:higher|larger"
                r"|bigger|more) than|exceeds?|above) (?P<other>.+)", re.I),
 )  # fmt: skip
+_BETWEEN = re.compile(r"(?:difference|gap) between (?P<one>.+?) and (?P<other>.+)", re.I)
 _SHARE = re.compile(
     r"(?:what )?(?:percentage|percent|share|proportion) of (?P<one>.+?) "
     r"(?:(?:do|does|did|is|are|was|were|would|has|have) (?:been )?)(?P<other>.+?)"
@@ -223,13 +224,17 @@ class _Reading:
 
     def left(self, text: str, world: World) -> DemoCall | None:
         """What is left of a value after the sum of a table, or which share of it that is."""
-        for form, order in (*((form, "{0} - {1}") for form in _LEFT), (_SHARE, "{1} * 100 / {0}")):
+        ways = [(form, "{0} - {1}") for form in _LEFT]
+        for form, order in (*ways, (_BETWEEN, "abs({0} - {1})"), (_SHARE, "{1} * 100 / {0}")):
             match = form.fullmatch(text)
-            one = self._call([leaf for leaf in self._meant(self._said(match["one"])) if leaf.number]) if match else None
-            other = _sum(match["other"], world) if match and one else None
+            one = self._number(match["one"]) if match else None
+            other = (self._number(match["other"]) or _sum(match["other"], world)) if match and one else None
             if one and other:
                 return DemoCall(EXPRESSION, {"expression": FilledOperation(order, (one, other))})
         return None
+
+    def _number(self, text: str) -> DemoCall | None:
+        return self._call([leaf for leaf in self._meant(self._said(text)) if leaf.number])
 
     # what words mean
 
@@ -267,7 +272,7 @@ class _Reading:
         implied = named and _implies(kind, last)
         needed = {root(one) for one in last if one not in ADDS_NOTHING and not _is_unit(one)} or leaf.of(1)
         sure = all(any(self._is_in(word, {one}) for word in said) for one in needed)
-        generic = (len(last) == 1 and bool({*last} & _GENERIC)) or bool(said & self._own) or kind == "who"
+        generic = (len(last) == 1 and bool({*last} & _GENERIC)) or bool(said & self._own)
         return (implied or sure) and (named or not generic)
 
     def _call(self, leaves: list[_Leaf]) -> DemoCall | None:
@@ -302,8 +307,8 @@ def _doer(word: str) -> str:
 
 def _implies(kind: str, last: list[str]) -> bool:
     """Whether the question word says that a value under this key is asked for."""
-    return (kind == "who" and last == ["name"]) or (kind == "where" and bool({*last} & _PLACES)) or (
-        kind == "when" and last in (["date"], ["when"]))  # fmt: skip
+    implied = {"who": (["name"],), "when": (["date"], ["when"]), "time": (["time"],)}
+    return last in implied.get(kind, ()) or (kind == "where" and bool({*last} & _PLACES))
 
 
 def _is(leaf: _Leaf, kind: str) -> bool:
