@@ -38,10 +38,16 @@ def _within(document: Any, key: str, found: Values, said: str) -> Values | None:
     first, *more = found["keys"].split(".")
     held = [document] if first.isdigit() else [one for _, one in _under(document, first)]
     if key == "json_count":
-        return found if any(isinstance(one, dict | list) for one in held) else None
+        return found if any(_holds_rows(one) for one in held) or re.search(r"\bkeys\b", said) else None
     held = [one for one in held if not more or more[0].isdigit() or isinstance(one, dict)]
     whole = any(all(part.isdigit() or any(_under(one, part)) for part in more) for one in held)
     return found if whole else None
+
+
+def _holds_rows(value: Any) -> bool:
+    """Whether a value is a list, or an object of objects: one of lists holds more than it has keys."""
+    rows = isinstance(value, dict) and all(isinstance(one, dict) for one in value.values())
+    return isinstance(value, list) or rows
 
 
 def _under(value: Any, key: str) -> Iterator[tuple[str, Any]]:
