@@ -140,6 +140,8 @@ NUMBERS_AND_LISTS = [
     ("populations.json", "What is the population of Brekke?", "15800"),
     ("populations.json", "Which town has the highest population?", "Brekke"),
     ("populations.json", "What is the total population?", "22240"),
+    ("fruits.json", "How many plums do we have?", "12"),
+    ("fruits.json", "How many more plums than figs are there?", "10"),
 ]
 SINGLE_VALUES = [
     ("choir.json", "Who is the president?", "Ruth Alder"),
@@ -224,6 +226,11 @@ GIVEN_UP = [
     ("groceries.json", "How many drinks are there?"),
     ("steps.json", "How many km did I walk on Monday?"),
     ("populations.json", "How many people live in Carrow?"),
+    ("populations.json", "How many towns are there?"),
+    ("fruits.json", "How many fruits are there?"),
+    ("fruits.json", "How many plums do we use?"),
+    ("fruits.json", "Which fruit is there most of?"),
+    ("grades.json", "How many grades are there?"),
     ("populations.json", "How many populations are there?"),
 ]
 

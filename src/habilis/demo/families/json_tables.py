@@ -33,6 +33,8 @@ HOLDING = {
     "store": "products", "shop": "products", "author": "books titles", "category": "products", "tag": "",
 }  # fmt: skip
 """What is in things of a kind, where these name the keys of an object of lists."""
+_CELLS = {"score", "mark", "grade", "point", "result", "rating", "price", "cost", "fee", "temperature", "time"}
+"""What a file of an object of objects is named by, where it holds more of them than rows."""
 _THINGS = "items?|entries|entry|things?|elements?"
 _CALENDAR = ("day", "month", "year", "date")
 _COUNT = r"\d+|one|two|three|four|five|six|seven|eight|nine|ten"
@@ -167,7 +169,7 @@ def tables_of(file: SeenFile) -> tuple[JsonTable, ...]:
         header = header_of(file)
         return () if header is None else (JsonTable("", header, (), True),)
     found: Mapping[str, list[dict[str, Any]]] = _code()["tables_in"](document)
-    return tuple(_table(path, rows, file) for path, rows in found.items())
+    return tuple(_table(path, rows, file, isinstance(document, dict)) for path, rows in found.items())
 
 
 def meant_of(tables: tuple[JsonTable, ...], phrase: str, marks: Callable[[JsonTable, str], int]) -> JsonTable | None:
@@ -188,6 +190,12 @@ def firm(call: DemoCall) -> DemoCall:
     if not (free and told and all(re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one) for one in told)):
         return call
     return replace(call, values={**call.values, "conditions": [re.sub(r"[()]", "", one) for one in told]})
+
+
+def is_count_of_keys(call: DemoCall, table: JsonTable) -> bool:
+    """Whether a key that has a number is counted, which nobody asks for: "how many plums"."""
+    counts = table.shape == "value" and str(call.values.get("measure", "")).startswith("count")
+    return counts and any(" says " in one for one in call.values["conditions"])
 
 
 def within(call: DemoCall, path: str) -> DemoCall:
@@ -224,7 +232,7 @@ def _bare(value: Any) -> Any:
     return value
 
 
-def _table(path: str, rows: list[dict[str, Any]], file: SeenFile) -> JsonTable:
+def _table(path: str, rows: list[dict[str, Any]], file: SeenFile, is_keyed: bool) -> JsonTable:
     columns, lists = _code()["columns_in"](rows)
     samples = tuple(tuple([_sample(row.get(key)) for key in columns] + [_size(row.get(key)) for key in lists])
                     for row in rows)  # fmt: skip
@@ -234,6 +242,8 @@ def _table(path: str, rows: list[dict[str, Any]], file: SeenFile) -> JsonTable:
     rows_are = own or file_is
     if shape:  # the file is named by what is in the lists, or by the keys
         rows_are = columns[0] if columns[0] in _CALENDAR else file_is if file_is in HOLDING and shape == "items" else ""
+    elif not own and is_keyed and file_is in _CELLS:
+        rows_are = file_is = ""
     header = TableHeader(names, samples, rows_are, rows_are if shape else file_is)
     return JsonTable(path, header, tuple(lists), not path, shape, own or file_is)
 

@@ -23,9 +23,9 @@ from habilis.questions.prompts import SeenFile
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, without_file
 
 _FREE = set(
-    """the a an of for in on at is are was were does do did be will has have it its our my your there to with s called
-    named take takes took place held situated located happen happens listed given recorded set currently current
-    according as use uses used using run runs listen listens""".split()  # noqa: SIM905
+    """the a an of for in on at is are was were does do did be will has have we i it its our my your there to with s
+    called named take takes took place held situated located happen happens listed given recorded set currently
+    current according as use uses used using run runs listen listens""".split()  # noqa: SIM905
 )
 """Words that say no more than which value is asked for."""
 _ASKS = re.compile(
@@ -183,6 +183,10 @@ class _Reading:
         if re.search(r"\b(?:called|named)$|^name(?: of |$)", text, re.I):
             return self._named(said, question)
         kind = next((name for name in _KINDS if asks and asks[name]), "")
+        if kind == "many" and self._own & {*map(root, MONEY_NAMES)}:
+            return None  # a price is no number of pieces
+        if kind in ("many", "much") and re.search(r"\buse[sd]?\b", text, re.I):
+            return None  # what there is need not be used
         return self._call([leaf for leaf in self._meant(said, kind) if _is(leaf, kind)])
 
     def _named(self, said: list[str], question: str) -> DemoCall | None:
@@ -325,7 +329,8 @@ def _is(leaf: _Leaf, kind: str) -> bool:
         return isinstance(value, str) and bool(last & _PLACES)
     if kind == "much":
         return leaf.number
-    return isinstance(value, int) and not isinstance(value, bool) and not last & MONEY_NAMES if kind == "many" else True
+    named = {stem for key in leaf.keys for stem in stems(key)}
+    return kind != "many" or (isinstance(value, int) and leaf.number and not named & MONEY_NAMES)
 
 
 def _is_unit(word: str) -> bool:

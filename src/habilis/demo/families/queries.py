@@ -16,7 +16,7 @@ from dataclasses import replace
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.clauses import ADJECTIVES
 from habilis.demo.families.conditions import nameless
-from habilis.demo.families.json_tables import JsonTable, firm, meant_of, tables_of, within
+from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
 from habilis.demo.families.lexicon import FILLERS, MONEY, VERBS
 from habilis.demo.families.orders_asked import OrdersAsked
 from habilis.demo.families.parts_asked import EACH, NUMBERED
@@ -84,7 +84,7 @@ class Queries:
         if len(calls) != 1:
             return None
         table, call = calls[0]
-        if table.shape and re.search(r"\b(?:people|persons?)\b", phrase, re.I):
+        if (table.shape and re.search(r"\b(?:people|persons?)\b", phrase, re.I)) or is_count_of_keys(call, table):
             raise CannotAnswerError(f"it does not understand what of {file.named} is asked for")
         call = firm(call)
         return call if len(tables) == 1 else within(call, table.path)
