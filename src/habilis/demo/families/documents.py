@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from habilis.demo.families.asked import AskedPatterns, Match, Values
@@ -21,30 +22,40 @@ class Documents(AskedPatterns):
         if found and "keys" in found:
             last = match.groupdict().get("last")
             found["keys"] = re.sub(r"\[([0-9]+)\]", r".\1", found["keys"]) + (f".{last}" if last else "")
-        return found if found is None or _is_in(document_of(world.files[0]), operation.key, found, match[0]) else None
+        document = document_of(world.files[0])
+        return found if found is None or document is None else _within(document, operation.key, found, match[0])
 
 
-def _is_in(document: Any, key: str, found: Values, said: str) -> bool:
-    """Whether a document that the prompt shows holds what is asked for; a field, in one table only."""
-    if document is None:
-        return True
+def _within(document: Any, key: str, found: Values, said: str) -> Values | None:
+    """`found` where a document that the prompt shows holds that: a field in one table only, under its own name."""
     if "field" in found:
         things = re.search(r"\ball(?: of)?(?: the)? ([\w-]+)$", said)
-        once = len([*_under(document, found["field"], plain=True)]) == 1
-        return once and (things is None or any(_under(document, things[1])))
+        of = things is None or things[1] == found["field"] or any(_under(document, things[1]))
+        names = [name for name, one in _under(document, found["field"]) if not isinstance(one, dict | list)]
+        return {**found, "field": names[0]} if of and len(names) == 1 else None
     if found["keys"] == ".":
-        return isinstance(document, list) or bool(re.search(r"\b(?:keys|top.level)\b", said))
-    return all(part.isdigit() or any(_under(document, part)) for part in found["keys"].split(".")) and (
-        key != "json_count" or len([*_under(document, found["keys"])]) != len([*_under(document, found["keys"], True)])
-    )
+        return found if isinstance(document, list) or re.search(r"\b(?:keys|top.level)\b", said) else None
+    first, *more = found["keys"].split(".")
+    held = [document] if first.isdigit() else [one for _, one in _under(document, first)]
+    if key == "json_count":
+        return found if any(_holds_rows(one) for one in held) or re.search(r"\bkeys\b", said) else None
+    held = [one for one in held if not more or more[0].isdigit() or isinstance(one, dict)]
+    whole = any(all(part.isdigit() or any(_under(one, part)) for part in more) for one in held)
+    return found if whole else None
 
 
-def _under(value: Any, key: str, plain: bool = False) -> Iterator[bool]:
-    """The places of a key in a document, those of one list as one; with `plain`, of one with a plain value."""
+def _holds_rows(value: Any) -> bool:
+    """Whether a value is a list, or an object of objects: one of lists holds more than it has keys."""
+    rows = isinstance(value, dict) and all(isinstance(one, dict) for one in value.values())
+    return isinstance(value, list) or rows
+
+
+def _under(value: Any, key: str) -> Iterator[tuple[str, Any]]:
+    """What stands under a key in a document, in one list once, with how the key is written there."""
     if isinstance(value, dict):
         for name, one in value.items():
-            if same_name(name, key) and not (plain and isinstance(one, dict | list)):
-                yield True
-            yield from _under(one, key, plain)
+            if same_name(name, key):
+                yield name, one
+            yield from _under(one, key)
     elif isinstance(value, list):
-        yield from {True for one in value for _ in _under(one, key, plain)}
+        yield from islice((found for one in value for found in _under(one, key)), 1)

@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from habilis.questions.header import TableHeader
-from habilis.questions.language import stems, words
+from habilis.questions.language import root, stems, words
 from habilis.questions.nouns import CLASSES, CONTAINERS, NO_NOUN
 from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of
@@ -33,6 +33,8 @@ HOLDING = {
     "store": "products", "shop": "products", "author": "books titles", "category": "products", "tag": "",
 }  # fmt: skip
 """What is in things of a kind, where these name the keys of an object of lists."""
+_CELLS = {"score", "mark", "grade", "point", "result", "rating", "price", "cost", "fee", "temperature", "time"}
+"""What a file of an object of objects is named by, where it holds more of them than rows."""
 _THINGS = "items?|entries|entry|things?|elements?"
 _CALENDAR = ("day", "month", "year", "date")
 _COUNT = r"\d+|one|two|three|four|five|six|seven|eight|nine|ten"
@@ -42,7 +44,7 @@ _SIZED = (
     r"|(?:average|mean|median)(?: number of)?)"
 )
 _EXACTLY = rf"(?P<have>have|has|had|with|contains?) (?:exactly |only |just )?(?P<n>{_COUNT})"
-_HOLDERS = CLASSES | {"room", "shelf", "box", "drawer", "bag", "list", "child", "bed", "table", "tray", "folder"}
+_HOLDERS = CLASSES | {"person", "room", "shelf", "box", "drawer", "bag", "list", "child", "bed", "table", "tray"}
 """Things that hold others, by which the keys of an object of lists may be called."""
 _ENDS = "highest|lowest|largest|smallest|biggest|greatest|maximum|minimum|max|min"
 _OF_NUMBERS = (
@@ -52,7 +54,23 @@ _OF_NUMBERS = (
     (r"\b(?:did|do|does|have) (?:I|we|you) (?:take|walk|do|make|have|get)\b ?", ""),
 )
 _COMPARED = "(?:over|above|under|below|at least|at most|more than|less than|between)"
-_TO_DO = r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?"
+_WEEK = r"(?:over|in|during|for|across|throughout|of) (?:the|a) (?:(?:whole|entire|full) )?week"
+_REPEATS = r",? (?:counting|including|with) (?:all )?(?:the )?(?:repeats|repetitions|duplicates)"
+_HOLD = "(?:contain|include|use|need)"
+_HELD = (
+    (r" (?:is|are|was|were) (?:used|needed|required|included)\b(?! by)", " is"),
+    (r"\bis (\w+) (?:used|needed|required|included)$", r"is \1"),
+    (rf"\b(?:do|does|did)(?: not|n['’]t) {_HOLD} ", "not "),
+    (rf"\b{_HOLD}s? (?=\w+ or \w+$)", "with "),
+    (rf"\b{_HOLD}s? both (\w+) and (\w+)$", r'with "\1" and "\2"'),
+)
+"""What is said of lists in cells, and how it is read."""
+_OF_LISTS = (
+    (r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?", "have "),
+    (r"\b(?:the )?longest list(?: of items)?\b", "the most items"),
+    (r"\b(?:the )?shortest list(?: of items)?\b", "the fewest items"),
+    (rf" {_WEEK}\b", ""),
+)
 
 
 @dataclass(frozen=True)
@@ -72,11 +90,26 @@ class JsonTable:
         """`phrase` with the names of columns for the words that mean them here."""
         if self.shape:
             phrase = self._own_words(phrase)
+        if self.lists and not {"use", "need"} & {root(word) for name in self.header.names for word in words(name)}:
+            for pattern, plain in _HELD:
+                phrase = re.sub(pattern, plain, phrase, flags=re.I)
         for name in self.lists:
-            said = "items?" if name == "items" else rf"{re.escape(name)}s?|{re.escape(' '.join(stems(name)))}"
-            phrase = re.sub(rf"\b{_EXACTLY} (?:{said})\b", rf"\g<have> {name} tally \g<n>", phrase, flags=re.I)
-            phrase = re.sub(rf"\b{_SIZED} (?:different )?(?:{said})\b", rf"\g<how> {name} tally", phrase, flags=re.I)
+            for pattern, plain in self._of_entries(name):
+                phrase = re.sub(pattern, plain, phrase, flags=re.I)
         return phrase
+
+    def _of_entries(self, name: str) -> tuple[tuple[str, str], ...]:
+        """What is said of how many entries the lists of a column have; of numbers only where that is said in full."""
+        said = "items?" if name == "items" else rf"{re.escape(name)}s?|{re.escape(' '.join(stems(name)))}"
+        if self.header.kind(self.header.names.index(name)) == "number":
+            many = rf"\b(highest|lowest|average|mean|median|total) number of (?:{said})\b"
+            return (rf"^how many (?:{said})\b", f"total {name} tally"), (many, rf"\1 {name} tally")
+        return (
+            (rf" (?:in|on) (?:its|their|the) list(?: of (?:{said}))?\b", ""),
+            (rf"^how many (?:{said})\b(.*){_REPEATS}(.*)$", rf"total {name} tally\1\2"),
+            (rf"\b{_EXACTLY} (?:{said})\b", rf"\g<have> {name} tally \g<n>"),
+            (rf"\b{_SIZED} (?:different )?(?:{said})\b", rf"\g<how> {name} tally"),
+        )
 
     def _own_words(self, phrase: str) -> str:
         """Words for the entries of lists, or for what the numbers say, where it is known which of both they mean."""
@@ -85,8 +118,10 @@ class JsonTable:
             phrase = re.sub(rf"\bhow many (?:{nouns})(?= (?:are|were|is) {_COMPARED}\b)", "how many entries with value",
                             phrase, flags=re.I)  # fmt: skip
             phrase = re.sub(rf"\bhow many (?:{nouns})", "how many entries", phrase, flags=re.I)
+            phrase = re.sub(rf" (?:in|on|of|from) (?:the|my|our) {self.noun}\b", "", phrase, flags=re.I)
         counted = self.shape == "value" and key == "name" and re.search(rf"\bhow many (?:{nouns})\b", phrase, re.I)
-        if not nouns or counted or re.search(rf"\b(?:which|what|who) (?:{nouns}) (?:has|have|had)\b", phrase, re.I):
+        of_keys = r"(?:has|have|had)\b" if self.shape == "items" else rf"(?!(?:is|are|was|were) the (?:{_ENDS})$)"
+        if not nouns or counted or re.search(rf"\b(?:which|what|who) (?:{nouns}) {of_keys}", phrase, re.I):
             return phrase
         said = self._of_numbers(phrase, nouns) if self.shape == "value" else self._of_items(phrase, nouns)
         return self._holding(said)
@@ -94,12 +129,17 @@ class JsonTable:
     def _of_items(self, phrase: str, nouns: str) -> str:
         """`phrase` with the word for the entries of lists."""
         said = re.sub(rf"\b(?:{nouns})\b", "items", phrase, flags=re.I)
-        return re.sub(_TO_DO, "have ", said, flags=re.I) if self.shape == "items" else said
+        if self.shape == "items":
+            for pattern, plain in _OF_LISTS:
+                said = re.sub(pattern, plain, said, flags=re.I)
+            often = rf"^((?:which|how many) items .*(?:more|fewer|less) than (?:{_COUNT})) {self.header.names[0]}s?$"
+            said = re.sub(often, r"\1 rows", said, flags=re.I)
+        return said
 
     def _of_numbers(self, phrase: str, nouns: str) -> str:
         """`phrase` with the word for the numbers, also where it may be left out."""
         said = re.sub(rf"\b(?:number of )?(?:{nouns})\b", "value", phrase, flags=re.I)
-        for pattern, plain in _OF_NUMBERS:
+        for pattern, plain in _OF_NUMBERS if self.is_all else ():
             said = re.sub(pattern, plain, said, flags=re.I)
         key = self.header.names[0]
         end = rf"^(?:which|what) value (?:is|was|are|were) the ({_ENDS})$"
@@ -119,7 +159,7 @@ class JsonTable:
         things = [_THINGS] if self.shape in ("items", "item") else ["values?", "numbers?"] if self.is_all else []
         if self.noun and (self.header.names[0] in _CALENDAR or self.noun not in HOLDING):
             return [*things, rf"{self.noun}s?", rf"{self.noun}es", rf"{self.noun.removesuffix('y')}ies"]
-        return [*things, *HOLDING.get(self.noun, "").split()]
+        return [*things, *(rf"{one}|{stems(one)[0]}" for one in HOLDING.get(self.noun, "").split())]
 
 
 def tables_of(file: SeenFile) -> tuple[JsonTable, ...]:
@@ -129,7 +169,7 @@ def tables_of(file: SeenFile) -> tuple[JsonTable, ...]:
         header = header_of(file)
         return () if header is None else (JsonTable("", header, (), True),)
     found: Mapping[str, list[dict[str, Any]]] = _code()["tables_in"](document)
-    return tuple(_table(path, rows, file) for path, rows in found.items())
+    return tuple(_table(path, rows, file, isinstance(document, dict)) for path, rows in found.items())
 
 
 def meant_of(tables: tuple[JsonTable, ...], phrase: str, marks: Callable[[JsonTable, str], int]) -> JsonTable | None:
@@ -150,6 +190,12 @@ def firm(call: DemoCall) -> DemoCall:
     if not (free and told and all(re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one) for one in told)):
         return call
     return replace(call, values={**call.values, "conditions": [re.sub(r"[()]", "", one) for one in told]})
+
+
+def is_count_of_keys(call: DemoCall, table: JsonTable) -> bool:
+    """Whether a key that has a number is counted, which nobody asks for: "how many plums"."""
+    counts = table.shape == "value" and str(call.values.get("measure", "")).startswith("count")
+    return counts and any(" says " in one for one in call.values["conditions"])
 
 
 def within(call: DemoCall, path: str) -> DemoCall:
@@ -186,7 +232,7 @@ def _bare(value: Any) -> Any:
     return value
 
 
-def _table(path: str, rows: list[dict[str, Any]], file: SeenFile) -> JsonTable:
+def _table(path: str, rows: list[dict[str, Any]], file: SeenFile, is_keyed: bool) -> JsonTable:
     columns, lists = _code()["columns_in"](rows)
     samples = tuple(tuple([_sample(row.get(key)) for key in columns] + [_size(row.get(key)) for key in lists])
                     for row in rows)  # fmt: skip
@@ -196,6 +242,8 @@ def _table(path: str, rows: list[dict[str, Any]], file: SeenFile) -> JsonTable:
     rows_are = own or file_is
     if shape:  # the file is named by what is in the lists, or by the keys
         rows_are = columns[0] if columns[0] in _CALENDAR else file_is if file_is in HOLDING and shape == "items" else ""
+    elif not own and is_keyed and file_is in _CELLS:
+        rows_are = file_is = ""
     header = TableHeader(names, samples, rows_are, rows_are if shape else file_is)
     return JsonTable(path, header, tuple(lists), not path, shape, own or file_is)
 

@@ -23,9 +23,9 @@ from habilis.questions.prompts import SeenFile
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, without_file
 
 _FREE = set(
-    """the a an of for in on at is are was were does do did be will has have it its our my your there to with s called
-    named take takes took place held situated located happen happens listed given recorded set currently current
-    according as""".split()  # noqa: SIM905
+    """the a an of for in on at is are was were does do did be will has have we i it its our my your there to with s
+    called named take takes took place held situated located happen happens listed given recorded set currently
+    current according as use uses used using run runs listen listens""".split()  # noqa: SIM905
 )
 """Words that say no more than which value is asked for."""
 _ASKS = re.compile(
@@ -61,6 +61,8 @@ _GROUPS = tuple(
 _GENERIC = {"name", "phone", "email", "date", "start", "end", "id", "address", "city", "day", "time", "number", "price",
             "cost", "place", "type", "value", "total", "amount", "open", "close", "title", "note"}  # fmt: skip
 """Keys that stand in many objects: the one that they are of must be named."""
+_NOTHING = {*map(root, ("info", "information", "details", "detail", "data", "person", "main"))}
+"""Words of keys that need not be said."""
 _PLACES = {"place", "location", "address", "city", "venue", "room", "town", "hall", "street", "site"}
 _NAMED = {"name", *(PEOPLE - {"paid"})}
 _MOMENT = re.compile(
@@ -76,7 +78,7 @@ _MORE = "more expensive|dearer|more|higher|larger|bigger|greater|longer"
 _LESS = "less|lower|smaller|shorter|cheaper|fewer"
 _APART = (
     re.compile(r"(?:difference|gap)(?: in [\w ]+?)? between (?P<one>.+?) and (?P<other>.+)", re.I),
-    re.compile(rf"(?:by )?how much (?P<how>{_MORE}|{_LESS}) (?P<one>.+?) than (?P<other>.+)", re.I),
+    re.compile(rf"(?:by )?how (?:much|many) (?P<how>{_MORE}|{_LESS}) (?P<one>.+?) than (?P<other>.+)", re.I),
     re.compile(rf"(?:by )?how much (?P<one>(?!{_MORE}|{_LESS}).+?) (?P<how>{_MORE}|{_LESS}) than (?P<other>.+)", re.I),
 )
 _BE = "(?:is|are|was|were|will be|would be|remains?|stays?)"
@@ -96,6 +98,7 @@ _LEFT = (
     re.compile(r"(?:by )?how much (?:(?:higher|larger|bigger|more) )?(?:is |does )?(?P<one>.+?) (?:(?:higher|larger"
                r"|bigger|more) than|exceeds?|above) (?P<other>.+)", re.I),
 )  # fmt: skip
+_BETWEEN = re.compile(r"(?:difference|gap) between (?P<one>.+?) and (?P<other>.+)", re.I)
 _SHARE = re.compile(
     r"(?:what )?(?:percentage|percent|share|proportion) of (?P<one>.+?) "
     r"(?:(?:do|does|did|is|are|was|were|would|has|have) (?:been )?)(?P<other>.+?)"
@@ -113,7 +116,7 @@ class _Leaf:
 
     def of(self, count: int) -> set[str]:
         """The roots of the words of its last keys."""
-        return {root(word) for key in self.keys[-count:] for word in words(key)}
+        return {word for key in self.keys[-count:] for word in _roots(key)}
 
     @property
     def number(self) -> bool:
@@ -141,7 +144,8 @@ class JsonValues:
             return None
         reading = _Reading(tuple(_leaves(document)), taken[1], self._value)
         world = replace(world, files=(taken[1],))
-        return reading.apart(text) or reading.left(text, world) or reading.single(text, world.question)
+        call = reading.apart(text) or reading.left(text, world)
+        return call or (None if _is_one_of_several(text, world.question) else reading.single(text, world.question))
 
     def _at_place(self, text: str, file: SeenFile) -> DemoCall | None:
         """ "the third item": what stands at a place of a plain list."""
@@ -170,6 +174,8 @@ class _Reading:
         """The one value that a question is for."""
         asks = _ASKS.match(text)
         said = self._said(text[asks.end() :] if asks else text)
+        if re.search(r"\b(?:is|are)\b.* open\b", text, re.I):
+            return None  # from when, or until when
         if asks is None and " " in text and not re.search(r"\b(?:what|which|give|tell|find|show)\b", question, re.I):
             return None
         if asks and asks["how"]:
@@ -177,6 +183,10 @@ class _Reading:
         if re.search(r"\b(?:called|named)$|^name(?: of |$)", text, re.I):
             return self._named(said, question)
         kind = next((name for name in _KINDS if asks and asks[name]), "")
+        if kind == "many" and self._own & {*map(root, MONEY_NAMES)}:
+            return None  # a price is no number of pieces
+        if kind in ("many", "much") and re.search(r"\buse[sd]?\b", text, re.I):
+            return None  # what there is need not be used
         return self._call([leaf for leaf in self._meant(said, kind) if _is(leaf, kind)])
 
     def _named(self, said: list[str], question: str) -> DemoCall | None:
@@ -188,30 +198,47 @@ class _Reading:
         return self._call([leaf for leaf in found if _is(leaf, "who") or root("name") in leaf.of(1)])
 
     def apart(self, text: str) -> DemoCall | None:
-        """How much one value is more than another beside it."""
+        """How much one number is more than another whose path differs in one key."""
         match = next((found for form in _APART if (found := form.fullmatch(text))), None)
         if match is None:
             return None
-        sides = [self._with_last(self._said(match[name])) for name in ("one", "other")]
-        said = {*self._said(f"{match['one']} {match['other']}")}
-        pairs = [(a, b) for a in sides[0] for b in sides[1] if a.keys[:-1] == b.keys[:-1] and a != b]
-        pairs = [(a, b) for a, b in pairs if len(a.keys) == 1 or self._names(said, a.of(len(a.keys)) - a.of(1))]
+        sides = [{*self._said(match[name])} for name in ("one", "other")]
+        numbers = [leaf for leaf in self._leaves if leaf.number]
+        pairs = [(a, b) for a in numbers for b in numbers if self._differ(a, b, *sides)]
         if len(pairs) != 1:
             return None
         how = match.groupdict().get("how")
         order = "abs({0} - {1})" if how is None else "{0} - {1}" if re.fullmatch(_MORE, how, re.I) else "{1} - {0}"
         calls = tuple(call for leaf in pairs[0] if (call := self._call([leaf])))
-        return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
+        return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)}) if len(calls) == 2 else None
+
+    def _differ(self, one: _Leaf, other: _Leaf, said: set[str], beside: set[str]) -> bool:
+        """Whether two paths differ in one key, that each side names, and all other keys are named by either."""
+        if len(one.keys) != len(other.keys):
+            return False
+        apart = [(a, b) for a, b in zip(one.keys, other.keys, strict=True) if a != b]
+        if len(apart) != 1 or not self._covers(one, said) or not self._covers(other, beside):
+            return False
+        same = [key for key in one.keys if key in other.keys]
+        sides = self._names(said, apart[0][0]) and self._names(beside, apart[0][1])
+        return sides and all(self._names(said | beside, key) for key in same)
+
+    def _covers(self, leaf: _Leaf, said: set[str]) -> bool:
+        return all(self._is_in(word, leaf.of(len(leaf.keys))) or self._is_in(word, self._own) for word in said)
 
     def left(self, text: str, world: World) -> DemoCall | None:
         """What is left of a value after the sum of a table, or which share of it that is."""
-        for form, order in (*((form, "{0} - {1}") for form in _LEFT), (_SHARE, "{1} * 100 / {0}")):
+        ways = [(form, "{0} - {1}") for form in _LEFT]
+        for form, order in (*ways, (_BETWEEN, "abs({0} - {1})"), (_SHARE, "{1} * 100 / {0}")):
             match = form.fullmatch(text)
-            one = self._call([leaf for leaf in self._meant(self._said(match["one"])) if leaf.number]) if match else None
-            other = _sum(match["other"], world) if match and one else None
+            one = self._number(match["one"]) if match else None
+            other = (self._number(match["other"]) or _sum(match["other"], world)) if match and one else None
             if one and other:
                 return DemoCall(EXPRESSION, {"expression": FilledOperation(order, (one, other))})
         return None
+
+    def _number(self, text: str) -> DemoCall | None:
+        return self._call([leaf for leaf in self._meant(self._said(text)) if leaf.number])
 
     # what words mean
 
@@ -227,37 +254,42 @@ class _Reading:
             return True
         return word not in self._known and any(word in group and group & among for group in _GROUPS)
 
-    def _names(self, said: set[str], among: set[str]) -> bool:
-        return any(self._is_in(word, among) for word in said)
+    def _names(self, said: set[str], key: str) -> bool:
+        """Whether words name a key: with all words of it but those that say nothing more."""
+        needed = _roots(key) - self._own - _NOTHING or _roots(key)
+        return all(any(self._is_in(word, {one}) for word in said) for one in needed)
 
     def _meant(self, said: list[str], kind: str = "") -> list[_Leaf]:
         """The values whose path has all these words, its last key among them or implied by the kind of question."""
         found = [leaf for leaf in self._leaves if self._fits(leaf, {*said}, kind)]
-        whole = [leaf for leaf in found if all(self._names({*said}, {root(one) for one in words(key)})
-                                               for key in leaf.keys)]  # fmt: skip
+        whole = [leaf for leaf in found if all(self._names({*said}, key) for key in leaf.keys)]
         return whole if len(found) > 1 and len(whole) == 1 else found
 
     def _fits(self, leaf: _Leaf, said: set[str], kind: str) -> bool:
-        path, last = leaf.of(len(leaf.keys)), stems(leaf.keys[-1])
-        if not said or not all(self._is_in(word, path) or word in self._own for word in said):
+        last = stems(leaf.keys[-1])
+        if not said or not self._covers(leaf, said):
             return False
         parents = leaf.keys[:-1]
-        named = not parents or self._names(said, leaf.of(2) - leaf.of(1))
+        if any(said & _roots(key) and not self._names(said, key) for key in parents):
+            return False  # "the bridge" is no Iron Bridge
+        named = not parents or self._names(said, parents[-1]) or _roots(parents[-1]) <= self._own
         implied = named and _implies(kind, last)
         needed = {root(one) for one in last if one not in ADDS_NOTHING and not _is_unit(one)} or leaf.of(1)
         sure = all(any(self._is_in(word, {one}) for word in said) for one in needed)
-        generic = bool({*last} & _GENERIC) or bool(said & self._own) or kind == "who"
+        generic = (len(last) == 1 and bool({*last} & _GENERIC)) or bool(said & self._own)
         return (implied or sure) and (named or not generic)
-
-    def _with_last(self, said: list[str]) -> list[_Leaf]:
-        """The numbers whose last key is named, with all these words in the path."""
-        numbers = [leaf for leaf in self._leaves if leaf.number and self._names({*said}, leaf.of(1))]
-        return [leaf for leaf in numbers if all(self._is_in(word, leaf.of(len(leaf.keys))) for word in said)]
 
     def _call(self, leaves: list[_Leaf]) -> DemoCall | None:
         if len(leaves) != 1 or any(re.search(r"[.\[\]]", key) for key in leaves[0].keys):
             return None
         return DemoCall(self._value, {"path": self._file.named, "keys": ".".join(leaves[0].keys)})
+
+
+def _is_one_of_several(text: str, question: str) -> bool:
+    """Whether a phrase is a part of a question that ends in a number to which another belongs: "for 2023 and 2024"."""
+    number = re.search(r"\d+$", text)
+    more = rf"\b{number[0]}\b,? (?:and|or|to|plus|minus|-) \d" if number else "(?!)"
+    return re.search(more, question) is not None
 
 
 def _leaves(value: Any, keys: tuple[str, ...] = ()) -> Iterator[_Leaf]:
@@ -268,6 +300,10 @@ def _leaves(value: Any, keys: tuple[str, ...] = ()) -> Iterator[_Leaf]:
             yield _Leaf((*keys, key), one)
 
 
+def _roots(key: str) -> set[str]:
+    return {root(word) for word in words(key)}
+
+
 def _doer(word: str) -> str:
     """What a doer does: manag of manager."""
     return re.sub(r"(?<=...)(?:er|or)$", "", word)
@@ -275,8 +311,8 @@ def _doer(word: str) -> str:
 
 def _implies(kind: str, last: list[str]) -> bool:
     """Whether the question word says that a value under this key is asked for."""
-    return (kind == "who" and last == ["name"]) or (kind == "where" and bool({*last} & _PLACES)) or (
-        kind == "when" and last in (["date"], ["when"]))  # fmt: skip
+    implied = {"who": (["name"],), "when": (["date"], ["when"]), "time": (["time"],)}
+    return last in implied.get(kind, ()) or (kind == "where" and bool({*last} & _PLACES))
 
 
 def _is(leaf: _Leaf, kind: str) -> bool:
@@ -293,7 +329,8 @@ def _is(leaf: _Leaf, kind: str) -> bool:
         return isinstance(value, str) and bool(last & _PLACES)
     if kind == "much":
         return leaf.number
-    return isinstance(value, int) and not isinstance(value, bool) and not last & MONEY_NAMES if kind == "many" else True
+    named = {stem for key in leaf.keys for stem in stems(key)}
+    return kind != "many" or (isinstance(value, int) and leaf.number and not named & MONEY_NAMES)
 
 
 def _is_unit(word: str) -> bool:

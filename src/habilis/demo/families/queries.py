@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
-from habilis.demo.families.json_tables import JsonTable, firm, meant_of, tables_of, within
+from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
 from habilis.demo.families.rows_asked import RowsAsked
 from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
 from habilis.questions.declared import operations_of, read_family
@@ -81,7 +81,7 @@ class Queries:
         if len(calls) != 1:
             return None
         table, call = calls[0]
-        if table.shape and re.search(r"\b(?:people|persons?)\b", phrase, re.I):
+        if (table.shape and re.search(r"\b(?:people|persons?)\b", phrase, re.I)) or is_count_of_keys(call, table):
             raise CannotAnswerError(f"it does not understand what of {file.named} is asked for")
         call = firm(call)
         return call if len(tables) == 1 else within(call, table.path)
@@ -95,6 +95,9 @@ class Queries:
         return query.marks(table.worded(phrase))
 
     def _of_table(self, phrase: str, file: SeenFile, header: TableHeader, world: World) -> DemoCall | None:
+        hours = header.with_word("open", "opens") is not None and header.with_word("close", "closes") is not None
+        if hours and re.search(r"\b(?:is|are|was) (?:\w+ ){0,3}open\b(?!ed)", phrase, re.I):
+            raise CannotAnswerError(f"whether {file.named} says from when or until when is open")
         call = _Query(self.operations, file, header).call(phrase, world.is_part)
         call = named_by(call, world.wanted, header) if call and world.wanted else call
         if call is not None and (

@@ -211,6 +211,8 @@ class Clauses:
 
     def _contains(self, match: re.Match[str]) -> list[str] | None:
         value = _bare(match["v"])
+        if self._header.kind(int(match["c"])) == "flag":
+            return None  # "which vegetarian recipes contain butter"
         return [self._says(int(match["c"]), "contains", value)] if value and not match["not"] else None
 
     def _moment(self, text: str, column: str | None) -> tuple[str, str] | None:

@@ -264,6 +264,10 @@ class RanksAsked(PartsAsked):
         if column is None or self._header.kind(column) not in ("number", "moment"):
             return None
         judged = {end.match["high"], end.match["low"]} & {"best", "worst"}
+        if judged and {"grade", "mark"} & {self._header.rows_are, *stems(self._header.names[column])}:
+            cells = [row[column] for row in self._header.samples if column < len(row)]
+            if all(float(cell) <= 6 for cell in cells if re.fullmatch(r"\d(?:\.\d+)?", cell)):
+                return None  # in some countries the lowest is best
         judged = judged if self._header.rows_are not in SCORES else set()
         if judged and not SCORES & {*stems(self._header.names[column])}:
             return None
