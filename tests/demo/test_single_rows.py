@@ -37,6 +37,11 @@ B4,Di Nord,Lake,2024-06-10,2024-06-12,2,yes
 2024-06-04,/home,450,9
 2024-06-04,/prices,70,1
 """,
+    "jobs.csv": """job,received,hours,status,value_eur,urgent
+J1,2024-01-05,2,paid,50,no
+J2,2024-03-01,4,paid,70,yes
+J3,2024-02-01,5,open,80,no
+""",
     "weather.csv": "day,temp_min,temp_max\n2025-04-18,3,9\n2025-04-19,1,14\n2025-04-20,7,15\n",
     "meters.csv": "flat,jan,apr\n2A,10,15\n2C,20,41\n3B,7,9\n",
     "stock.csv": """sku,product,shelf,in_stock,reorder_at,cost,price
@@ -139,6 +144,11 @@ ANSWERED = [
     ("absences.csv", "What is the average number of absent pupils per day for 7A?", "2.5"),
     ("absences.csv", "On which date were the most pupils absent over all three classes together?", "2025-03-07"),
     ("absences.csv", "How many late pupils were there in 8C altogether?", "5"),
+    ("jobs.csv", "What is the mean of the hours column for the jobs with status paid?", "3"),
+    ("jobs.csv", "Of the jobs with urgent = no, which job has the latest received date?", "J3"),
+    ("jobs.csv", "What are the jobs that are not urgent worth in total?", "130"),
+    ("jobs.csv", "Which job is in the 2nd row, not counting the header?", "J2"),
+    ("stock.csv", "Which products are below their minimum (in_stock less than reorder_at)?", "Mustard jar"),
     # what to name, and in which order
     ("bookings.csv", "Which bookings are not paid yet? Just give me the booking ids.", "B2, B3"),
     ("bookings.csv", "Which guests have not paid? I only need the rooms.", "Attic, Garden"),

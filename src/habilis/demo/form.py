@@ -51,8 +51,8 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
         "only",
     ),
     (
-        r" ?\((?:not counting|without|excluding|ignoring|leaving out) the (?:header|heading|column names)"
-        r"(?: line| row)?\)",
+        r",? ?\(?(?:not counting|without|excluding|ignoring|leaving out) the (?:header|heading|column names)"
+        r"(?: line| row)?\)?",
         "only",
     ),
     (

@@ -88,6 +88,11 @@ class ColumnsMeant(PartlySaid):
         if len(things) == 1:
             did = rf"^what (?:did|do|have) (?:we|i|they) (?:{_GOT})\b"
             text = re.sub(did, f"which #{things[0]}# ", text, flags=re.I)
+        value = self._header.with_word("value", "worth")
+        if value is not None and self._header.kind(value) == "number":
+            worth = r"^(?:what (?:is|are) )?(?:the )?(#.+?) worth(?: altogether| together)?$"
+            text = re.sub(worth, rf"total #{value}# of \1", text, flags=re.I)
+            text = re.sub(rf"(?<=^total #{value}# of )#{self._header.label()}#", "#R#", text)
         who = self._who()
         if who is not None and words(self._header.names[who])[-1] == "by":
             text = re.sub(rf"^which (?:{_ANYBODY}) (?=[a-z])", "who ", text, flags=re.I)

@@ -129,6 +129,12 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^(?:what|how much) (?:does|do|did) (?:an? |one |the )?(.+?) cost on average$", r"average cost of \1"),
     (r"\b(?:what|which) (?:kind|type|sort|category) of (?=\w)", "which kind of "),
     (r"\bmore than once$", "more than one #R#"),
+    (r"^of (?:all )?(?:the |our |my )?(.+?), ((?:which|who) .+)$", r"\2 of the \1"),
+    (
+        r"^add up (?:the )?(.+?) (?:for each|per|by) (\w+)[.;] which \2 (?:has|have|had|comes? to) the "
+        r"(most|least|highest|lowest)$",
+        r"which \2 has the \3 \1",
+    ),
     (
         r",? ?(?:\b(?:when|if) (?:you|we|i) (?:add|sum) (?:them|it|these|all)(?: all)?(?: up| together)?"
         r"|\b(?:all )?(?:added|summed)(?: up| together)?|\b(?:taken|put) together)(?=$|[,?)])",
@@ -210,6 +216,11 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
 _BUSY = r"(?:#\d+#|month|year|weekday|day of the week|day|hour|quarter)(?![\w#])"
 SINCE_MARKED = (
     (r" (?:over|across|for|in) all (?:of )?(?:the )?(?:two|three|four|five|six|\d+) #\d+#(?: together| combined)?", ""),
+    (
+        r"\b(?:below|under|above|over) (?:their |the |its )?(?:minimum|maximum|limit|target|level) ?"
+        r"\((#\d+# (?:is )?(?:less|more|lower|higher|fewer|below|above|under|over)(?: than)? #\d+#)\)",
+        r"\1",
+    ),
     (r"(#\d+#) ?\((?:the )?(?:sum|total) of (?:the )?\1\)", r"\1"),
     (r" (?:over|across) the (?:two|three|four|five|six|\d+) #\d+#(?=$|[ ,])", ""),
     (r"(#\d+#) #R#(?= (?:than|minus|plus|times)\b)|(?<=than the )(#\d+#) #R#|(?<=minus )(#\d+#) #R#", r"\1\2\3"),
@@ -329,24 +340,25 @@ FILLERS = set(
 VERBS = set(
     """sold sell sells bought buy borrowed borrow take took taken ridden ride rode made make makes paid pay pays spent
     spend spends placed came come comes got get gets gotten live lives living lived work works working worked
-    recorded logged listed kept keep keeps held hold holds happened happen occurred appear appears appeared use uses
-    used using fell fall earned earn written wrote write scored score said say says order ordered go went goes
-    belong belongs run ran runs finished finish finishing started start starts began begun registered measured
-    mentioned mention mentions contain contains containing eaten eat eats collected received receive visited visit
-    need needs needed put produced issued done found seen see saw cook cooked stored store bring brings brought out
-    up off back gave give gives place book books booked play plays played show shows showed shown handle handles
-    handled hire hired travel travels travelled join joins joined purchase purchased purchases own owns wear wears
-    wore worn grow grows grew grown yield yields yielded represented rented lasted include includes included
-    including stay stays stayed observed observe spotted spot noticed notice counted count sighted fixed fix picked
-    pick picks harvested harvest sown sowed sow planted plant baked bake bakes taught teach teaches measure sampled
-    riding serve served sent send sends shipped ship ships delivered deliver delivers carried carry carries felt
-    feel feels burned burnt burn burns uploaded upload posted post posts published publish publishes listened listen
-    listens sung sang sing sings performed perform performs invoiced invoice charged charge charges filed file files
-    reported report reports submitted submit submits offered offer offers supplied supply supplies provided provide
-    provides arranged organised trained train trains exercised exercise swam swim swims cycled cycle cycles walked
-    walk walks drove drive drives driven flew fly flies flown parked park repaired built build builds brewed roasted
-    watered fill fills filled called call calls phoned achieved achieve achieves watch watches watched direct
-    directs directed manage manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
+    recorded logged listed kept keep keeps held hold holds happened happen occurred appear appears appeared use
+    uses used using fell fall earned earn written wrote write scored score said say says order ordered go went
+    goes belong belongs run ran runs finished finish finishing started start starts began begun registered
+    measured mentioned mention mentions contain contains containing eaten eat eats collected received receive
+    visited visit need needs needed put produced issued done found seen see saw cook cooked stored store bring
+    brings brought out up off back gave give gives place book books booked play plays played show shows showed
+    shown handle handles handled hire hired travel travels travelled join joins joined purchase purchased
+    purchases own owns wear wears wore worn grow grows grew grown yield yields yielded represented rented lasted
+    include includes included including stay stays stayed observed observe spotted spot noticed notice counted
+    count sighted fixed fix picked pick picks harvested harvest sown sowed sow planted plant baked bake bakes
+    lead leads led taught teach teaches measure sampled riding serve served sent send sends shipped ship ships
+    delivered deliver delivers carried carry carries felt feel feels burned burnt burn burns uploaded upload
+    posted post posts published publish publishes listened listen listens sung sang sing sings performed perform
+    performs invoiced invoice charged charge charges filed file files reported report reports submitted submit
+    submits offered offer offers supplied supply supplies provided provide provides arranged organised trained
+    train trains exercised exercise swam swim swims cycled cycle cycles walked walk walks drove drive drives
+    driven flew fly flies flown parked park repaired built build builds brewed roasted watered fill fills filled
+    called call calls phoned achieved achieve achieves watch watches watched direct directs directed manage
+    manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
 )
 """Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
 

@@ -234,7 +234,10 @@ class Rewording(Measures):
         return re.sub(rf"\b(which|what|by|per|different) #R# (#(?:{texts})#)", r"\1 \2", text, flags=re.I)
 
     def _flagged(self, text: str) -> str:
-        """ "all vegetarian recipes" as which they are."""
+        """ "all vegetarian recipes" as which they are, "paid = no" as not paid."""
+        said = r"(?:=|is|are|says|equals|set to) ?[\"']?(?:(no|false|n)|yes|true|y)\b[\"']?"
+        said = rf"(#(?:{self._marks('flag')})#) ?{said}"
+        text = re.sub(said, lambda found: f"not {found[1]}" if found[2] else found[1], text, flags=re.I)
         said = rf"^(?:(?:all|the|my|our) )*((?:not )?#(?:{self._marks('flag')})# #R#)"
         return re.sub(said, r"which \1", text, flags=re.I)
 

@@ -11,6 +11,7 @@ from habilis.questions.tables.lexicon import FILLERS, MONEY, MONTHS, STATES, THI
 from habilis.questions.tables.measures import FLOWS
 
 _NOUN_NEXT = (["on"], ["for"], ["of"], ["about"], ["a"], ["an"])
+_AT = {"in", "on", "at", "by", "from", "with"}
 _LEADING = r"(?:(?:in|at|from|on|of|for|by|the|an?|any|are|is|were|was|have|has) )*"
 _WORD = rf"(?!(?:{'|'.join(FILLERS)}|and|or|but|not)\b)[^\W\d_][\w'.&-]*"
 _RUN = rf"{_WORD}(?: {_WORD})*"
@@ -26,6 +27,9 @@ UNREAD = re.compile(
     re.I,
 )
 """Words that change what is asked: where one is left, nothing is understood."""
+
+
+_STATUS = {"status", "state", "stage", "progress"}
 
 
 class RowsMeant(ColumnsMeant):
@@ -122,7 +126,8 @@ class RowsMeant(ColumnsMeant):
                 runs += [""]
             else:
                 free = self._is_own_verb(bare) or (self._may_be_dropped(bare) and not is_state(bare, before, after))
-                free = free and word[0] != "(" and not word[0].isupper() and before.split()[-1:] not in _NOUN_NEXT
+                noun = before.split()[-1:] in _NOUN_NEXT and not (bare.endswith("ed") and after.lower() in _AT)
+                free = free and word[0] != "(" and not word[0].isupper() and not noun
                 runs[-1] += f" ({word})" if free or bare in self._of_file else f" {word}"
             before = f"{before} {bare}"
         return [run.strip() for run in runs if run]
@@ -160,6 +165,10 @@ class RowsMeant(ColumnsMeant):
                 return match[0]
             if before and {*stems(names[column])} <= {"day", "date", "night"}:
                 return f"{before} {after}"  # "sunny days"
+            stated = re.match(r" (?:is |= ?|of )?(?P<v>[a-z]+)\b", after)
+            if _STATUS & {*words(names[column])} and stated and stated["v"] in STATES | VERBS:
+                self._is(column, [stated["v"]], found)
+                return f"{before} | {after[stated.end() :]}"
             left, value = _parted(before.split()[::-1])
             if not value:
                 right, value = _parted(re.sub(r"^ the ", " ", after).split())
@@ -187,6 +196,9 @@ class RowsMeant(ColumnsMeant):
         """`text` without words for money; "paid" may be a cell as well."""
 
         def told(match: re.Match[str]) -> str:
+            column = re.search(r"#(\d+)# (?:is |= ?)?$", match.string[: match.start()])
+            if column and _STATUS & {*words(self._header.names[int(column[1])])}:
+                return match[0]  # "with status paid"
             return " (paid) " if match[0].lower().startswith("pa") else f" ({match[0]}) " if match[0] in VERBS else " "
 
         return re.sub(rf"(?<![\w#(])(?:{MONEY})(?![\w#)])", told, text, flags=re.I)
