@@ -3,8 +3,9 @@
 `own_questions.json` has their answers, worked out from the rows by scripts of their own. One half tuned the model, the
 other was held back, but for its counts of right, wrong and given up. The four sets of strangers were worded without
 knowledge of the program and used to improve it, the fourth after it had been counted: 54 right, none wrong. Of a fifth,
-in freer words, the counts were looked at, and its five wrong answers, which are given up now. An answer is null where
-the file cannot give it.
+in freer words, the counts were looked at, and its five wrong answers, which are given up now. The sixth, seventh and
+eighth are about files of every usual form, half of them no tables; the sixth and seventh were used to improve the model,
+the eighth was held back, but for its counts and one wrong answer. An answer is null where the file cannot give it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ FOUR_FILES = HERE / "strangers_four_files"
 QUESTIONS: list[dict[str, Any]] = json.loads((HERE / "own_questions.json").read_text("utf-8"))
 STRANGERS: list[dict[str, Any]] = json.loads((HERE / "strangers_questions.json").read_text("utf-8"))
 RIGHT = {"tune": 53, "held": 42, "strangers": 75, "strangers_two": 77, "strangers_three": 74, "strangers_four": 74}
-RIGHT["strangers_five"] = 38
+RIGHT |= {"strangers_five": 38, "strangers_six": 160, "strangers_seven": 117, "strangers_eight": 38}
+SIZES = {"strangers_five": 132, "strangers_six": 240, "strangers_seven": 240, "strangers_eight": 120}
 """How many of the 60, 60, 80 each, and 120 questions that can be answered were, when the model was last improved."""
 TOLERANCE = 2
 """Three in a hundred of them."""
@@ -62,9 +64,19 @@ def is_right(answer: str, truth: Any) -> bool:
     if isinstance(truth, list):
         return answer.split(", ") == truth
     if isinstance(truth, str):
-        return answer == truth or (truth in ("yes", "no") and answer.lower() == truth)
+        return _as_said(answer, truth)
     cell = re.sub(r"^[€$£]", "", re.sub(r"(?<=\d),(?=\d{2}$)", ".", answer))  # as it is written in the file
     return re.fullmatch(r"-?[\d.]+", cell) is not None and abs(float(cell) - truth) <= 1e-5 * max(1, abs(truth))
+
+
+def _as_said(answer: str, truth: str) -> bool:
+    """Whether an answer is a text but for upper case and a full stop, or a number to as many decimals."""
+    if answer.lower().rstrip(".") == truth.lower().rstrip("."):
+        return True
+    found, wanted = (re.sub(r"[€$£%, ]", "", text) for text in (re.sub(r"(?<=\d),(?=\d$)", ".", answer), truth))
+    if not all(re.fullmatch(r"-?\d+(?:\.\d+)?", text) for text in (found, wanted)):
+        return False
+    return abs(float(found) - float(wanted)) <= 0.5 * 10 ** -len(wanted.partition(".")[2]) + 1e-9
 
 
 def test_a_sample_of_them_gets_no_wrong_answer() -> None:
@@ -92,7 +104,7 @@ def test_most_questions_of_strangers_are_answered_and_none_wrongly(name: str) ->
     asked = json.loads((HERE / f"{name}_questions.json").read_text("utf-8"))
     outcomes = [outcome(one, HERE / f"{name}_files") for one in asked]
     wrong = [one["question"] for one, came in zip(asked, outcomes, strict=True) if came == "wrong"]
-    assert (len(asked), wrong) == (132 if name == "strangers_five" else 90, [])
+    assert (len(asked), wrong) == (SIZES.get(name, 90), [])
     assert outcomes.count("right") >= RIGHT[name] - TOLERANCE
 
 
