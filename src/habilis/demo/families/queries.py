@@ -136,6 +136,7 @@ class _Query(RowsAsked):
         for way in (
             self._days_between,
             self._lasting_days,
+            self._two_rows,
             self._ratio,
             self._most_calculated,
             self._differs,
@@ -194,7 +195,7 @@ class _Query(RowsAsked):
         stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
         single = re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated
         measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean") if stated else "sum"
-        measure = "value" if single and self._header.label() is not None and re.search(r"#\d+#", what) else measure
+        measure = "value" if single and self._header.label() is not None else measure
         column = self._compared_in(f"{what} {ends[0]}", how)
         column = self._money() if column is None and stated and measure == "sum" else column
         if column is None or (single and measure != "value") or (measure == "sum" and not self._adds_up(column)):
@@ -393,7 +394,8 @@ class _Query(RowsAsked):
         if not column or not where:
             return None
         if column in self._header.names and self._header.kind(self._header.names.index(column)) == "number":
-            if not re.match(ASKS, text, re.I) and not re.search(r"#\d+#(?: of .+|)$", text):
+            single = any(" of " in one and ' equals "' in one for one in where)  # on one day, say
+            if not re.match(ASKS, text, re.I) and not re.search(r"#\d+#(?: of .+|)$", text) and not single:
                 return None  # "price for the shipped orders" leaves open of how many
             return self._number(f"value of {column}", where)
         return self._made("cells", column=column, conditions=where, order="")

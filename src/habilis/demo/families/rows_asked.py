@@ -130,6 +130,20 @@ class RowsAsked(OrdersAsked):
             self._number(f"{measure} of {expression}", where) if where or (where == [] and measure != "value") else None
         )
 
+    def _two_rows(self, text: str) -> DemoCall | None:
+        """ "the difference in age between Ada and Bo": of what one column holds in two rows."""
+        match = re.fullmatch(
+            r"(?:difference|gap) in #(\d+)# between (?P<one>[A-Z][^#|,]*) and (?P<other>[A-Z][^#|,]*)", text
+        )
+        column = int(match[1]) if match else None
+        if match is None or column is None or self._header.kind(column) != "number" or self._header.label() is None:
+            return None
+        rows = [self._rows(match[name]) for name in ("one", "other")]
+        calls = tuple(self._number(f"value of {self._header.names[column]}", where) for where in rows if where)
+        return (
+            DemoCall(EXPRESSION, {"expression": FilledOperation("abs({0} - {1})", calls)}) if len(calls) == 2 else None
+        )
+
     def _most_calculated(self, text: str) -> DemoCall | None:
         """ "which flat used the most water (apr minus jan)": the groups where a calculation is highest or lowest."""
         text = _DIFFERENCE.sub(self._difference, text)

@@ -57,6 +57,12 @@ def is_open(call: DemoCall, phrase: str, header: TableHeader) -> bool:
     if call.operation is EXPRESSION:
         filled = call.values["expression"]
         return any(is_open(one, phrase, header) for one in getattr(filled, "calls", ()) if isinstance(one, DemoCall))
+    flags = [
+        name for i, name in enumerate(header.names) if header.kind(i) == "flag" and root("paid") == root(words(name)[0])
+    ]
+    told = any(one.startswith(f"{name} ") for one in call.values.get("conditions", ()) for name in flags)
+    if flags and not told and measure.startswith(("sum", "mean")) and re.search(r"\b(?:paid|pays?)\b", phrase, re.I):
+        return True
     if header.money and measure == "count" and _MANY_OR_MUCH.search(phrase):
         return True
     paid = measure in [f"mean of {header.names[column]}" for column in header.money]

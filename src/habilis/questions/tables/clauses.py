@@ -51,6 +51,7 @@ ADJECTIVES = {
     "short": ("length duration", -1),
 }  # fmt: skip
 """Words for more or less of something, with how columns of it are called."""
+_MONEY = ("eur", "usd", "gbp")
 _WEEKDAY = r"(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day"
 _DAYS = (
     r"weekends?|(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?"
@@ -129,6 +130,17 @@ class Clauses:
             return None
         found = self._number(match, "equals")
         return found if not match["negated"] or not found else [found[0].replace(" equals ", " not_equals ", 1)]
+
+    def _equals_money(self, match: re.Match[str]) -> list[str] | None:
+        """A price that is paid: only with its currency, for one column of money."""
+        money = (match["sign"] or match["unit"] or "").strip().lower()
+        return self._equals_number(match) if money and any(money in UNITS[one].split() for one in _MONEY) else None
+
+    def _or_later(self, match: re.Match[str]) -> list[str] | None:
+        moment = self._moment(match["when"], match["c"])
+        if moment is None or match["not"]:
+            return None
+        return [_said(moment[0], "at_most" if match["way"] in ("earlier", "before") else "at_least", moment[1])]
 
     def _between(self, match: re.Match[str]) -> list[str] | None:
         low, high = (number(match[name]) for name in ("low", "high"))
@@ -297,6 +309,12 @@ _FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | Non
         Clauses._either_when,
     ),
     (
+        "in 2021 or later",
+        rf"(?:{_C} )?(?:{_IS} )?(?:in|from|on|since|of|during) (?P<when>{_WHEN})"
+        r"(?:,? or (?P<way>later|after(?:wards)?|earlier|before)|(?P<on>,? onwards?| and (?:later|after(?:wards)?)))",
+        Clauses._or_later,
+    ),
+    (
         "shipped before 1 May 2024",
         rf"(?:{_C} )?(?:{_IS} )?(?P<then>{'|'.join(_THEN)}|in|on|at|during|of|for) "
         rf"(?:the (?:year|month of) )?(?P<when>{_WHEN})",
@@ -319,6 +337,7 @@ _FORMS: tuple[tuple[str, str, Callable[[Clauses, re.Match[str]], list[str] | Non
     ),
     ("without a phone number", rf"(?:no|without|without any|missing|lack|lacks|lacking) {_C}", Clauses._lacks),
     ("price is missing", rf"{_C} (?:{_IS} )?(?:missing|blank|empty|unknown)", Clauses._lacks),
+    ("pay 60 euros", rf"(?:pay|pays|paid|paying|costs?|costing) (?P<negated>not )?{_N}", Clauses._equals_money),
     ("doors equal to 2", rf"{_C} (?:{_IS} )?(?P<negated>not )?{_N}", Clauses._equals_number),
     (
         "with 2 doors",

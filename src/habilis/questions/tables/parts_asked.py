@@ -32,6 +32,8 @@ CALCULATED = re.compile(rf"{_EXPLAINED}{_CALCULATION}{_OVER_ALL} ?\)?", re.I)
 _LOW = r"lowest|smallest|minimum|min|least|fewest|shortest|cheapest"
 _END = rf"(?P<end>highest|largest|biggest|maximum|max|longest|{_LOW})"
 _COUNTED = r"(?P<often>how often|how many times)|how many(?: of)?(?P<distinct> different| distinct| unique)?"
+_KINDS = ("type", "kind", "category", "sort", "species", "genre")
+"""Columns whose cells say what a row is: a wedding among jobs."""
 _PIECES = {"quantity", "qty", "stock", "count", "piece", "unit"}
 _MEASURED = set(
     """age year fee price cost amount paid salary income wage score mark grade point rating rank percent rate weight
@@ -130,7 +132,8 @@ class PartsAsked(RowsMeant):
             where = self._rows(rest)
             return (f"sum of {self._header.names[held]}", where) if where else None
         dated = any(self._header.kind(i) == "moment" for i in range(len(self._header.names)))
-        alone = not found and not re.search(r"[#|]|\bper\b", rest) and (self._header.key() is not None or not dated)
+        told = self._header.key() is not None or not dated or self._header.with_word(*_KINDS) is not None
+        alone = not found and not re.search(r"[#|]|\bper\b", rest) and told
         return self._with(self._count(), rest) if alone and not self._may_count() else None
 
     def _may_count(self) -> bool:
