@@ -37,6 +37,22 @@ B4,Di Nord,Lake,2024-06-10,2024-06-12,2,yes
 2024-06-04,/home,450,9
 2024-06-04,/prices,70,1
 """,
+    "shop_sales.csv": """date,product,quantity,unit_price,customer
+2024-05-01,Honey,3,6.50,Ada
+2024-05-01,Candle,2,9.00,Bo
+2024-06-02,Jam,4,4.00,Ada
+2024-05-03,Honey,1,6.50,Bo
+""",
+    "members.csv": """name,town,age,joined,fee_eur,email
+Flo Aas,Oslo,71,2010-05-30,40,flo@x.example
+Bo Lind,Bergen,17,2021-09-15,30,
+Gry Dahl,Oslo,25,2022-11-11,60,gry@x.example
+""",
+    "photo_jobs.csv": """date,client,type,hours,fee,paid
+2024-02-03,Anna Brandt,wedding,9,1450,yes
+2024-03-05,Nordlicht Studio,portrait,2.5,200,yes
+2024-03-16,Tom Reuter,wedding,10,1600,no
+""",
     "jobs.csv": """job,received,hours,status,value_eur,urgent
 J1,2024-01-05,2,paid,50,no
 J2,2024-03-01,4,paid,70,yes
@@ -149,6 +165,25 @@ ANSWERED = [
     ("jobs.csv", "What are the jobs that are not urgent worth in total?", "130"),
     ("jobs.csv", "Which job is in the 2nd row, not counting the header?", "J2"),
     ("stock.csv", "Which products are below their minimum (in_stock less than reorder_at)?", "Mustard jar"),
+    # what was taken in, where only pieces and prices of one say it
+    ("shop_sales.csv", "What was the total revenue?", "60"),
+    ("shop_sales.csv", "What was the revenue in June?", "16"),
+    ("shop_sales.csv", "How much revenue did Honey bring in?", "26"),
+    ("shop_sales.csv", "Which product brought in the most revenue?", "Honey"),
+    ("shop_sales.csv", "Which customer spent the most money?", "Ada"),
+    ("shop_sales.csv", "How much did Bo spend in total?", "24.5"),
+    ("shop_sales.csv", "What does a candle cost?", "9"),
+    ("shop_sales.csv", "Which products cost less than 6 euros?", "Jam"),
+    ("shop_sales.csv", "What's the second most expensive product?", "Honey"),
+    ("shop_sales.csv", "How many more pieces were sold in May than in June?", "2"),
+    ("shop_sales.csv", "Did Ada ever buy a candle?", "No"),
+    ("members.csv", "How many members joined in 2021 or later?", "2"),
+    ("members.csv", "Which members pay 30 euros?", "Bo Lind"),
+    ("members.csv", "How many members do not have an email?", "1"),
+    ("members.csv", "How much older is Flo Aas than Bo Lind?", "54"),
+    ("members.csv", "What is the age difference between Flo Aas and Gry Dahl?", "46"),
+    ("photo_jobs.csv", "How many weddings were there?", "2"),
+    ("photo_jobs.csv", "What was the fee for the job on 2024-03-05?", "200"),
     # what to name, and in which order
     ("bookings.csv", "Which bookings are not paid yet? Just give me the booking ids.", "B2, B3"),
     ("bookings.csv", "Which guests have not paid? I only need the rooms.", "Attic, Garden"),
@@ -179,6 +214,8 @@ GIVEN_UP = [
     ("page_visits.csv", "How many days from visits to signups?"),
     ("scores.csv", "Who has more than 50 in reading? Sort them by age."),
     ("absences.csv", "What is the average number of absent pupils per day?"),  # of classes, or of their sums
+    ("photo_jobs.csv", "How much did Tom Reuter pay in total?"),  # not yet paid
+    ("stock.csv", "What was the total revenue?"),
     ("meters.csv", "Which flat used the most gas from jan to apr?"),
     ("meters.csv", "Which flat used the most water in 2024 (apr minus jan)?"),
     ("goats.csv", "By how many kg is Acorn heavier than Bramble?"),

@@ -27,6 +27,7 @@ from habilis.questions.tables.clauses import ADJECTIVES
 from habilis.questions.tables.lexicon import FILLERS, MONEY, VERBS
 from habilis.questions.tables.parts_asked import EACH, NUMBERED
 from habilis.questions.tables.ranks_asked import ASKS
+from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
@@ -202,6 +203,7 @@ class _Query(RowsAsked):
             return None
         said = [re.sub(rf"{_STATED}|#{column}#|\bit\b", " ", ends[name], flags=re.I) for name in ("one", "other")]
         where = [self._rows(self._without_money(one)) for one in said]
+        where = [one and [each for each in one if not FREE.fullmatch(each)] for one in where]
         if any(not one for one in where) or len({len(one) for one in where if one}) > 1:
             return None
         calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)

@@ -74,7 +74,8 @@ class RowsAsked(OrdersAsked):
         begins = _EXISTS.match(phrase)
         if begins is None or re.search(r"\b(?:more|less|fewer) than (?:one|two|three)\b|\bor\b", phrase):
             return None
-        found = self._measured(self._prepared(f"how many rows {phrase[begins.end() :]}"))
+        rest = re.sub(r"\bever ", "", phrase[begins.end() :])
+        found = self._measured(self._prepared(f"how many rows {rest}"))
         if found is None or not found[0].startswith("count") or not found[1]:
             return None
         return self._made("any", conditions=found[1])

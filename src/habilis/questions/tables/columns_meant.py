@@ -28,7 +28,11 @@ _TO_DO = (
 )
 _NOT_DONE = r"\bnot (?:yet |been |have |has |had |all |work |live )*#(\d+)#(?: yet)?"
 _DID = re.compile(r"\b(?:did|does|do) (?P<who>(?!I\b)[A-Z][\w'-]*\.?(?: [A-Z][\w.'-]*)*) (?P<verb>[a-z]+)\b")
-_GOT = "buy|bought|order|ordered|purchase|purchased|sell|sold|get|need|eat|cook|bake|repair|make"
+_TAKEN = "revenue|turnover|takings|proceeds|earnings|sales value|income"
+_SPENT = "spend|spent|pay|paid"
+_SUMS = {"total", "amount", "revenue", "sum", "discount", "status", "state", "returned", "cancelled", "refunded"}
+"""Words of columns beside which pieces times a price are not what was taken in."""
+_GOT = "buy|bought|order|ordered|purchase|purchased|sell|sold|get|need|eat|eaten|cook|cooked|bake|baked|repair|make"
 _ANYBODY = "person|tenant|flatmate|flat mate|roommate|housemate|friend|member|child|one of us"
 _LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
 
@@ -59,7 +63,7 @@ class ColumnsMeant(PartlySaid):
         text = re.sub(
             r"(?<=\d)( euros?| dollars?| pounds?| ?[€$£]| hours?)? (?:per|an?|each|every) (\w+)", self._at_rate, text
         )
-        text = self._things_done(text)
+        text = self._revenue(self._things_done(text))
         for pattern, said in SINCE_MARKED:
             text = re.sub(pattern, said, text, flags=re.I)
         text = self._after_marking(text)
@@ -75,7 +79,8 @@ class ColumnsMeant(PartlySaid):
         text = re.sub(r"(?<![#\w])([\w'-]+) #(\d+)# #(\w+)#", self._of_kind, text)
         for asked, names in ASKED_OF:
             column = self._header.with_word(*names.split())
-            of = None if column is None or self._header.are_sums else re.fullmatch(asked, text, re.I)
+            summed = self._header.are_sums and column not in self._unit_prices()
+            of = None if column is None or summed else re.fullmatch(asked, text, re.I)
             rate = of.groupdict().get("rate") if of else None
             if of and column is not None and (not rate or root(rate) in roots(self._header.names[column])):
                 text = f"#{column}# of {next(filter(None, of.groups()))}"
@@ -86,8 +91,12 @@ class ColumnsMeant(PartlySaid):
         """ "what did we buy" with the column of things, "which tenant paid" as who did, where a column is "paid by"."""
         things = [i for i, name in enumerate(self._header.names) if {*stems(name)} <= THINGS]
         if len(things) == 1:
-            did = rf"^what (?:did|do|have) (?:we|i|they) (?:{_GOT})\b"
+            did = rf"^what (?:(?:did|do|have) (?:we|i|they) (?:{_GOT})|(?:was|were) (?:{_GOT}))\b"
             text = re.sub(did, f"which #{things[0]}# ", text, flags=re.I)
+            text = re.sub(
+                rf"^what (?:did|has) (#\d+#= [^#,]+,) (?:{_GOT})\b", rf"which #{things[0]}# \1", text, flags=re.I
+            )
+            text = re.sub(rf"(#{things[0]}#) costs? (?=(?:more|less|over|under|at) )", self._priced, text, flags=re.I)
         value = self._header.with_word("value", "worth")
         if value is not None and self._header.kind(value) == "number":
             worth = r"^(?:what (?:is|are) )?(?:the )?(#.+?) worth(?: altogether| together)?$"
@@ -97,6 +106,38 @@ class ColumnsMeant(PartlySaid):
         if who is not None and words(self._header.names[who])[-1] == "by":
             text = re.sub(rf"^which (?:{_ANYBODY}) (?=[a-z])", "who ", text, flags=re.I)
         return text
+
+    def _priced(self, match: re.Match[str]) -> str:
+        """ "products cost more than 5" with the column of what one of them costs."""
+        price = self._header.with_word("price")
+        return match[0] if price is None else f"{match[1]} #{price}# "
+
+    def _revenue(self, text: str) -> str:
+        """What was taken in all, as pieces times the price of one, where no column says it."""
+        names = self._header.names
+        prices = [i for i in self._unit_prices() if self._header.kind(i) == "number"]
+        pieces = [i for i, name in enumerate(names) if {"quantity", "qty", "units", "pieces"} & {*words(name)}]
+        if (
+            len(prices) != 1
+            or len(pieces) != 1
+            or {*self._header.money} - {*prices}
+            or _SUMS & {*words(" ".join(names))}
+        ):
+            return text
+        taken = f"#{pieces[0]}# times #{prices[0]}#"
+        text = re.sub(rf"(?<![#\w])(?:{_TAKEN})(?![\w#])(?! \(?#)", taken, text, flags=re.I)
+        text = re.sub(
+            rf"^how much (?:money )?(?:did|has|have) (.+?) (?:{_SPENT})\b", rf"total {taken} of \1", text, flags=re.I
+        )
+        return re.sub(
+            rf"^(which #\d+#|who) (?:{_SPENT}|brought in|made|earned) the (most|least)(?: money)?\b",
+            rf"\1 had the \2 {taken}", text, flags=re.I,
+        )  # fmt: skip
+
+    def _unit_prices(self) -> list[int]:
+        """The columns that say what one piece costs."""
+        named = [{*words(name)} for name in self._header.names]
+        return [i for i, own in enumerate(named) if own & {"price", "cost"} and own & {"unit", "each", "per", "piece"}]
 
     def _named(self, text: str) -> str:
         """`text` without the file's own name, and with the one wording of two columns that people mix up."""

@@ -29,6 +29,8 @@ UNREAD = re.compile(
 """Words that change what is asked: where one is left, nothing is understood."""
 
 
+FREE = re.compile(r'\* says "(?:\(\w+\)[, ]*)+"')
+"""A condition that holds where none of its words is a cell."""
 _STATUS = {"status", "state", "stage", "progress"}
 
 
