@@ -1,11 +1,12 @@
 """Questions about small files, worded before anybody looked at how the model reads them.
 
-`own_questions.json` has their answers, worked out from the rows by scripts of their own. One half tuned the model, the
-other was held back, but for its counts of right, wrong and given up. The four sets of strangers were worded without
-knowledge of the program and used to improve it, the fourth after it had been counted: 54 right, none wrong. Of a fifth,
-in freer words, the counts were looked at, and its five wrong answers, which are given up now. The sixth, seventh and
-eighth are about files of every usual form, half of them no tables; the first two of these were used to improve the
-model, the eighth was held back, but for its counts and one wrong answer. An answer is null where the file cannot give it.
+`own_questions.json` has their answers, worked out from the rows by scripts of their own. One half tuned the model,
+the other was held back, but for its counts of right, wrong and given up. The four sets of strangers were worded
+without knowledge of the program and used to improve it, the fourth after it had been counted: 54 right, none wrong.
+Of a fifth, in freer words, the counts were looked at, and its five wrong answers, which are given up now. The
+sixth, seventh and eighth are about files of every usual form, half of them no tables; the first two of these were
+used to improve the model, the eighth was held back, but for its counts and one wrong answer. An answer is null
+where the file cannot give it.
 """
 
 from __future__ import annotations
