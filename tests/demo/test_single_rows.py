@@ -53,6 +53,11 @@ Gry Dahl,Oslo,25,2022-11-11,60,gry@x.example
 2024-03-05,Nordlicht Studio,portrait,2.5,200,yes
 2024-03-16,Tom Reuter,wedding,10,1600,no
 """,
+    "runs.csv": """day,route,distance_km,duration_min
+2024-07-01,Lake loop,5.2,31
+2024-07-06,Lake loop,5.1,29
+2024-07-15,Hill path,8.1,49
+""",
     "jobs.csv": """job,received,hours,status,value_eur,urgent
 J1,2024-01-05,2,paid,50,no
 J2,2024-03-01,4,paid,70,yes
@@ -184,6 +189,9 @@ ANSWERED = [
     ("members.csv", "What is the age difference between Flo Aas and Gry Dahl?", "46"),
     ("photo_jobs.csv", "How many weddings were there?", "2"),
     ("photo_jobs.csv", "What was the fee for the job on 2024-03-05?", "200"),
+    ("runs.csv", "What is my fastest Lake loop in minutes?", "29"),
+    ("runs.csv", "What is my slowest Lake loop in minutes?", "31"),
+    ("runs.csv", "How many days passed between the first and the last run?", "14"),
     # what to name, and in which order
     ("bookings.csv", "Which bookings are not paid yet? Just give me the booking ids.", "B2, B3"),
     ("bookings.csv", "Which guests have not paid? I only need the rooms.", "Attic, Garden"),

@@ -9,32 +9,23 @@ other conditions finds the tool of an earlier one.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
+from habilis.demo.families.differences import Differences
 from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
-from habilis.demo.families.rows_asked import RowsAsked
 from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.header import TableHeader
 from habilis.questions.language import number, stems
 from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of, in_note, is_among_words
-from habilis.questions.tables.clauses import ADJECTIVES
 from habilis.questions.tables.lexicon import FILLERS, MONEY, VERBS
 from habilis.questions.tables.parts_asked import EACH, NUMBERED
 from habilis.questions.tables.ranks_asked import ASKS
-from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
-
-_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
-_LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
-_HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
-_TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?:{_HIGH}))"
-_STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of|(?:number|amount) of)\b"
 
 _NO_CELL = re.compile(
     r"(?:is|are|was|were|does|did|has|have) (?!you\b)|what (?:have|has|had) |(?:in|inside|on) (?:the|my|our) \w+est\b",
@@ -116,7 +107,7 @@ def _names_column(phrase: str, header: TableHeader) -> bool:
     return bool(own & {*stems(phrase)})
 
 
-class _Query(RowsAsked):
+class _Query(Differences):
     """One question about one table, taken apart."""
 
     def marks(self, phrase: str) -> int:
@@ -178,104 +169,6 @@ class _Query(RowsAsked):
         return replace(call, values={**call.values, "column": f"{part} of {name}"}) if both else call
 
     # kinds of questions
-
-    def _differs(self, text: str) -> DemoCall | None:
-        """ "how much more did A sell than B", "by how many km is the average in A longer than in B"."""
-        begins = re.match(
-            rf"(?:by )?how (?:much|many)(?P<what>(?! (?:{_MORE}|{_LESS})\b) \w+| #\d+#)?"
-            rf"(?: (?P<how>{_MORE}|{_LESS})\b)?",
-            text,
-            re.I,
-        )
-        ends = re.fullmatch(
-            rf"(?P<one>.+?)(?: (?P<how>{_MORE}|{_LESS}))? than (?P<other>.+)", text[begins.end() :], re.I
-        ) if begins else None  # fmt: skip
-        if begins is None or ends is None or bool(begins["how"]) is bool(ends["how"]):
-            return None
-        how, what = (begins["how"] or ends["how"]).lower(), begins["what"] or ""
-        stated = re.search(r"\b(average|mean|total|median)\b", ends["one"], re.I)
-        single = re.match(r" (?:is|are|was|were)\b", ends["one"]) and not stated
-        measure = {"total": "sum", "median": "median"}.get(stated[1].lower(), "mean") if stated else "sum"
-        measure = "value" if single and self._header.label() is not None else measure
-        column = self._compared_in(f"{what} {ends[0]}", how)
-        column = self._money() if column is None and stated and measure == "sum" else column
-        if column is None or (single and measure != "value") or (measure == "sum" and not self._adds_up(column)):
-            return None
-        said = [re.sub(rf"{_STATED}|#{column}#|\bit\b", " ", ends[name], flags=re.I) for name in ("one", "other")]
-        where = [self._rows(self._without_money(one)) for one in said]
-        where = [one and [each for each in one if not FREE.fullmatch(each)] for one in where]
-        if any(not one for one in where) or len({len(one) for one in where if one}) > 1:
-            return None
-        calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
-        order = "{0} - {1}" if re.fullmatch(_MORE, how) else "{1} - {0}"
-        return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
-
-    def _who_more(self, text: str) -> DemoCall | None:
-        """ "who paid more, A or B"."""
-        match = re.fullmatch(
-            r"(?:who|which #(?P<g>\d+)#) (?P<verb>\w+) (?P<more>more|less|fewer)(?P<rest>.*?),? (?P<one>\w+)"
-            r" or (?P<other>\w+)",
-            text,
-            re.I,
-        )
-        if match is None:
-            return None
-        column = int(match["g"]) if match["g"] else self._who()
-        money = re.fullmatch(r"(?:paid|spent|pay|sold|earned|made)", match["verb"], re.I)
-        value = self._column_in(match["rest"]) if "#" in match["rest"] else self._money() if money else None
-        rest = self._rows(re.sub(r"#\d+#", "", match["rest"]))
-        if column is None or value is None or rest is None:
-            return None
-        name = self._header.names[column]
-        either = " or ".join(f"{name} equals {json.dumps(match[one])}" for one in ("one", "other"))
-        way = "highest" if match["more"].lower() == "more" else "lowest"
-        return self._groups(f"sum of {self._header.names[value]}", name, [either, *rest], f"{way} 1")
-
-    def _range(self, text: str) -> DemoCall | None:
-        """ "the difference between the highest and the lowest salary": what one column spans."""
-        match = re.fullmatch(
-            r"(?:difference|gap|spread|range|how (?:many|much) (?:#?[a-z]\w*#? )?(?:lies?|is|are|was|were)) between "
-            rf"(?:the )?{_TWO_ENDS} (?:#R# )?#(\d+)#(?P<rest>.*)",
-            text,
-            re.I,
-        )
-        column = int(match[1]) if match else None
-        where = self._rows(match["rest"]) if match else None
-        if column is None or where is None or self._header.kind(column) != "number":
-            return None
-        return self._number(f"range of {self._header.names[column]}", where)
-
-    def _apart(self, text: str) -> DemoCall | None:
-        """ "the difference between the average in A and in B"."""
-        match = re.fullmatch(
-            r"(?:what is (?:the )?)?difference (?:in (?P<what>.+?) )?between (?:the )?(?P<measure>.*?)\b(?:"
-            r"(?:of|in|for|by|on|at) )?(?:the )?(?P<one>[^\s#]+)"
-            r"(?P<mid>(?: #\w+#)?) and (?:(?:of|in|for|by|on|at|that of|that in) )?(?:the )?"
-            r"(?P<other>[^\s#]+)(?P<rest>.*)", text, re.I,
-        )  # fmt: skip
-        if match is None:
-            return None
-        said = [
-            f"{match['what'] or ''} {match['measure']} {match[name]} {match['mid'] or match['rest']}"
-            for name in ("one", "other")
-        ]
-        return self._between("abs({0} - {1})", said)
-
-    def _compared_in(self, text: str, how: str) -> int | None:
-        """The column of numbers that is compared: the one that is named, else the one that the comparison means."""
-        named = {int(one) for one in re.findall(r"#(\d+)#", text) if self._header.kind(int(one)) == "number"}
-        if named:
-            return named.pop() if len(named) == 1 else None
-        means = next((names for word, (names, _) in ADJECTIVES.items() if how.startswith(word[:4])), None)
-        paid = how in ("more", "less") and re.search(rf"\b(?:{MONEY})\b", text, re.I)
-        return self._header.with_word(*means.split()) if means else self._money(text) if paid else None
-
-    def _between(self, expression: str, said: list[str]) -> DemoCall | None:
-        found = [self._measured(one) for one in said]
-        if None in found or any(len(one[1]) != 1 for one in found if one):
-            return None
-        calls = tuple(self._number(*one) for one in found if one)
-        return DemoCall(EXPRESSION, {"expression": FilledOperation(expression, calls)})
 
     def _share(self, text: str) -> DemoCall | None:
         """ "what percentage of the rows …": those that meet the conditions in 100 of all."""

@@ -35,7 +35,8 @@ _LISTED = re.compile(
 )
 _ENDS = r"(?:first|earliest|oldest) and (?:the )?(?:last|latest|newest|most recent)"
 _BETWEEN = re.compile(
-    r"(?:(?:how many|number of) )?days (?:(?:are|is|lie|lies|were|was|passed?|went by|go by|there|in all) )*between "
+    r"(?:(?:how many|number of) )?(?:days|#(?P<d>\d+)#) "
+    r"(?:(?:are|is|lie|lies|were|was|passed?|went by|go by|there|in all) )*between "
     rf"(?:the )?(?:dates? of (?:the )?)?{_ENDS} (?:day |date )?(?:of (?:the |all )?)?(?:#R#|#(?P<c>\d+)#)(?P<rest>.*)",
     re.IGNORECASE,
 )
@@ -105,6 +106,8 @@ class RowsAsked(OrdersAsked):
         day = int(match["c"]) if match["c"] else self._header.only_day()
         day = self._header.names.index(dated) if day is None and dated in self._header.names else day
         where = self._rows(match["rest"])
+        if match["d"] and self._header.kind(int(match["d"])) != "moment":
+            return None
         if day is None or where is None or self._header.kind(day) != "moment" or self._header.is_clock(day):
             return None
         return self._number(f"days of {self._header.names[day]}", where)

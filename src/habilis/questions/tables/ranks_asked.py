@@ -301,8 +301,8 @@ class RanksAsked(PartsAsked):
         """The column that a rank goes by, its end, and what is left behind it."""
         way = end.rank.split()[0]
         if by and self._header.kind(int(by["c"])) == "number" and not by["agg"]:
-            shortest = (end.match["adjective"] or "").lower() in ("shortest", "cheapest", "youngest", "least expensive")
-            return int(by["c"]), "lowest" if shortest else way, tail
+            adjective = (end.match["adjective"] or "").lower()
+            return int(by["c"]), self._way_of(adjective, int(by["c"])) if adjective else way, tail
         if end.was("adjective"):
             named = re.match(r" (?:#R# )?#(\d+)#", tail)
             if (
@@ -341,6 +341,12 @@ class RanksAsked(PartsAsked):
         """Which end of a column of numbers an adjective before its name means: "oldest vintage" is the lowest."""
         own = {*stems(self._header.names[column])}
         told = next((way for names, way in SUPERLATIVES[adjective] if own & {*stems(names)}), None)
+        timed = bool(
+            {"min", "minute", "second", "sec", "time", "hour", "duration", "s", "h"}
+            & {*own, *words(self._header.names[column])}
+        )
+        if adjective in ("fastest", "quickest", "slowest"):
+            return "lowest" if timed is (adjective != "slowest") else "highest"
         low = adjective in ("shortest", "youngest", "cheapest", "lightest", "quickest", "least expensive", "coldest")
         return told or ("lowest" if low else "highest")
 
