@@ -17,6 +17,7 @@ from habilis.demo.families.outlines import Outlines
 from habilis.demo.families.patterns import Patterns
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.rates import Rates
+from habilis.demo.families.rosters import Rosters
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
 from habilis.demo.families.units import Units
@@ -37,6 +38,7 @@ ALL: tuple[Family, ...] = (
     Logs("logs"),
     AskedPatterns("pages"),
     Outlines("outlines"),
+    Rosters("rosters"),
     NumberLines("figures"),
     Texts("texts"),
     Documents("documents"),
