@@ -10,6 +10,7 @@ from typing import Any
 
 from habilis.demo.families import ALL
 from habilis.demo.families.queries import Queries
+from habilis.demo.families.traces import Traces
 from habilis.demo.form import Form, peel
 from habilis.questions.language import QUOTED, core, squeeze
 from habilis.questions.operations import DemoOperation
@@ -163,7 +164,7 @@ def _one(text: str, world: World) -> DemoCall | None:
     phrase = _file_last(core(text))
     problem: CannotAnswerError | None = None
     for family in ALL:
-        if world.wanted and not isinstance(family, Queries):
+        if world.wanted and not isinstance(family, Queries | Traces):
             continue  # no other family has rows of which something is named
         try:
             if call := family.read(phrase, world):

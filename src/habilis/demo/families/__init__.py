@@ -20,6 +20,7 @@ from habilis.demo.families.rates import Rates
 from habilis.demo.families.rosters import Rosters
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
+from habilis.demo.families.traces import Traces
 from habilis.demo.families.units import Units
 from habilis.questions.world import Family
 
@@ -35,6 +36,7 @@ ALL: tuple[Family, ...] = (
     Arithmetic(),
     Rates(),
     Patterns("patterns"),
+    Traces("traces"),
     Logs("logs"),
     AskedPatterns("pages"),
     Outlines("outlines"),
