@@ -10,6 +10,7 @@ from typing import Any
 
 from habilis.demo.families import ALL
 from habilis.demo.families.queries import Queries
+from habilis.demo.families.traces import Traces
 from habilis.demo.form import Form, peel
 from habilis.questions.language import QUOTED, core, squeeze
 from habilis.questions.operations import DemoOperation
@@ -40,6 +41,14 @@ _THE_FILE = re.compile(
     rf"\b(?:the|this|that|my|our) (?:{_NOUN} )*(?:file|table|document|spreadsheet|data ?set|csv|json)\b(?! of\b)",
     re.IGNORECASE,
 )
+_SAID_THERE = re.compile(
+    r"[.?!;,] ?\(?(?:(?:(?:it|they|this|that|these|those|all)(?: all)?(?:'s|'re)?"
+    r"(?: (?:is|are|says? so|stands?|can be found|comes?|must be))?"
+    r"(?: (?:written|noted|listed|given|all|said))? (?:in|on|from)|see|look in|look at|check|use|using|"
+    rf"according to|says|so says|going by)) ({MARK}[0-9]+)\)?[.!]?$",
+    re.IGNORECASE,
+)
+"""A sentence of its own that only says which file is meant."""
 _WRITTEN, _HAS = "(?:text|notes?|letter|report|story|article|poem|e-?mail)", "(?:have|contain|hold|include)"
 _AGAIN = re.compile(
     r"(?:\?|\.|;|,)? (?:and(?: also)?|also),? (?=(?:what|which|how|on which|on"
@@ -155,7 +164,7 @@ def _one(text: str, world: World) -> DemoCall | None:
     phrase = _file_last(core(text))
     problem: CannotAnswerError | None = None
     for family in ALL:
-        if world.wanted and not isinstance(family, Queries):
+        if world.wanted and not isinstance(family, Queries | Traces):
             continue  # no other family has rows of which something is named
         try:
             if call := family.read(phrase, world):
@@ -170,6 +179,7 @@ def _one(text: str, world: World) -> DemoCall | None:
 def _file_last(phrase: str) -> str:
     """ "in x.csv, what is …" and "x.csv: what is …" as "… in x.csv", "how many rows does x.csv have" as "how many rows
     in x.csv"."""
+    phrase = _SAID_THERE.sub(r" in \1", phrase)
     opening = (
         r"(?:(?:in|from|for|using|according to|based on|going by|judging by|given|(?:have a )?look(?:ing)? at|read|"
         r"take|open|with|of|within|inside|see|check|here is|this is|i have|about|regarding|concerning|on) )?"

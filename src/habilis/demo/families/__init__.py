@@ -17,8 +17,10 @@ from habilis.demo.families.outlines import Outlines
 from habilis.demo.families.patterns import Patterns
 from habilis.demo.families.queries import Queries
 from habilis.demo.families.rates import Rates
+from habilis.demo.families.rosters import Rosters
 from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
+from habilis.demo.families.traces import Traces
 from habilis.demo.families.units import Units
 from habilis.questions.world import Family
 
@@ -34,9 +36,11 @@ ALL: tuple[Family, ...] = (
     Arithmetic(),
     Rates(),
     Patterns("patterns"),
+    Traces("traces"),
     Logs("logs"),
     AskedPatterns("pages"),
     Outlines("outlines"),
+    Rosters("rosters"),
     NumberLines("figures"),
     Texts("texts"),
     Documents("documents"),

@@ -16,8 +16,8 @@ class Texts(AskedPatterns):
     """Family of questions about the text of one file, of any ending."""
 
     def values(self, operation: DemoOperation, match: Match, world: World) -> Values | None:
-        if operation.key in ("nth_line", "lines_with"):
-            return _of_lines(match, world)
+        if operation.key in ("nth_line", "lines_with", "line_words", "lines_starting"):
+            return _of_lines(operation.key, match, world)
         if operation.key != "top_words":
             return super().values(operation, match, world)
         said = match.groupdict().get("n")
@@ -25,12 +25,16 @@ class Texts(AskedPatterns):
         return {"n": n} if n and n <= MOST_LISTED else None
 
 
-def _of_lines(match: Match, world: World) -> Values | None:
+def _of_lines(key: str, match: Match, world: World) -> Values | None:
     """Which lines of a file are meant that is no table of its own."""
     file = world.files[0]
     if file.named.lower().endswith(_TABLES) or (shows_table(file) and not file.named.lower().endswith(".log")):
         return None
     said = said_by(match)
+    if key == "line_words":
+        which = place_of(said["nth"]) if "nth" in said else f"nth {said['place']}" if "place" in said else ""
+        which = which or f"begins {said['begins']}"
+        return {"which": which, "part": "behind" if "behind" in said else "all"}
     if "text" in said:
         return {"text": said["text"]}
     way, _, place = (place_of(said["nth"]) if "nth" in said else f"nth {said['place']}").partition(" ")
