@@ -73,6 +73,9 @@ _OF_ALL = (
     r"|,? (?:over|across|during|in|at|on) the (?:whole|entire|full) (?:{of})\b"
 )
 """Words that say no more than that all groups are meant."""
+_OF_ONE_INSIDE = re.compile(
+    r"(?:is|are|was|were|does|do|did|has|have|who(?:se)? (?:is|are|was|were) (?:all )?(?:in|on))\b", re.I
+)
 _OF_LISTS = (
     (r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?", "have "),
     (r"\b(?:the )?longest list(?: of items)?\b", "the most items"),
@@ -202,13 +205,20 @@ def meant_of(tables: tuple[JsonTable, ...], phrase: str, marks: Callable[[JsonTa
     if len(tables) < 2:
         return next(iter(tables), None)
     said = {*stems(phrase)}
-    named = [one for one in tables if one.header.rows_are in said or {*stems(one.path.rpartition(".")[2])} <= said]
+    last = {one.path: {*stems(one.path.rpartition(".")[2])} for one in tables}
+    named = [one for one in tables if one.header.rows_are in said or (one.path and last[one.path] <= said)]
     inner = [one for one in tables if len(named) == 1 and one.groups and one.path.rpartition(".")[0] == named[0].path]
-    scores = [(marks(one, phrase), 1) for one in named or tables]
+    scores: list[tuple[int, int]] = [(marks(one, phrase), 1) for one in named or tables]
     scores += [(marks(one, phrase) - 1, 0) for one in inner]  # of a team may be asked what only its members have
-    best = [one for one, score in zip([*(named or tables), *inner], scores, strict=True) if score == max(scores)]
+    among: list[JsonTable] = [*(named or tables), *inner]
+    best = [one for one, score in zip(among, scores, strict=True) if score == max(scores)]
+    whole = [one for one in [*named, *inner] if re.search(_OF_ALL.format(of=one.groups or "(?!)"), phrase, re.I)]
+    if len(whole) == 1 and whole[0].header.rows_are in said:
+        return whole[0]
+    if inner and scores[-1][0] == max(scores)[0] and _OF_ONE_INSIDE.match(phrase):
+        return inner[-1]
     if len(best) == 2 and best[1].groups and best[1].path.rpartition(".")[0] == best[0].path:
-        return best["tally" not in best[0].worded(phrase)]
+        return best[0] if "tally" in best[0].worded(phrase) else best[1]
     return best[0] if len(best) == 1 and (named or max(scores)[0]) else None
 
 

@@ -9,14 +9,13 @@ other conditions finds the tool of an earlier one.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 
 from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
-from habilis.demo.families.rows_asked import RowsAsked
+from habilis.demo.families.rows_compared import RowsCompared
 from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.header import TableHeader
@@ -115,7 +114,7 @@ def _names_column(phrase: str, header: TableHeader) -> bool:
     return bool(own & {*stems(phrase)})
 
 
-class _Query(RowsAsked):
+class _Query(RowsCompared):
     """One question about one table, taken apart."""
 
     def marks(self, phrase: str) -> int:
@@ -128,7 +127,7 @@ class _Query(RowsAsked):
     def call(self, phrase: str, is_part: bool) -> DemoCall | None:
         if _ALONE.search(phrase):
             return None
-        if single := self._placed(phrase) or self._exists(phrase):
+        if single := self._placed(phrase) or self._exists(phrase) or self._is_so(phrase):
             return single
         text = self._prepared(phrase)
         if not is_part and (listed := self._listed(phrase, text)):
@@ -138,6 +137,8 @@ class _Query(RowsAsked):
             self._lasting_days,
             self._ratio,
             self._most_calculated,
+            self._is_more,
+            self._which_more,
             self._differs,
             self._who_more,
             self._range,
@@ -152,7 +153,7 @@ class _Query(RowsAsked):
             self._of_one_kind,
         ):
             if call := way(text):
-                call = self._in_time(call, phrase)
+                call = self._of_two(self._in_time(call, phrase))
                 if call.operation.key == "query_cells" and _NO_CELL.match(phrase.strip()):
                     raise CannotAnswerError(f"it does not understand what of {self._file.named} is asked for")
                 return call
@@ -206,27 +207,6 @@ class _Query(RowsAsked):
         calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
         order = "{0} - {1}" if re.fullmatch(_MORE, how) else "{1} - {0}"
         return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
-
-    def _who_more(self, text: str) -> DemoCall | None:
-        """ "who paid more, A or B"."""
-        match = re.fullmatch(
-            r"(?:who|which #(?P<g>\d+)#) (?P<verb>\w+) (?P<more>more|less|fewer)(?P<rest>.*?),? (?P<one>\w+)"
-            r" or (?P<other>\w+)",
-            text,
-            re.I,
-        )
-        if match is None:
-            return None
-        column = int(match["g"]) if match["g"] else self._who()
-        money = re.fullmatch(r"(?:paid|spent|pay|sold|earned|made)", match["verb"], re.I)
-        value = self._column_in(match["rest"]) if "#" in match["rest"] else self._money() if money else None
-        rest = self._rows(re.sub(r"#\d+#", "", match["rest"]))
-        if column is None or value is None or rest is None:
-            return None
-        name = self._header.names[column]
-        either = " or ".join(f"{name} equals {json.dumps(match[one])}" for one in ("one", "other"))
-        way = "highest" if match["more"].lower() == "more" else "lowest"
-        return self._groups(f"sum of {self._header.names[value]}", name, [either, *rest], f"{way} 1")
 
     def _range(self, text: str) -> DemoCall | None:
         """ "the difference between the highest and the lowest salary": what one column spans."""
