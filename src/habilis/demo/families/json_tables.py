@@ -131,6 +131,9 @@ class JsonTable:
     def _own_words(self, phrase: str) -> str:
         """Words for the entries of lists, or for what the numbers say, where it is known which of both they mean."""
         nouns, key = "|".join(self._nouns()), self.header.names[0]
+        own = words(self.path.rpartition(".")[2])
+        if self.shape == "value" and len(own) > 1 and stems(own[-1]) == [self.noun]:
+            phrase = re.sub(rf"\b{'[ _-]'.join(own)}\b", own[-1], phrase, flags=re.I)  # "shared costs"
         if key == "number":  # a plain list
             phrase = re.sub(rf"\bhow many (?:{nouns})(?= (?:are|were|is) {_COMPARED}\b)", "how many entries with value",
                             phrase, flags=re.I)  # fmt: skip

@@ -38,8 +38,13 @@ _WHICH_MORE = re.compile(
 )
 _OF = re.compile(r"^(?:the )?(#\d+#) (?:of|for) (?:the )?(.+?) "
                  r"(?=(?:over|above|under|below|at|more|less|higher|lower|fewer)\b)")  # fmt: skip
-_LIVES = re.compile(r"\((?:lives?|living|belongs?|comes?)\)")
-"""Verbs that say no more than "is in"."""
+_LIVES = re.compile(r"\((?:lives?|living|belongs?|comes?)\)|, \((?:out|up|back|off)\)")
+"""Verbs that say no more than "is in", and what a verb such as "lent out" may have behind it."""
+_TOWARDS = re.compile(
+    r"(?<!belong )(?<!belongs )\bto\b|\b(?:for|with|about|near|against|via|through|into|after|since|until|beside)\b",
+    re.I,
+)
+"""Words that say of a cell more than that it is the row's."""
 _EMPTY = set("is was are were has had have does did got the a an of in it its".split())  # noqa: SIM905
 _OF_SEVERAL = re.compile(r"\b(?:not|never|and|average|mean|total|all|every|each|last|next)\b|\d{4}-", re.I)
 _EITHER = re.compile(r'(.+?) equals ("[^"]*") or (.+?) equals ("[^"]*")')
@@ -61,9 +66,16 @@ class RowsCompared(RowsAsked):
         if where is None or len(named) != 1:
             return None
         tests = [one for one in where if one is not named[0]]
-        if not tests and ("(" in _LIVES.sub("", named[0]) or "," not in named[0]):
+        if not self._is_one_test(tests, _LIVES.sub("", named[0]), phrase):
             return None
         return self._made("is_so", named=named[0], conditions=tests)
+
+    def _is_one_test(self, tests: list[str], named: str, phrase: str) -> bool:
+        """Whether one thing is asked of the row: with two, one may be said of the other ("earned 300 in May")."""
+        if tests:
+            columns = {re.split(r" (?=\w+ \")", one)[0] for one in tests}
+            return len(columns) == 1 and "," not in named and not any("*" in one for one in columns)
+        return named.count(",") == 1 and "(" not in named and not _TOWARDS.search(phrase)
 
     def _names_row(self, condition: str) -> bool:
         label = self._label()
