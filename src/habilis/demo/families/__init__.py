@@ -22,6 +22,7 @@ from habilis.demo.families.tables import Tables
 from habilis.demo.families.texts import Texts
 from habilis.demo.families.traces import Traces
 from habilis.demo.families.units import Units
+from habilis.demo.families.weeks import Weeks
 from habilis.questions.world import Family
 
 ALL: tuple[Family, ...] = (
@@ -32,6 +33,7 @@ ALL: tuple[Family, ...] = (
     AskedPatterns("distances"),
     Lists("lists"),
     AskedPatterns("integers"),
+    Weeks("weeks"),
     JsonValues(),
     Arithmetic(),
     Rates(),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from habilis.demo.families.arithmetic import EXPRESSION
-from habilis.demo.families.rows_asked import RowsAsked
+from habilis.demo.families.rows_compared import RowsCompared
 from habilis.questions.tables.clauses import ADJECTIVES
 from habilis.questions.tables.lexicon import MONEY
 from habilis.questions.tables.rows_meant import FREE
@@ -19,7 +18,7 @@ _TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?
 _STATED = r"\b(?:on average|the average|average|mean|total|median|is|are|was|were|that of|(?:number|amount) of)\b"
 
 
-class Differences(RowsAsked):
+class Differences(RowsCompared):
     """How much more one thing is than another."""
 
     def _differs(self, text: str) -> DemoCall | None:
@@ -52,27 +51,6 @@ class Differences(RowsAsked):
         calls = tuple(self._number(f"{measure} of {self._header.names[column]}", one) for one in where if one)
         order = "{0} - {1}" if re.fullmatch(_MORE, how) else "{1} - {0}"
         return DemoCall(EXPRESSION, {"expression": FilledOperation(order, calls)})
-
-    def _who_more(self, text: str) -> DemoCall | None:
-        """ "who paid more, A or B"."""
-        match = re.fullmatch(
-            r"(?:who|which #(?P<g>\d+)#) (?P<verb>\w+) (?P<more>more|less|fewer)(?P<rest>.*?),? (?P<one>\w+)"
-            r" or (?P<other>\w+)",
-            text,
-            re.I,
-        )
-        if match is None:
-            return None
-        column = int(match["g"]) if match["g"] else self._who()
-        money = re.fullmatch(r"(?:paid|spent|pay|sold|earned|made)", match["verb"], re.I)
-        value = self._column_in(match["rest"]) if "#" in match["rest"] else self._money() if money else None
-        rest = self._rows(re.sub(r"#\d+#", "", match["rest"]))
-        if column is None or value is None or rest is None:
-            return None
-        name = self._header.names[column]
-        either = " or ".join(f"{name} equals {json.dumps(match[one])}" for one in ("one", "other"))
-        way = "highest" if match["more"].lower() == "more" else "lowest"
-        return self._groups(f"sum of {self._header.names[value]}", name, [either, *rest], f"{way} 1")
 
     def _range(self, text: str) -> DemoCall | None:
         """ "the difference between the highest and the lowest salary": what one column spans."""

@@ -38,10 +38,20 @@ def _within(document: Any, key: str, found: Values, said: str) -> Values | None:
     first, *more = found["keys"].split(".")
     held = [document] if first.isdigit() else [one for _, one in _under(document, first)]
     if key == "json_count":
+        if not first.isdigit() and not _stands_alone(document, first):
+            return None  # the members of each team
         return found if any(_holds_rows(one) for one in held) or re.search(r"\bkeys\b", said) else None
     held = [one for one in held if not more or more[0].isdigit() or isinstance(one, dict)]
     whole = any(all(part.isdigit() or any(_under(one, part)) for part in more) for one in held)
     return found if whole else None
+
+
+def _stands_alone(value: Any, key: str) -> bool:
+    """Whether a key is of the document or of an object in it, not of each of a list."""
+    inner = value.values() if isinstance(value, dict) else ()
+    return any(same_name(name, key) for name in (value if isinstance(value, dict) else ())) or any(
+        _stands_alone(one, key) for one in inner
+    )
 
 
 def _holds_rows(value: Any) -> bool:

@@ -65,6 +65,17 @@ _HELD = (
     (rf"\b{_HOLD}s? both (\w+) and (\w+)$", r'with "\1" and "\2"'),
 )
 """What is said of lists in cells, and how it is read."""
+_OF_ALL = (
+    r",? (?:when|if) (?:you|we|I) (?:count|take|add)(?: up)? all(?: of)?(?: the)? (?:{of})(?: together)?\b"
+    r"|,? (?:counting|taking) all(?: of)?(?: the)? (?:{of})(?: together)?\b"
+    r"|,? (?:(?:of|in|on|over|across|from|among|for|at|during) )?(?:all|each|any)(?: of)?(?: the)? (?:{of})"
+    r"(?: (?:together|combined|taken together))?(?=[ ,]|$)(?! (?:with|that|which|who|whose|where)\b)"
+    r"|,? (?:over|across|during|in|at|on) the (?:whole|entire|full) (?:{of})\b"
+)
+"""Words that say no more than that all groups are meant."""
+_OF_ONE_INSIDE = re.compile(
+    r"(?:is|are|was|were|does|do|did|has|have|who(?:se)? (?:is|are|was|were) (?:all )?(?:in|on))\b", re.I
+)
 _OF_LISTS = (
     (r"\b(?:do|does|did|must|should) (?:I|we|you) (?:(?:have|need) to )?(?:do |make |have )?(?:the )?", "have "),
     (r"\b(?:the )?longest list(?: of items)?\b", "the most items"),
@@ -85,11 +96,17 @@ class JsonTable:
     """items, item or value, where that is the only column beside keys or numbers."""
     noun: str = ""
     """What the file's name says that something in it is."""
+    groups: str = ""
+    """Of a table of what is in groups, such as members of teams: what a group is called, and what all are of."""
 
     def worded(self, phrase: str) -> str:
         """`phrase` with the names of columns for the words that mean them here."""
         if self.shape:
             phrase = self._own_words(phrase)
+        if self.groups and "group" in self.header.names:
+            phrase = re.sub(rf"\b(?:{self.groups})\b(?! \w+ (?:the )?(?:whole|entire))", "group", phrase, flags=re.I)
+        if self.groups:
+            phrase = re.sub(_OF_ALL.format(of=self.groups), " ", phrase, flags=re.I).strip()
         if self.lists and not {"use", "need"} & {root(word) for name in self.header.names for word in words(name)}:
             for pattern, plain in _HELD:
                 phrase = re.sub(pattern, plain, phrase, flags=re.I)
@@ -114,6 +131,9 @@ class JsonTable:
     def _own_words(self, phrase: str) -> str:
         """Words for the entries of lists, or for what the numbers say, where it is known which of both they mean."""
         nouns, key = "|".join(self._nouns()), self.header.names[0]
+        own = words(self.path.rpartition(".")[2])
+        if self.shape == "value" and len(own) > 1 and stems(own[-1]) == [self.noun]:
+            phrase = re.sub(rf"\b{'[ _-]'.join(own)}\b", own[-1], phrase, flags=re.I)  # "shared costs"
         if key == "number":  # a plain list
             phrase = re.sub(rf"\bhow many (?:{nouns})(?= (?:are|were|is) {_COMPARED}\b)", "how many entries with value",
                             phrase, flags=re.I)  # fmt: skip
@@ -169,7 +189,18 @@ def tables_of(file: SeenFile) -> tuple[JsonTable, ...]:
         header = header_of(file)
         return () if header is None else (JsonTable("", header, (), True),)
     found: Mapping[str, list[dict[str, Any]]] = _code()["tables_in"](document)
-    return tuple(_table(path, rows, file, isinstance(document, dict)) for path, rows in found.items())
+    tables = [_table(path, rows, file, isinstance(document, dict)) for path, rows in found.items()]
+    return tuple(replace(one, groups=_groups_of(one, tables, file)) for one in tables)
+
+
+def _groups_of(table: JsonTable, tables: list[JsonTable], file: SeenFile) -> str:
+    """What the groups are called whose members are the rows of a table; empty where they are of none."""
+    path = table.path.rpartition(".")[0]
+    outer = next((one for one in tables if one.path == path and one is not table), None)
+    if outer is None or table is tables[0]:
+        return ""
+    nouns = {outer.header.rows_are, *stems(path.rpartition(".")[2]), noun_of(PurePosixPath(file.named).stem)}
+    return "|".join(rf"{re.escape(one)}(?:s|es)?" for one in sorted(filter(None, nouns)))
 
 
 def meant_of(tables: tuple[JsonTable, ...], phrase: str, marks: Callable[[JsonTable, str], int]) -> JsonTable | None:
@@ -177,10 +208,21 @@ def meant_of(tables: tuple[JsonTable, ...], phrase: str, marks: Callable[[JsonTa
     if len(tables) < 2:
         return next(iter(tables), None)
     said = {*stems(phrase)}
-    named = [one for one in tables if one.header.rows_are in said or {*stems(one.path.rpartition(".")[2])} <= said]
-    scores = [marks(one, phrase) for one in named or tables]
-    best = [one for one, score in zip(named or tables, scores, strict=True) if score == max(scores)]
-    return best[0] if len(best) == 1 and (named or max(scores)) else None
+    last = {one.path: {*stems(one.path.rpartition(".")[2])} for one in tables}
+    named = [one for one in tables if one.header.rows_are in said or (one.path and last[one.path] <= said)]
+    inner = [one for one in tables if len(named) == 1 and one.groups and one.path.rpartition(".")[0] == named[0].path]
+    scores: list[tuple[int, int]] = [(marks(one, phrase), 1) for one in named or tables]
+    scores += [(marks(one, phrase) - 1, 0) for one in inner]  # of a team may be asked what only its members have
+    among: list[JsonTable] = [*(named or tables), *inner]
+    best = [one for one, score in zip(among, scores, strict=True) if score == max(scores)]
+    whole = [one for one in [*named, *inner] if re.search(_OF_ALL.format(of=one.groups or "(?!)"), phrase, re.I)]
+    if len(whole) == 1 and whole[0].header.rows_are in said:
+        return whole[0]
+    if inner and scores[-1][0] == max(scores)[0] and _OF_ONE_INSIDE.match(phrase):
+        return inner[-1]
+    if len(best) == 2 and best[1].groups and best[1].path.rpartition(".")[0] == best[0].path:
+        return best[0] if "tally" in best[0].worded(phrase) else best[1]
+    return best[0] if len(best) == 1 and (named or max(scores)[0]) else None
 
 
 def firm(call: DemoCall) -> DemoCall:
@@ -244,6 +286,8 @@ def _table(path: str, rows: list[dict[str, Any]], file: SeenFile, is_keyed: bool
         rows_are = columns[0] if columns[0] in _CALENDAR else file_is if file_is in HOLDING and shape == "items" else ""
     elif not own and is_keyed and file_is in _CELLS:
         rows_are = file_is = ""
+    if path == "entries" and own:
+        rows_are = next(iter(stems(HOLDING.get(file_is, ""))), "entry")
     header = TableHeader(names, samples, rows_are, rows_are if shape else file_is)
     return JsonTable(path, header, tuple(lists), not path, shape, own or file_is)
 

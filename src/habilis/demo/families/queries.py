@@ -120,7 +120,7 @@ class _Query(Differences):
     def call(self, phrase: str, is_part: bool) -> DemoCall | None:
         if _ALONE.search(phrase):
             return None
-        if single := self._placed(phrase) or self._exists(phrase):
+        if single := self._placed(phrase) or self._exists(phrase) or self._is_so(phrase):
             return single
         text = self._prepared(phrase)
         if not is_part and (listed := self._listed(phrase, text)):
@@ -131,6 +131,8 @@ class _Query(Differences):
             self._two_rows,
             self._ratio,
             self._most_calculated,
+            self._is_more,
+            self._which_more,
             self._differs,
             self._who_more,
             self._range,
@@ -145,7 +147,7 @@ class _Query(Differences):
             self._of_one_kind,
         ):
             if call := way(text):
-                call = self._in_time(call, phrase)
+                call = self._of_two(self._in_time(call, phrase))
                 if call.operation.key == "query_cells" and _NO_CELL.match(phrase.strip()):
                     raise CannotAnswerError(f"it does not understand what of {self._file.named} is asked for")
                 return call

@@ -61,7 +61,15 @@ class Traces(AskedPatterns):
             "unit": said.get("unit", "minutes").lower(),
             "shown": _shown(names),
         }
-        if operation.key == "trace_top_spans" and said.get("noun", "event").lower() in ("day", "date", "line", "word", "entry", "message", "text"):
+        if operation.key == "trace_top_spans" and said.get("noun", "event").lower() in (
+            "day",
+            "date",
+            "line",
+            "word",
+            "entry",
+            "message",
+            "text",
+        ):
             return None
         return {slot.role: known[slot.role] for slot in operation.inputs if slot.role != "path"}
 
