@@ -1,7 +1,8 @@
 """The tables of a JSON document, as the outline in a prompt shows them: their headers, and words for what they hold.
 
 Lists of objects are tables, and so are objects of objects (`name` or `id` is then the key of each), of lists (`items`)
-and of numbers (`value`), and plain lists. Groups that hold lists of objects are two: the groups, and all in them. The tools' own code reads the outline, so that both see the same columns.
+and of numbers (`value`), and plain lists. Groups that hold lists of objects are two: the groups, and all in them. The
+tools' own code reads the outline, so that both see the same columns.
 """
 
 from __future__ import annotations
