@@ -1,7 +1,8 @@
 """The tables of a JSON document, as the outline in a prompt shows them: their headers, and words for what they hold.
 
 Lists of objects are tables, and so are objects of objects (`name` or `id` is then the key of each), of lists (`items`)
-and of numbers (`value`), and plain lists. The tools' own code reads the outline, so that both see the same columns.
+and of numbers (`value`), and plain lists. Groups that hold lists of objects are two: the groups, and all in them. The
+tools' own code reads the outline, so that both see the same columns.
 """
 
 from __future__ import annotations
@@ -68,11 +69,13 @@ _HELD = (
 _OF_ALL = (
     r",? (?:when|if) (?:you|we|I) (?:count|take|add)(?: up)? all(?: of)?(?: the)? (?:{of})(?: together)?\b"
     r"|,? (?:counting|taking) all(?: of)?(?: the)? (?:{of})(?: together)?\b"
-    r"|,? (?:(?:of|in|on|over|across|from|among|for|at|during) )?(?:all|each|any)(?: of)?(?: the)? (?:{of})"
+    r"|,? (?:(?:of|in|on|over|across|from|among|for|at|during) )?all(?: of)?(?: the)? (?:{of})"
     r"(?: (?:together|combined|taken together))?(?=[ ,]|$)(?! (?:with|that|which|who|whose|where)\b)"
     r"|,? (?:over|across|during|in|at|on) the (?:whole|entire|full) (?:{of})\b"
 )
 """Words that say no more than that all groups are meant."""
+_IN_ALL = re.compile(r"(?:which|who|what|list|name)\b(?!.*(?:est|most|least|average|mean|median|total|sum)\b)", re.I)
+"""Begins a question for those that are in each group, maybe: "who is in all teams"."""
 _OF_ONE_INSIDE = re.compile(
     r"(?:is|are|was|were|does|do|did|has|have|who(?:se)? (?:is|are|was|were) (?:all )?(?:in|on))\b", re.I
 )
@@ -105,7 +108,7 @@ class JsonTable:
             phrase = self._own_words(phrase)
         if self.groups and "group" in self.header.names:
             phrase = re.sub(rf"\b(?:{self.groups})\b(?! \w+ (?:the )?(?:whole|entire))", "group", phrase, flags=re.I)
-        if self.groups:
+        if self.groups and not _IN_ALL.match(phrase):
             phrase = re.sub(_OF_ALL.format(of=self.groups), " ", phrase, flags=re.I).strip()
         if self.lists and not {"use", "need"} & {root(word) for name in self.header.names for word in words(name)}:
             for pattern, plain in _HELD:
@@ -215,8 +218,8 @@ def meant_of(tables: tuple[JsonTable, ...], phrase: str, marks: Callable[[JsonTa
     scores += [(marks(one, phrase) - 1, 0) for one in inner]  # of a team may be asked what only its members have
     among: list[JsonTable] = [*(named or tables), *inner]
     best = [one for one, score in zip(among, scores, strict=True) if score == max(scores)]
-    whole = [one for one in [*named, *inner] if re.search(_OF_ALL.format(of=one.groups or "(?!)"), phrase, re.I)]
-    if len(whole) == 1 and whole[0].header.rows_are in said:
+    whole = [one for one in among if re.search(_OF_ALL.format(of=one.groups or "(?!)"), phrase, re.I)]
+    if len(whole) == 1 and whole[0].header.rows_are in said and not _IN_ALL.match(phrase):
         return whole[0]
     if inner and scores[-1][0] == max(scores)[0] and _OF_ONE_INSIDE.match(phrase):
         return inner[-1]

@@ -3,7 +3,7 @@
 A question is brought into one form (`columns_meant`): its columns and rows are marked, one wording stands for many.
 Then groups, conditions, a rank, a measure are taken out of it wherever they stand, and every other word must be a cell
 of the table. Which cell, only the tool sees: it takes the words as `says`, and refuses what stands in no column or in
-several. A verb that no cell holds says nothing more. Four tools carry any such query, so that a later question with
+several. A verb that no cell holds says nothing more. A few tools carry any such query, so that a later question with
 other conditions finds the tool of an earlier one.
 """
 
