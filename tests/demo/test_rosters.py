@@ -152,6 +152,8 @@ RIGHT = [
     ("poem.txt", 'How often does the whole word "the" appear in poem.txt, upper or lower case?', "2"),
 ]  # fmt: skip
 GIVEN_UP = [
+    ("helpers.txt", "How many people are in helpers.txt?"),  # some stand in several lists
+    ("helpers.txt", "How many names are listed in helpers.txt?"),
     ("helpers.txt", "Who is down for the tombola?"),
     ("helpers.txt", "Which jobs is Berta down for?"),
     ("helpers.txt", "Is Berta helping with the grill?"),

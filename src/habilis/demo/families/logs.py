@@ -47,10 +47,9 @@ class Logs(AskedPatterns):
             return None
         found = world.call(_AT_WHAT_TIME.sub("when", _NO_DATE.sub("", phrase)))
         clock = next(one for one in self.operations if one.key == "clock_times")
+        values = found.values if found else {}
         timed = found and (
-            found.operation.key == "log_moments"
-            or found.values.get("shown") == "both"
-            or found.values.get("column") == "time"
+            found.operation.key == "log_moments" or values.get("shown") == "both" or values.get("column") == "time"
         )
         return DemoCall(clock, {"moments": found}) if timed else None
 

@@ -6,7 +6,7 @@ import re
 
 from habilis.demo.families.asked import Match, Values, said_by
 from habilis.demo.families.notes import Notes, own_stems, place_of, shows_numbers
-from habilis.questions.language import number
+from habilis.questions.language import number, stems
 from habilis.questions.nouns import PEOPLE
 from habilis.questions.operations import DemoOperation
 from habilis.questions.prompts import SeenFile
@@ -123,6 +123,8 @@ class Outlines(Notes):
         choice, section = _choice(said), said.get("section", "").strip("\"'`")
         if choice is None:
             return None
+        if operation.key == "outline_items" and choice == "all" and not section and _of_people(world.question):
+            choice = "once"
         known = {"section": section, "level": _level(said), "kind": _kind(said), "choice": choice}
         known |= {name: said[name].strip("\"'`") for name in ("item", "text") if name in said}
         known["rank"] = "lowest" if said.get("rank", "").lower() in ("fewest", "least") else "highest"
@@ -132,6 +134,11 @@ class Outlines(Notes):
             return _ticked(said)
         roles = [slot.role for slot in operation.inputs if slot.role != "path"]
         return {role: known[role] for role in roles} if {*roles} <= {*known} else None
+
+
+def _of_people(text: str) -> bool:
+    """Whether a question may ask for people, of whom one may stand on several lines."""
+    return bool({*stems(text)} & {*PEOPLE, "people"})
 
 
 def plainly(text: str) -> str:

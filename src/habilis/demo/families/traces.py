@@ -18,6 +18,7 @@ _GOING_BY = re.compile(
     rf"in ({MARK}[0-9]+),? (.+)$"
 )
 _LEVEL = re.compile(r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL|FATAL")
+_NO_SPAN = ("day", "date", "line", "word", "entry", "message", "text")
 _NO_KIND = re.compile(r"(?:lines?|entries|events?|all|values?|words?|numbers?|time|day|date)$", re.IGNORECASE)
 
 
@@ -61,15 +62,7 @@ class Traces(AskedPatterns):
             "unit": said.get("unit", "minutes").lower(),
             "shown": _shown(names),
         }
-        if operation.key == "trace_top_spans" and said.get("noun", "event").lower() in (
-            "day",
-            "date",
-            "line",
-            "word",
-            "entry",
-            "message",
-            "text",
-        ):
+        if operation.key == "trace_top_spans" and said.get("noun", "event").lower() in _NO_SPAN:
             return None
         return {slot.role: known[slot.role] for slot in operation.inputs if slot.role != "path"}
 
