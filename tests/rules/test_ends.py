@@ -92,6 +92,7 @@ def test_where_a_question_sets_no_condition_no_row_but_the_one_at_the_end_is_rig
         ("Which Dane in staff.csv has the highest pay?", "Olaf"),
         ("Who of the seniors in staff.csv is the oldest?", "Olaf"),
         ("Which city in staff.csv has the highest pay?", "Olaf's city, Aarhus"),
+        ("Which city in staff.csv has the highest pay?", "Of pay from 990 on, the highest 1 is in Aarhus"),
         ("Who in staff.csv has the highest pay by hour?", "Olaf"),
         ("How many have the highest pay in staff.csv?", "Not only Olaf"),
     ],

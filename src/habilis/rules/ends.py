@@ -79,14 +79,20 @@ def other_end(evidence: Evidence) -> str | None:
     if None in values:
         return None
     found, other = (max(values), min(values)) if high else (min(values), max(values))  # type: ignore[type-var]
-    if found == other or _tells(evidence.answer, found, values, of[0], columns):
+    naming = [column for column in columns if column.is_naming]
+    if found == other or _tells(evidence.answer, found, values, of[0], [*naming, *_asked_for(columns, asked)]):
         return None
     all_rows = _is_of_all_rows(evidence, of[0], way) and _is_a_row(found, of[0], columns)
     wrong = set(values) - {found} if all_rows else {other}
-    if not any(_tells(evidence.answer, value, values, of[0], columns) for value in wrong):
+    if not any(_tells(evidence.answer, value, values, of[0], naming) for value in wrong):
         return None
     word = way.search(asked)
     return f'the question asks for the {word[0] if word else ""} by "{of[0].name}", and the answer gives another row'
+
+
+def _asked_for(columns: Sequence[Column], asked: str) -> list[Column]:
+    """Columns that the question names, and whose cells several rows share: which of these is meant, the end tells."""
+    return [one for one in columns if not one.is_numeric and stands_in(plain(one.name), asked)]
 
 
 def _is_of_all_rows(evidence: Evidence, of: Column, way: re.Pattern[str]) -> bool:
@@ -235,9 +241,9 @@ def _tells(
     value: str | Decimal | None,
     values: Sequence[str | Decimal | None],
     of: Column,
-    columns: Sequence[Column],
+    naming: Sequence[Column],
 ) -> bool:
-    """Whether `answer` gives `value`, or names a row that has it."""
+    """Whether `answer` gives `value`, or names a row that has it, by a column of `naming`."""
     text = plain(answer)
     if isinstance(value, Decimal):
         if any(abs(number - value) <= abs(value) / 1000 for number in numbers_of(answer)):
@@ -247,5 +253,5 @@ def _tells(
     if len(values) != len(of.cells):
         return False
     rows = [at for at, one in enumerate(values) if one == value]
-    naming = [column for column in columns if column.is_naming and len(column.cells) == len(of.cells)]
-    return any(stands_in(plain(column.cells[at]), text) for column in naming for at in rows)
+    whole = [column for column in naming if len(column.cells) == len(of.cells)]
+    return any(stands_in(plain(column.cells[at]), text) for column in whole for at in rows)
