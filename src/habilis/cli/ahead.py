@@ -17,10 +17,9 @@ NEEDED = (
     "habilis.tool_calling.textcalls",
     "habilis.tool_calling.react",
     "habilis.tool_calling.narrator",
-    "jsonschema",
     "habilis.curation.absorb",
 )
-"""What a task imports behind its first request, in this order, if everything goes well."""
+"""What a task imports behind its first request, in this order and behind the checker of schemas, if all goes well."""
 
 
 class LoadsAhead:
@@ -37,6 +36,10 @@ class LoadsAhead:
 
 
 def _load() -> None:
+    with contextlib.suppress(Exception):  # whoever needs it says so
+        from habilis.schemas.checking import load
+
+        load()
     for name in NEEDED:
-        with contextlib.suppress(Exception):  # whoever needs it says so
+        with contextlib.suppress(Exception):
             importlib.import_module(name)

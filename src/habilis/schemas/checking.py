@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ MAX_STEPS = 60_000
 MAX_VALUE_DEPTH = 200
 MAX_ERRORS = 1_000
 _CHARS_A_STEP, _SAID_A_STEP = 256, 32
+_LOADING = threading.Lock()
 """Characters that a pattern of weight 1 passes in a step, and that are written into an error."""
 _WALKS = frozenset(
     {"items", "additionalItems", "contains", "unevaluatedItems", "uniqueItems"}
@@ -112,11 +114,19 @@ class Meter:
         return nodes + chars
 
 
+def load() -> None:
+    """Import the library. It imports itself in a circle, so that of two threads that begin with it at the same time one
+    would find it half made: whoever needs it comes by here."""
+    with _LOADING:
+        import jsonschema.validators  # noqa: F401
+
+
 class Checker:
     """A schema to check values by, in bounded steps. Formats are not checked."""
 
     def __init__(self, schema: Any) -> None:
         """Raises `SchemaFault` for what is no schema of its draft, or out of bounds."""
+        load()
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import Draft202012Validator, validator_for
 
