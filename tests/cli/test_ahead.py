@@ -1,4 +1,4 @@
-"""What a user would lose if imports on a thread met those of the task: its answer, by an ImportError on a busy machine."""
+"""What a user would lose if imports on a thread met those of the task: an answer, where the machine is busy."""
 
 from __future__ import annotations
 
