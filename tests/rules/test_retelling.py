@@ -182,6 +182,16 @@ def test_a_name_of_the_question_is_given_to_a_call_or_comes_of_one(stations: Tas
     assert rule_of("It is 18.5.", question, listing, files=(stations,)) == ""
 
 
+def test_a_name_may_be_given_to_a_call_without_its_article(tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("pub,kegs\nThe Anchor,4\nThe Swan,9\nOld Oak,2\n", encoding="utf-8")
+    sales = TaskFile(named="sales.csv", path=str(tmp_path / "sales.csv"))
+    question = "How many kegs did The Anchor take in sales.csv?"
+    right = called({"total": 4}, path="sales.csv", column="kegs", where="Anchor")
+    assert rule_of("It took 4.", question, right, files=(sales,)) == ""
+    wrong = called({"total": 9}, path="sales.csv", column="kegs", where="Swan")
+    assert rule_of("It took 9.", question, wrong, files=(sales,)) == "another target"
+
+
 def test_a_column_is_not_worked_on_twice_in_place_of_another(tmp_path: Path) -> None:
     (tmp_path / "o.csv").write_text("buyer,units,unit_price\nMira,4,2.5\nNoor,1,99\n", encoding="utf-8")
     orders = TaskFile(named="o.csv", path=str(tmp_path / "o.csv"))

@@ -103,6 +103,9 @@ def _written(number: int | float) -> str:
     return str(int(number)) if number == int(number) and abs(number) < 1e15 else repr(number)
 
 
+_ARTICLES = "the|an?|der|die|das|le|la|les|el|los|las|il|lo|de|het"
+
+
 @dataclass(frozen=True)
 class _Aim:
     """What the calls behind an answer were aimed at, and what the question names."""
@@ -208,7 +211,9 @@ class _Aim:
         return stands_in(plain(name), given) or stands_in(word, given)
 
     def _is_used(self, text: str) -> bool:
-        return stands_in(plain(text), self.used)
+        """Whether a text stands in what the calls were given or gave, maybe without its article."""
+        bare = re.sub(rf"^(?:{_ARTICLES}) (?=\w{{3}})", "", plain(text))
+        return stands_in(plain(text), self.used) or stands_in(bare, self.used)
 
     @cached_property
     def cells_left(self) -> list[tuple[str, Column]]:
