@@ -29,8 +29,8 @@ MAX_STEPS = 60_000
 MAX_VALUE_DEPTH = 200
 MAX_ERRORS = 1_000
 _CHARS_A_STEP, _SAID_A_STEP = 256, 32
-_LOADING = threading.Lock()
 """Characters that a pattern of weight 1 passes in a step, and that are written into an error."""
+_LOADING = threading.Lock()
 _WALKS = frozenset(
     {"items", "additionalItems", "contains", "unevaluatedItems", "uniqueItems"}
     | {"additionalProperties", "propertyNames", "patternProperties", "unevaluatedProperties"}
