@@ -25,6 +25,7 @@ from habilis.questions.shown_tables import header_of, in_note, is_among_words
 from habilis.questions.tables.lexicon import FILLERS, MONEY, VERBS
 from habilis.questions.tables.parts_asked import EACH, NUMBERED
 from habilis.questions.tables.ranks_asked import ASKS
+from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import CannotAnswerError, DemoCall, FilledOperation, World, is_table, without_file
 
 _NO_CELL = re.compile(
@@ -196,7 +197,7 @@ class _Query(Differences):
             return None
         measure = "count" if own or column is None else f"sum of {self._header.names[column]}"
         where, within = self._rows(match["rest"]), self._rows(f"{match['kind']} | {match['within'] or ''}")
-        named = [one for one in within or () if not re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one)]
+        named = [one for one in within or () if not FREE.fullmatch(one)]
         if not where or within is None or not (base or named):
             return None
         calls = (self._number(measure, [*within, *where]), self._number(measure, within))

@@ -10,7 +10,7 @@ from habilis.questions.language import words
 from habilis.questions.tables.lexicon import FILLERS
 from habilis.questions.tables.orders_asked import OrdersAsked
 from habilis.questions.tables.parts_asked import CALCULATED
-from habilis.questions.tables.rows_meant import UNREAD
+from habilis.questions.tables.rows_meant import FREE, UNREAD
 from habilis.questions.world import DemoCall, FilledOperation
 
 _ANY = r"(?:an?|any|some|anything|something|anyone|anybody|someone|somebody|one)"
@@ -92,7 +92,7 @@ class RowsAsked(OrdersAsked):
         text = self._prepared(re.sub(r"\b(?:is|are|stands|comes|named|listed|written)$", "", text.strip()))
         column, rest = self._target(re.sub(r"^what is (?:the )?(?=#)", "what ", text, flags=re.IGNORECASE))
         where = self._rows(rest)
-        free = where is not None and all(re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one) for one in where)
+        free = where is not None and all(FREE.fullmatch(one) for one in where)
         if column not in self._header.names or not free:
             return None
         return self._made("cells", column=column, conditions=[], order=f"row {_number_of(place)}")

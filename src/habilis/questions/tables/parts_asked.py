@@ -8,7 +8,7 @@ from habilis.questions.language import stems, words
 from habilis.questions.nouns import CLASSES, PEOPLE, UNITS
 from habilis.questions.tables.lexicon import MONEY, THINGS, WORTH
 from habilis.questions.tables.measures import MEASURES
-from habilis.questions.tables.rows_meant import RowsMeant
+from habilis.questions.tables.rows_meant import FREE, RowsMeant
 from habilis.questions.world import DemoCall
 
 PART = r"(?P<part>month|year|weekday|day of the week|day|date|hour|quarter)"
@@ -59,7 +59,7 @@ class PartsAsked(RowsMeant):
             if not many["often"]:
                 return self._many(before, rest, many)
             found = self._with("count", f"{before} {rest}")
-            free = found and [re.fullmatch(r'\* says "(?:\(\w+\)[, ]*)+"', one) for one in found[1]]
+            free = found and [FREE.fullmatch(one) for one in found[1]]
             return None if free and all(free) else found  # all rows, unless what is done is a cell
         said = re.search(rf"(?:\b(?:overall|the) )*\b(?:{SAID}|(?P<much>how much))\b", text, re.I)
         if said:
