@@ -177,7 +177,14 @@ class SaidModels:
         return types.SimpleNamespace(tokens=sum((len(text) + 2) // 3 for text in texts), exact=True)
 
     async def chat(
-        self, role: str, messages: Sequence[Any], *, tools: Sequence[Any] = (), purpose: str, label: str = ""
+        self,
+        role: str,
+        messages: Sequence[Any],
+        *,
+        tools: Sequence[Any] = (),
+        purpose: str,
+        label: str = "",
+        stop: Sequence[str] = (),
     ) -> AIMessage:
         self.asked.append((role, str(messages[-1].content)))
         reply = self.replies.pop(0)

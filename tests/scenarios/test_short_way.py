@@ -14,6 +14,7 @@ from langchain_core.messages.tool import tool_call
 
 from habilis import load_settings
 from habilis.agents.short_way import plan_as_before
+from habilis.contract.expectations import MAX_CALLS
 from habilis.core.types import CallOutcome, TaskResult, ToolCard
 from habilis.curation.absorb import absorb_task
 from habilis.models.tape import Tape
@@ -151,6 +152,20 @@ async def test_four_calls_answer_a_question_for_which_there_is_no_tool(world: Wo
     before = await run(world, long, LONG, name="long")
     assert (before.status, before.final_answer) == ("answered", "60")
     assert long.asked == ["plan", "build", "calls", "step", "step", "review", "answer"]
+
+
+async def test_how_one_call_found_the_answer_is_told_by_what_ran(world: World) -> None:
+    result = await run(world, Strong(answer=[{"final_answer": "60", "reasoning_summary": "I added them by hand."}]))
+    told = '`total_of_column` with {"path": "sales.csv", "column": "price"} gave {"total": 60}'
+    assert (result.final_answer, result.reasoning_summary) == ("60", told)
+    (asked,) = [r.body for r in world.server.requests if "<findings>" in str(r.body["messages"][-1]["content"])]
+    assert "reasoning_summary" not in json.dumps(asked), "what is known need not be written by a model"
+
+
+async def test_calls_beyond_those_that_are_asked_for_are_not_waited_for(world: World) -> None:
+    await run(world, Strong())
+    (asked,) = [r.body for r in world.server.requests if "<tested_tool>" in str(r.body["messages"][-1]["content"])]
+    assert asked["stop"] == [f"\n{MAX_CALLS + 1}."]
 
 
 async def test_the_first_call_stands_in_the_record_like_any_other(world: World) -> None:

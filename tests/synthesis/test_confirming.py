@@ -209,17 +209,28 @@ async def test_a_call_that_could_not_be_run_says_nothing(shop: Any, source_of: S
     assert confirmed(shop) == []
 
 
+def counting() -> ToolRequest:
+    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    output = {"type": "object", "properties": {"result": {"type": "integer"}}}
+    return ToolRequest(name="count_rows", description="Count.", input_schema=schema, output_schema=output)
+
+
 async def test_files_of_a_confirmed_call_are_kept(shop: Any, source_of: Source) -> None:
     shop.writer.replies = [source_of()]
     shop.writer.calls = [
         '{"arguments": {"path": "b.csv"}, "files": {"b.csv": "x\\n1\\n2\\n"}, "expected": {"result": 3}}'
     ]
-    schema = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
-    output = {"type": "object", "properties": {"result": {"type": "integer"}}}
-    wanted = ToolRequest(name="count_rows", description="Count.", input_schema=schema, output_schema=output)
-    await shop.smith.build(wanted, question="?", files=[])
+    await shop.smith.build(counting(), question="?", files=[])
     (record,) = confirmed(shop, "count_rows")
     assert shop.library.content(record.files["b.csv"]) == b"x\n1\n2\n"
+
+
+async def test_a_call_about_a_file_that_nobody_gave_is_no_disagreement(shop: Any, source_of: Source) -> None:
+    shop.writer.replies = [source_of()]
+    shop.writer.calls = ['{"arguments": {"path": "data.csv"}, "expected": {"result": 3}}']
+    assert isinstance(await shop.smith.build(counting(), question="?", files=[]), Tool)
+    assert len(shop.writer.asked) == len(shop.writer.asked_for_calls) == 1, "nothing could be settled"
+    assert confirmed(shop, "count_rows") == []
 
 
 # ---- what confirmed calls are for

@@ -100,12 +100,11 @@ async def act(state: ExecutorState, runtime: Runtime[TaskContext]) -> Command[Af
         with under(f"round-{position}"):
             answer = await answered(state, ctx)
         if answer is not None:
-            said = AIMessage(answer.text)
+            said = AIMessage(answer.final_answer)
             ctx.emit(_thought(position, said, before, ctx.models.usage))
-            given: ExecutorState = {"text": answer.text, "stop": "answer", "told": answer.model_dump(), "short": ""}
-            return Command(
-                update={**given, "messages": [*state["messages"], said], "position": position}, goto="__end__"
-            )
+            given: ExecutorState = {"text": answer.final_answer, "stop": "answer", "told": answer.model_dump()}
+            given |= {"short": "", "messages": [*state["messages"], said], "position": position}
+            return Command(update=given, goto="__end__")
     with under(f"round-{position}"):
         reply = await _next_reply(state, ctx, last=last, position=position)
     ctx.emit(_thought(position, reply, before, ctx.models.usage))

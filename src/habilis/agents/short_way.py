@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
@@ -20,6 +20,7 @@ from pydantic import BaseModel, Field
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.agents.remembering import exchanges
+from habilis.agents.state import unpacked
 from habilis.context.results import as_text
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Plan
@@ -35,18 +36,23 @@ if TYPE_CHECKING:
     from habilis.synthesis.trial import FirstCall
 
 ANSWERED_BEFORE = "it answered a question of the same words"
+MOST_CHARS = 300
+"""Letters of a call's arguments, and of its result, that are told of how an answer was found."""
 FIRST = "first"
 """The id of the first call, and the name under which the tape has its arguments."""
 
 
-class AnswerReply(BaseModel):
+class BareReply(BaseModel):
+    """An answer alone: how it was found is known."""
+
     final_answer: str = Field(max_length=8_000)
+
+
+class AnswerReply(BareReply):
     reasoning_summary: str = Field(default="", max_length=1_500)
 
-    @property
-    def text(self) -> str:
-        """The answer and how it was found, as a review sees them."""
-        return f"{self.final_answer}\n\n{self.reasoning_summary}".strip()
+
+Worded = TypeVar("Worded", bound=BareReply)
 
 
 def plan_by_rule(state: TaskState, candidates: Sequence[ToolCard], ctx: TaskContext) -> Plan | None:
@@ -110,25 +116,29 @@ async def answered(state: ExecutorState, ctx: TaskContext) -> AnswerReply | None
     if raw["verdict"] != "success" or ctx.task.answer_schema is not None:
         return None
     findings = _findings(raw, ctx)
+    sources = [findings, *told_with(ctx.task), *results_of(state["calls"], ctx.tape)]
     try:
-        reply = await worded(findings, [findings, *told_with(ctx.task), *results_of(state["calls"], ctx.tape)], ctx)
+        reply = await worded(findings, sources, BareReply, ctx)
     except ModelReplyUnusable:
         return None
-    return None if isinstance(reply, Doubted) or not reply.final_answer.strip() else reply
+    if isinstance(reply, Doubted) or not reply.final_answer.strip():
+        return None
+    return AnswerReply(final_answer=reply.final_answer, reasoning_summary=_found_by(raw, ctx))
 
 
 async def worded(
-    findings: str, sources: Sequence[str], ctx: TaskContext, *, cited: Sequence[str] = ()
-) -> AnswerReply | Doubted:
-    """The answer that a model gives from `findings`, of which each value stands in `sources`, or what of it does not.
+    findings: str, sources: Sequence[str], form: type[Worded], ctx: TaskContext, *, cited: Sequence[str] = ()
+) -> Worded | Doubted:
+    """The answer that a model gives in `form` from `findings`, of which each value stands in `sources`, or what of it
+    does not.
 
     Raises `ModelReplyUnusable`.
     """
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
     known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
     return await grounded(
-        ctx.prompts.render("answer", **told, sources=cited),
-        AnswerReply,
+        ctx.prompts.render("answer", **told, sources=cited, explained=issubclass(form, AnswerReply)),
+        form,
         lambda reply: unfounded(reply.final_answer, known),
         ctx,
         findings=findings,
@@ -141,7 +151,20 @@ def _findings(raw: dict[str, Any], ctx: TaskContext) -> str:
     return f"{raw['tool']}: {does}\nCalled with {as_text(raw['arguments'])}, it gave:\n{raw['text']}"
 
 
+def _found_by(raw: dict[str, Any], ctx: TaskContext) -> str:
+    """How one call's answer was found: what was run, where a model would only tell a story about it."""
+    output = unpacked(raw, ctx.tape).outcome.output
+    if isinstance(output, dict):
+        output = {name: value for name, value in output.items() if value is not None}
+    return f"`{raw['tool']}` with {_brief(raw['arguments'])} gave {_brief(output)}"
+
+
+def _brief(value: Any) -> str:
+    text = " ".join(as_text(value).split())
+    return text if len(text) <= MOST_CHARS else f"{text[: MOST_CHARS - 1]}…"
+
+
 def answer_given(state: TaskState) -> AnswerReply | None:
     """The answer that the execution gave in its final form, None where it is still to be made."""
     reply = AnswerReply.model_validate(state["told"]) if state.get("told") else None
-    return reply if reply is not None and state["accepted"] and reply.text == state["pending"] else None
+    return reply if reply is not None and state["accepted"] and reply.final_answer == state["pending"] else None

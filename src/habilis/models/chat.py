@@ -152,11 +152,12 @@ class Models:
         label: str = "",
         about: str | None = None,
         say: Listener | None = None,
+        stop: Sequence[str] = (),
     ) -> AIMessage:
         """The reply to `messages`: plain text, calls as the model sent them (`models.calls` checks them).
 
-        `say` hears the text as it comes, where streaming is set. Raises `RequestRefused` for a refusal that speaks of
-        `about`, a pattern.
+        `say` hears the text as it comes, where streaming is set. The reply may end before any text of `stop`, where the
+        server knows how. Raises `RequestRefused` for a refusal that speaks of `about`, a pattern.
         """
         from habilis.models.history import repair_history
         from habilis.models.naming import Naming
@@ -166,7 +167,7 @@ class Models:
         sent = repair_history(naming.outward(messages))
         parts = tools_part(naming.specs)
         request = ModelRequest(role, purpose, tuple(map(request_part, sent)), tuple(parts), label=label)
-        wire = Wire(tools=[{"type": "function", "function": part} for part in parts])
+        wire = Wire(tools=[{"type": "function", "function": part} for part in parts], stop=stop)
         exchange = Exchange(request, sent, wire, refusable=about is not None, about=about or "", say=say)
         reply, _ = await self.exchange(request, lambda _: exchange)
         return naming.inward(reply)

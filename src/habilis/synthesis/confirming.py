@@ -44,12 +44,13 @@ Module = Callable[[str], str]
 @dataclass(frozen=True)
 class _Ran:
     """A call that ran: what was expected of it, and what came of it. `other` is the outcome of the call that it must
-    equal."""
+    equal; `blind` is a call of a tool that reads, which was given no file to read."""
 
     said: Expectation
     outcome: CallOutcome
     other: CallOutcome | None = None
     problem: str = ""
+    blind: bool = False
 
     @property
     def output(self) -> Any:
@@ -58,6 +59,8 @@ class _Ran:
     @property
     def tells(self) -> bool:
         """Whether its tool had a word on it at all."""
+        if self.blind and not gave(self.outcome):
+            return False
         return not any(one and one.error and one.error.kind in _NO_WORD for one in (self.outcome, self.other))
 
     @property
@@ -133,6 +136,7 @@ class Confirmer:
             module = aside / f"{wanted.name}.py"
             module.write_bytes(passed.source.encode("utf-8"))
             tool = Runnable(wanted.name, module, passed.contract.requirements)
+            reads = passed.contract.effects == "reads"
 
             async def one(number: int, expectation: Expectation) -> _Ran:
                 place = aside / "replay" / f"{number}"
@@ -141,7 +145,7 @@ class Confirmer:
                 if expectation.same_as is not None:
                     other = await self._outcome(tool, expectation.same_as, expectation, place / "old")
                 problem = scrubbed(_problem(outcome), module, aside, self._library.path)
-                return _Ran(expectation, outcome, other, problem)
+                return _Ran(expectation, outcome, other, problem, blind=reads and not expectation.call.files)
 
             return await side_by_side(said, one, AT_ONCE)
 

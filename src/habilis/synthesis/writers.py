@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from habilis.config import WriterSettings, environment
+from habilis.contract.expectations import MAX_CALLS
 from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
 from habilis.core.place import raise_place
@@ -31,6 +32,8 @@ MAX_REPLY_BYTES = 4 << 20
 _TAIL_CHARS = 600
 WRITING = "write tool"
 LABELS: Mapping[Purpose, str] = {"calls": "say what calls give"}
+STOPS: Mapping[Purpose, tuple[str, ...]] = {"calls": (f"\n{MAX_CALLS + 1}.",)}
+"""Where a reply may end, by what it is for: a weak model numbers calls on and on, far beyond those that it is asked."""
 
 
 class ModelWriter:
@@ -44,9 +47,9 @@ class ModelWriter:
     async def write(self, system: str, user: str, *, purpose: Purpose = "code") -> str:
         from langchain_core.messages import HumanMessage, SystemMessage
 
-        reply = await self._models.chat(
-            "builder", [SystemMessage(system), HumanMessage(user)], purpose=purpose, label=LABELS.get(purpose, WRITING)
-        )
+        asked = [SystemMessage(system), HumanMessage(user)]
+        label, stop = LABELS.get(purpose, WRITING), STOPS.get(purpose, ())
+        reply = await self._models.chat("builder", asked, purpose=purpose, label=label, stop=stop)
         text, cut = str(reply.text), cut_of(reply)
         if cut is not None and purpose == "code" and not ends_a_block(text):
             raise WriterFailed(f"The reply with the module {cut.in_full}. Write a shorter module, and nothing but it.")
