@@ -123,6 +123,7 @@ VALUES: dict[str, dict[str, object]] = {
         "input_schema": SCHEMA,
         "output_schema": SCHEMA,
         "known": ['{"path": "sales.csv"} gave {"mean": 4.25}'],
+        "reads": True,
     },
     "extract": {"question": QUESTION, "tool": "read_page", "result": "A long text."},
     "fixed": {

@@ -29,6 +29,7 @@ def _expected(player: Player, operation: DemoOperation, tool: Any) -> str:
         input_schema=json.dumps(tool.space["InputModel"].model_json_schema()),
         output_schema=json.dumps(tool.space["OutputModel"].model_json_schema()),
         known=[],
+        reads=False,
     )
     return str(reply(as_messages(prompt)).content)
 
@@ -55,7 +56,6 @@ def test_both_versions_of_every_tool_give_what_was_worked_out_by_hand(
 
 
 def test_it_says_nothing_of_a_tool_that_it_does_not_know(player: Player) -> None:
-    prompt = player.prompts.render(
-        "expect", name="fly", description="Flies.", input_schema="{}", output_schema="{}", known=[]
-    )
+    schemas = {"input_schema": "{}", "output_schema": "{}"}
+    prompt = player.prompts.render("expect", name="fly", description="Flies.", known=[], reads=False, **schemas)
     assert str(reply(as_messages(prompt)).content) == ""

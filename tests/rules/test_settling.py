@@ -114,6 +114,13 @@ def test_the_same_on_something_else_is_not_settled(call: Invocation) -> None:
     assert why(HIGHEST, "The highest rent in Aarhus is 9150.", call, does=FINDS, files=("flats.csv",)) == ""
 
 
+@pytest.mark.parametrize("happens", ["did the first ERROR happen", "does ERROR occur first"])
+def test_that_something_happened_says_nothing_of_what_is_asked(happens: str) -> None:
+    call, does = called({"time": "08:00:09"}, text="INFO 08:00:01, ERROR 08:00:09"), "Finds the time of the first word."
+    said = f"At what time {happens} in the text 'INFO 08:00:01, ERROR 08:00:09'?"
+    assert why(said, "08:00:09", call, does=does)
+
+
 def test_a_list_is_settled_when_all_of_it_is_told() -> None:
     names, question = called({"result": ["Ada", "Bea"]}, text="Ada Bea"), "Which names are in 'Ada Bea'?"
     assert why(question, "Ada and Bea", names, does="Lists the names in a text.")

@@ -68,6 +68,7 @@ async def test_the_prompt_tells_the_request(shop: Any, source_of: Source) -> Non
         ({"meta": "'dependencies': ['--index-url x']"}, "is refused"),
         ({"body": "    raise KeyError('price')"}, "KeyError: 'price'"),
         ({"body": "    return OutputModel(error='cannot')"}, "sets error: cannot"),
+        ({"body": "    return OutputModel(result=2, error='2 rows found')"}, "`error` stays None"),
         ({"body": "    return OutputModel()"}, "gives no result"),
         ({"body": "    return OutputModel(result='many')"}, "fails"),
         ({"fields": "    file: str"}, "InputModel lacks the fields path; it has file."),

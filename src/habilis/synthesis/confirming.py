@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from habilis.contract.aliases import untitled
+from habilis.contract.examples import Example
 from habilis.contract.expectations import MAX_CALLS, Expectation, read_expectations, values_in
 from habilis.contract.records import RecordedCall, equal, gave, set_error
 from habilis.contract.runnable import Runnable
@@ -119,15 +120,16 @@ class Confirmer:
             input_schema=compact(untitled(passed.description.input_schema), SCHEMA_CHARS),
             output_schema=compact(untitled(passed.description.output_schema), SCHEMA_CHARS),
             known=rows,
+            reads=passed.contract.effects == "reads",
         )
-        shown = [values_in(one.call.arguments) for one in read_expectations(prompt.system)]
+        shown = [_said(one.call) for one in read_expectations(prompt.system)]
         seen = [*(one.arguments for one in examples), *(record.arguments for record in known)]
         try:
             reply = await self._writer.write(prompt.system, prompt.user, purpose="calls")
         except WriterFailed:
             return []
         said = read_expectations(reply)
-        own = [one for one in said if one.call.arguments not in seen and values_in(one.call.arguments) not in shown]
+        own = [one for one in said if one.call.arguments not in seen and _said(one.call) not in shown]
         return own[:MAX_CALLS]
 
     async def _run(self, passed: Passed, wanted: Wanted, said: Sequence[Expectation]) -> list[_Ran]:
@@ -245,6 +247,11 @@ def _form(value: Any) -> Any:
 def _problem(outcome: CallOutcome) -> str:
     """Why a call gave nothing; empty where it did."""
     return outcome.error.message if outcome.error is not None else set_error(outcome.output) or ""
+
+
+def _said(call: Example) -> tuple[list[Any], list[str]]:
+    """The values of a call, whatever its fields and files are called."""
+    return values_in(call.arguments), list(call.files.values())
 
 
 def _key(said: Expectation) -> tuple[str, str]:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from habilis.runtime.host import ToolHost
 
 NOTHING = Capabilities()
+NO_ERROR = "Where there is a result, `error` stays None"
 UNUSABLE = "its example cannot be used: "
 NO_EXAMPLE = "the tool brings no example"
 _NOT_TRIED = ("denied", "unavailable")
@@ -239,7 +240,8 @@ def _failure(arguments: Mapping[str, Any], outcome: CallOutcome) -> str:
             return ""
         return f"{call} fails: {outcome.error.message}{_printed(outcome)}"
     if error := set_error(outcome.output):
-        return f"{call} sets error: {error}"
+        beside = "" if is_empty(outcome.output) else f", beside its result {compact(outcome.output, 500)}. {NO_ERROR}"
+        return f"{call} sets error: {error}{beside}"
     return f"{call} gives no result: {compact(outcome.output, 500)}" if is_empty(outcome.output) else ""
 
 

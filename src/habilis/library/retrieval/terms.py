@@ -34,10 +34,10 @@ _COMMON_WORDS = """
     choose city class collect column compare complete compute condition consider contain content correct cost
     count country csv current data database date day description determine different digit directory document
     domain each either element email end enter entry even every exact excel extract fact feature field file final
-    first folder follow form format found free full general generate good group header help high hour identify
+    first folder follow form format found free full general generate good group happen header help high hour identify
     image index inside item json just keep key keyword kind know language large last latest length level limit
     line link local location log long lot low main many mark match mean measure message method minute mode month
-    more most move much must name near next no not note now object obtain offer once online only open operation
+    more most move much must name near next no not note now object obtain occur offer once online only open operation
     option order other output over own page part particular pdf people per perform period person place plan pm
     point popular position possible prefer price problem process product program project property public purpose
     put quality quantity query question rate reach read real really recent record relate relevant remain report
