@@ -199,6 +199,7 @@ async def test_rounds_in_which_all_fails_end_with_one_answer_without_tools(stage
     assert len(script.of("steps")) == 4
     assert script.of("steps")[-1][1] == []
     assert (result.status, result.review and result.review.by) == ("gave_up", "no call succeeded")
+    assert not script.of("answers"), "nothing ran, so there is nothing that a model could word"
     assert stage.sink.of("execution_ended")[0].stop == "failing"
 
 

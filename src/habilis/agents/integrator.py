@@ -32,12 +32,14 @@ MISTOLD = "The findings are given as they are, for the answer told them wrongly:
 CITED = ("knowledge", "web")
 """Sources of tools whose results name what to cite."""
 MOST_SOURCES = 40
+MOST_CHARS = 8_000
+"""Letters of findings that are given as they are."""
 
 
 @step
 async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command[Literal["__end__"]]:
     """One structured call makes the answer, unless the execution gave it in its form. Without findings there is nothing
-    to ask: the answer says so."""
+    to ask: the answer says so. Nor is there where nothing ran and the answer was refused: it is given as it is."""
     ctx = runtime.context
     findings = best_text(state)
     if not findings:
@@ -48,18 +50,24 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
     if ctx.task.answer_schema is not None:
         return await _by_schema(ctx.task.answer_schema, findings, sources, ctx)
     try:
-        reply = answer_given(state) or await worded(findings, sources, AnswerReply, ctx, cited=cited)
+        reply = answer_given(state) or _refused(findings, state) or await worded(findings, sources, AnswerReply, ctx, cited=cited)
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
     if isinstance(reply, Doubted):
         ctx.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
-        reply = AnswerReply(final_answer=findings[:8_000])
+        reply = AnswerReply(final_answer=findings[:MOST_CHARS])
     elif state["accepted"] and (wrong := mistelling(evidence_of(reply.final_answer, state, ctx))):
         ctx.emit(Notice(level="warning", text=f"{MISTOLD} {wrong.reason}."))
-        reply = AnswerReply(final_answer=findings[:8_000])
+        reply = AnswerReply(final_answer=findings[:MOST_CHARS])
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")
     return Command(update={"answer": Answer(**reply.model_dump()).model_dump()}, goto="__end__")
+
+
+def _refused(findings: str, state: TaskState) -> AnswerReply | None:
+    """The refused answer of a task none of whose calls gave anything; None for any other."""
+    gave = any(raw["verdict"] == "success" for raw in state.get("calls", []))
+    return None if gave or state["accepted"] else AnswerReply(final_answer=findings[:MOST_CHARS])
 
 
 async def _by_schema(
