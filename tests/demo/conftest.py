@@ -228,7 +228,7 @@ class Player:
                 history = self._mend(history, failing, played)
                 failing = []
         review = self.data("review", question=question, answer=played.text, invocations=log)
-        answer = self.data("answer", question=question, findings=played.text, sources=[])
+        answer = self.data("answer", question=question, findings=played.text, sources=[], explained=True)
         played.status = "answered" if review["status"] == "FINISH" else "gave_up"
         played.final = answer["final_answer"]
         return played

@@ -294,12 +294,14 @@ def test_a_mended_call_is_fixed_when_it_has_a_result(player):
 
 def test_the_final_answer_is_the_value_alone(player):
     findings = "The average is 22.5 (from `t` with {}).\nConclusion: 22.5"
-    answer = player.data("answer", question=QUESTION, findings=findings, sources=[])
+    answer = player.data("answer", question=QUESTION, findings=findings, sources=[], explained=True)
     assert answer == {"final_answer": "22.5", "reasoning_summary": "The average is 22.5 (from `t` with {})."}
 
 
 def test_findings_without_a_conclusion_are_taken_over_and_not_turned_into_a_value(player):
-    answer = player.data("answer", question=QUESTION, findings="I cannot answer this.\n\nMore.", sources=[])
+    answer = player.data(
+        "answer", question=QUESTION, findings="I cannot answer this.\n\nMore.", sources=[], explained=True
+    )
     assert answer["final_answer"] == "I cannot answer this."
 
 
@@ -336,7 +338,7 @@ def test_a_shortened_result_is_not_given_as_the_whole(player):
     note = "[Cut: unique_values holds 900 items, 2 shown; the whole result is in the file results/c1.json.]"
     result = f'{{"unique_values": ["oar", "rope"], "error": null}}\n{note}'
     said = reply([*opening(player, question), *called(arguments, result, name=tool.name)], [tool.spec()])
-    answer = player.data("answer", question=question, findings=said.content, sources=[])["final_answer"]
+    answer = player.data("answer", question=question, findings=said.content, sources=[], explained=True)["final_answer"]
     assert answer == "oar, rope … (shortened; the whole result is in the file results/c1.json)"
 
 
@@ -376,7 +378,9 @@ def test_tools_and_their_schemas_are_bound_and_counted(player, average):
 
 
 def test_a_structured_reply_comes_as_a_call_when_its_schema_is_the_only_tool(player):
-    prompt = player.prompts.render("answer", conversation=[], question="q", findings="Conclusion: 7", sources=[])
+    prompt = player.prompts.render(
+        "answer", conversation=[], question="q", findings="Conclusion: 7", sources=[], explained=True
+    )
     tool = {"type": "function", "function": {"name": "AnswerReply", "parameters": {"type": "object"}}}
     messages = [SystemMessage(prompt.system), HumanMessage(prompt.user)]
     assert reply(messages, [tool]).tool_calls[0]["args"]["final_answer"] == "7"

@@ -50,7 +50,11 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
     if ctx.task.answer_schema is not None:
         return await _by_schema(ctx.task.answer_schema, findings, sources, ctx)
     try:
-        reply = answer_given(state) or _refused(findings, state) or await worded(findings, sources, AnswerReply, ctx, cited=cited)
+        reply = (
+            answer_given(state)
+            or _refused(findings, state)
+            or await worded(findings, sources, AnswerReply, ctx, cited=cited)
+        )
     except ModelReplyUnusable as error:
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
     if isinstance(reply, Doubted):

@@ -51,6 +51,17 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
         "only",
     ),
     (
+        r"(?:[.?!;,]| [-–—]|(?= \()) ?\(?(?:please )?(?:(?:give|write|state|show|take|copy|quote|put|answer|use)"
+        r"(?: (?:it|them|this|that|me|us))* ?)?(?:(?:the |its |with the )?(?:dates?|times?|days?|names?|numbers?"
+        r"|amounts?|answer|value|spelling|(?:day )?and month) )*(?:exactly |just )?"
+        r"(?:as (?:(?:it|they) (?:is|are|stands?|appears?|has|have)(?: (?:written|given|listed|shown|noted))?"
+        r"|written|given|shown|listed|noted|spell?ed|spelt|in)|in the same form(?:at)?"
+        r"|the way (?:it|they) (?:is|are|stands?)(?: written)?)(?: there| here)?"
+        r"(?: (?:in|from|on) (?:(?:the|my|our|this) (?:file|table|list|log|notes?)|(?P<as>[\w./-]+\.[a-z]{2,5})))?"
+        r"(?:,? please)?\)?",
+        "only",
+    ),
+    (
         r",? ?\(?(?:not counting|without|excluding|ignoring|leaving out) the (?:header|heading|column names)"
         r"(?: line| row)?\)?",
         "only",
@@ -67,15 +78,17 @@ _ENDINGS: tuple[tuple[str, str], ...] = (
     ),
 )
 _WANTED = re.compile(
-    r"(?:[.?!;] ?|[?!]? ?\()(?:(?:please|just|only|simply|(?:i|we)(?: only| just)?(?: need| want| mean)"
-    r"|(?:give|list|tell|name|show|write|return|say|answer with)(?: me| us)?),? )+(?:the |their |its )?"
+    r"(?:[.?!;] ?|[?!]? ?\(|,? ?[-–—] (?=just|only))"
+    r"(?:(?:please|just|only|simply|(?:i|we)(?: only| just)?(?: need| want| mean)"
+    r"|(?:give|list|tell|name|show|write|return|take|say|answer with)(?: me| us)?),? )+(?:the |their |its )?"
     r"(?P<wanted>(?!(?:it|them|that|average|mean|median|total|sum|highest|lowest|most|number|top)\b)[a-z][\w-]*"
-    r"(?: [\w-]+)?)(?: only|,? please|,? nothing else| (?:is|are) enough)*\)?[.!]*$"
+    r"(?: [\w-]+)?)(?: (?:from|in) (?P<in>[\w./-]+\.[a-z]{2,5}))?"
+    r"(?: only|,? please|,? nothing else| (?:is|are) enough)*\)?[.!]*$"
     r"|,? (?:the |their )?(?P<only>[a-z][\w-]*) only[.!?]*$",
     re.IGNORECASE,
 )
 """A sentence behind a question that says what of the found rows is to be named."""
-_ASKS = re.compile(r"\b(?:which|what|who|whose|when|where|list|top|name|show|give)\b", re.IGNORECASE)
+_ASKS = re.compile(r"\b(?:which|what|who|whose|when|where|list|top|name|show|give|(?:need|want) the)\b", re.IGNORECASE)
 _HIGH = r"most|highest|most expensive|largest|biggest|longest|best|greatest|dearest|heaviest"
 _LOW = r"least|lowest|cheapest|smallest|shortest|fewest|lightest"
 _RANKED = re.compile(
@@ -84,6 +97,10 @@ _RANKED = re.compile(
     re.IGNORECASE,
 )
 """An order behind a question for the top few, who are named so anyway."""
+_ASIDE = re.compile(r" \((?:the )?(?:rows|entries|lines)\)", re.IGNORECASE)
+"""Words in brackets that say again what a table is made of."""
+_ASIDES = re.compile(r" ?\(([^();]+;[^()]+)\)[.?!]*$")
+"""Several remarks in brackets behind a question."""
 _SCALES = {"thousands": 1_000, "millions": 1_000_000, "billions": 1_000_000_000}
 
 
@@ -106,13 +123,14 @@ def peel(question: str) -> tuple[str, Form]:
     form = Form()
     text = question
     peeled = True
+    text = _ASIDES.sub(lambda found: ". " + ". ".join(map(str.strip, found[1].split(";"))), _ASIDE.sub("", text))
     while peeled:
         peeled = False
         for pattern, kind in _ENDINGS:
             match = re.search(rf"(?:{pattern})[.?!]*$", text, re.IGNORECASE)
             if match and match.start() > 0:
                 form = _with(form, kind, match)
-                named = match.groupdict().get("file")
+                named = match.groupdict().get("file") or match.groupdict().get("as")
                 text = text[: match.start()].rstrip(" ,.;:") + (f" in {named}" if named else "")
                 peeled = True
         if rest := _without_tail(text, form):
@@ -124,7 +142,9 @@ def peel(question: str) -> tuple[str, Form]:
 def _without_tail(text: str, form: Form) -> tuple[str, Form] | None:
     """A question without a sentence that says what to name, or the order that it has anyway."""
     if (match := _WANTED.search(text)) and not form.wanted and _ASKS.search(text[: match.start()]):
-        return text[: match.start()].rstrip(" ,.;:"), replace(form, wanted=match["wanted"] or match["only"])
+        told = f" in {match['in']}" if match["in"] else ""
+        wanted = match["wanted"] or match["only"]
+        return f"{text[: match.start()].rstrip(' ,.;:')}{told}", replace(form, wanted=wanted)
     if match := _RANKED.search(text):
         before = text[: match.start()]
         if re.search(rf"\b(?:{_HIGH + '|top' if match['high'] else _LOW})\b", before, re.IGNORECASE):

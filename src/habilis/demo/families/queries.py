@@ -22,7 +22,8 @@ from habilis.questions.header import TableHeader
 from habilis.questions.language import number, stems
 from habilis.questions.prompts import SeenFile
 from habilis.questions.shown_tables import header_of, in_note, is_among_words
-from habilis.questions.tables.lexicon import FILLERS, MONEY, VERBS
+from habilis.questions.tables.doings import VERBS
+from habilis.questions.tables.lexicon import FILLERS, MONEY
 from habilis.questions.tables.parts_asked import EACH, NUMBERED
 from habilis.questions.tables.ranks_asked import ASKS
 from habilis.questions.tables.rows_meant import FREE

@@ -175,7 +175,8 @@ class Clauses:
 
     def _weekdays(self, match: re.Match[str]) -> list[str] | None:
         column = int(match["c"]) if match["c"] and not self._header.is_clock(int(match["c"])) else None
-        named = self._header.holding(_WEEKDAY) if column is None else None
+        named = self._header.holding(_WEEKDAY)
+        named = named if column is None or named == column else None
         name = f"weekday of {self.dated_by if column is None else self._header.names[column]}"
         name = name if named is None else self._header.names[named]
         said = [match[name] for name in ("day", "other") if match[name]]

@@ -63,6 +63,7 @@ ALIKE = (
     ("towns?|cities", "city town"),
     ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
+    ("payments?", "paid payment"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
 
@@ -191,6 +192,21 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"^monthly (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per month"),
     (r"^daily (totals?|averages?|numbers?|sums?)\b(.*)$", r"\1\2 per day"),
     (r"^(total|average|sum)s (?=for|of|per|in)", r"\1 "),
+    (
+        r"^(?:adding up|counting|taking|considering|looking at|among) (?:only |just )(?:the )?(.+?),? "
+        r"((?:how (?:many|much)|what|which|who)\b.+)$",
+        r"\2 for \1",
+    ),
+    (
+        r"^what (?:have|has|did|do) (i|we|they|he|she|[A-Z]\w+) (spend|spent|pay|paid|earn|earned)\b(?=[^(]*$)",
+        r"how much did \1 \2",
+    ),
+    (r"^whose (\w+) (?:is|was) (?:the )?((?:high|low|larg|small|bigg|long|short)est)$", r"who has the \2 \1"),
+    (
+        r"^how much (?:money )?(?:is|was) (?:still )?(?:outstanding|unpaid|owed)(.*?),? "
+        r"(?:adding|summing|counting) (?:up )?(?:all )?(?:the )?(?=\w)",
+        r"total amount\1 of the ",
+    ),
     (r"\b(?:looks? after|takes? care of|(?:is|are) (?:responsible for|in charge of))", "handles"),
     (r"^(?:against|with|by|about) (?=(?:which|what|whom)\b)", ""),
     (r"^(?:from|at) which (\w+) (.*?)\b ?(?:start|begin|leave|depart|began|left)(?:s|ed)?\b", r"which from \1 \2"),
@@ -233,6 +249,11 @@ SINCE_MARKED = (
     ),
     (r"\b(highest|largest|biggest|lowest|smallest) (#\d+#) (?:total|sum)\b", r"\1 total \2"),
     (r",? (?:going|judging) by (?:the )?(?=#\d+#)", ", "),
+    (
+        r"^how many (?:pieces|units|copies|#\d+#) (?:altogether )?(?:of )?((?:#\d+#=? )?[\w-]+) "
+        r"(?:are|is|were|was|do we have|have we got) (?:there )?(#\d+#)$",
+        r"how many \2 of \1",
+    ),
     (r"(#\d+#) (?:marks?|grades?|scores?|levels?|charges?|charged|readings?)(?![\w#])", r"\1"),
     (r"\b(?:mark|grade|score|result|charge|level)s? (?:in|for|of|at) (?:the )?(?=#\d+#)", ""),
     (
@@ -338,60 +359,6 @@ FILLERS = set(
     overall""".split()  # noqa: SIM905
 )
 """Words that say nothing more where their question is understood."""
-
-VERBS = set(
-    """sold sell sells bought buy borrowed borrow take took taken ridden ride rode made make makes paid pay pays spent
-    spend spends placed came come comes got get gets gotten live lives living lived work works working worked
-    recorded logged listed kept keep keeps held hold holds happened happen occurred appear appears appeared use
-    uses used using fell fall earned earn written wrote write scored score said say says order ordered go went
-    goes belong belongs run ran runs finished finish finishing started start starts began begun registered
-    measured mentioned mention mentions contain contains containing eaten eat eats collected received receive
-    visited visit need needs needed put produced issued done found seen see saw cook cooked stored store bring
-    brings brought out up off back gave give gives place book books booked play plays played show shows showed
-    shown handle handles handled hire hired travel travels travelled join joins joined purchase purchased
-    purchases own owns wear wears wore worn grow grows grew grown yield yields yielded represented rented lasted
-    include includes included including stay stays stayed observed observe spotted spot noticed notice counted
-    count sighted fixed fix picked pick picks harvested harvest sown sowed sow planted plant baked bake bakes
-    lead leads led taught teach teaches measure sampled riding serve served sent send sends shipped ship ships
-    delivered deliver delivers carried carry carries felt feel feels burned burnt burn burns uploaded upload
-    posted post posts published publish publishes listened listen listens sung sang sing sings performed perform
-    performs invoiced invoice charged charge charges filed file files reported report reports submitted submit
-    submits offered offer offers supplied supply supplies provided provide provides arranged organised trained
-    train trains exercised exercise swam swim swims cycled cycle cycles walked walk walks drove drive drives
-    driven flew fly flies flown parked park repaired built build builds brewed roasted watered fill fills filled
-    called call calls phoned achieved achieve achieves watch watches watched direct directs directed manage
-    manages managed raise raises raised donate donates donated""".split()  # noqa: SIM905
-)
-"""Verbs that say no more than what a table is about, unless one is a cell of it: then it is a condition."""
-
-
-EVENTS = set("sent shipped delivered published posted invoiced submitted reported offered repaired filed".split())  # noqa: SIM905
-"""Verbs that say in what state a row is, unless it is said where, when or by whom that was done."""
-STATES = EVENTS | set(
-    """finished done paid used collected received registered issued visited eaten cooked hired
-    handled logged""".split()  # noqa: SIM905
-)
-"""Those that say in what state a row is, where they stand behind "is" or "was"."""
-
-
-def is_verb(word: str) -> bool:
-    """Whether a word is one of `VERBS`, in any number."""
-    said = stems(word)
-    return word.lower() in VERBS or (len(said) == 1 and said[0] in VERBS)
-
-
-def is_state(word: str, before: str, after: str = "") -> bool:
-    """Whether a verb between these words says in what state a row is, as in "are sold", "were finished"."""
-    if word.lower() in EVENTS | {"paid"} and re.match(
-        r"(?:to|in|on|by|from|at|through|via|with|during|before|after)\b", after
-    ):
-        return False
-    said = before.lower().split()
-    now = {"is", "are", "be", "been", "being"} & {*said[-2:]}
-    done = re.search(r"(?:ed|en|id|ld|one)$", word.lower()) and not re.match(
-        "stored|kept|held|listed|located|based", word
-    )
-    return bool(said and ((now and done) or ({*said[-2:]} & {"was", "were", "got", "get"} and word.lower() in STATES)))
 
 
 def first_column_for(header: TableHeader, names: str) -> int | None:

@@ -12,7 +12,8 @@ from habilis.questions.nouns import CLASSES, PEOPLE
 from habilis.questions.operations import DemoOperation
 from habilis.questions.prompts import SeenFile
 from habilis.questions.tables.clauses import Clauses
-from habilis.questions.tables.lexicon import PLACES, is_verb
+from habilis.questions.tables.doings import is_verb
+from habilis.questions.tables.lexicon import PLACES
 from habilis.questions.world import CannotAnswerError, DemoCall
 
 MEASURES = {

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from habilis.questions.language import QUOTED, root, stems, words
 from habilis.questions.nouns import PEOPLE
 from habilis.questions.tables.doers import is_shown
-from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, NOT_ALONE, VERBS, is_verb
+from habilis.questions.tables.doings import VERBS, is_verb
+from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, NOT_ALONE
 from habilis.questions.tables.rewording import Rewording
 
 _MOMENT_NEXT = re.compile(r" (?:before|after|at|on|in|since|until|between|from|by) (?:the )?(?:\d|[A-Z][a-z]{2,8}\b)")

@@ -6,7 +6,8 @@ import re
 
 from habilis.questions.language import root, stems, words
 from habilis.questions.nouns import UNITS
-from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, SUPERLATIVES, VERBS, first_column_for
+from habilis.questions.tables.doings import VERBS
+from habilis.questions.tables.lexicon import FILLERS, FUNCTION_WORDS, SUPERLATIVES, first_column_for
 from habilis.questions.tables.measures import DUE, FLOWS, Measures
 
 _NEUTRAL = {"do", "did", "does", "made", "make", "take", "took", "taken"}
@@ -16,6 +17,7 @@ _DONE_TO = {"sold": "sell|sells", "bought": "buy|buys", "used": "use|uses", "mad
 """What was done with a noun in the name of a column, and how a question may say it."""
 _NO_KINDS = ("different", "distinct", "unique", "kinds", "types", "expensive", "recent", "popular")
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
+_HELD = {"hand", "quantity", "qty", "stock", "pieces"}
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 
@@ -25,16 +27,17 @@ class Rewording(Measures):
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
-        for rule in (self._picked, self._in_stock, self._done_often, self._lasting, self._failed, self._undone,
-                     self._visited, self._noun_done, self._counted_by_name):  # fmt: skip
+        for rule in (self._picked, self._units_held, self._in_stock, self._done_often, self._lasting, self._failed,
+                     self._undone, self._visited, self._noun_done, self._counted_by_name):  # fmt: skip
             text = rule(text)
         return text
 
     def _after_marking(self, text: str) -> str:
         """`text`, whose columns are marked, in the words that the readers know."""
-        for rule in (self._flowing, self._kinds_of_rows, self._counted_people, self._in_its_unit, self._below_minimum,
-                     self._about, self._flagged, self._per_piece, self._owed, self._of_days, self._of_one,
-                     self._kind_of, self._most_of, self._moneyed, self._end_of_one):  # fmt: skip
+        for rule in (self._aside, self._too_late, self._flowing, self._kinds_of_rows, self._counted_people,
+                     self._in_its_unit, self._below_minimum, self._about, self._flagged, self._per_piece,
+                     self._owed, self._of_days, self._of_one, self._kind_of, self._most_of, self._moneyed,
+                     self._end_of_one):  # fmt: skip
             text = rule(text)
         return text
 
@@ -73,6 +76,34 @@ class Rewording(Measures):
             lambda found: "#R#" if root(stems(found[0])[0]) == root(done[0]) else found[0],
             text,
         )
+
+    def _units_held(self, text: str) -> str:
+        """ "how many units" as what is in stock, where another column is what one unit costs."""
+        held = [i for i, name in enumerate(self._header.names) if _HELD & {*words(name)}]
+        if len(held) != 1 or self._header.kind(held[0]) != "number" or self._header.with_word("unit") is None:
+            return text
+        return re.sub(r"^how many units\b", f"how many {self._header.names[held[0]]}", text, flags=re.I)
+
+    def _aside(self, text: str) -> str:
+        """ "how many sick days (working days)" as the working days of what is sick."""
+        match = re.match(rf"how many (?P<of>[a-z]+) (?P<noun>[a-z]+) \(#(?P<c>{self._marks('number')})#\)", text, re.I)
+        if match is None or not {*stems(match["noun"])} & {*stems(self._header.names[int(match["c"])])}:
+            return text
+        return f"how many #{match['c']}# of {match['of']}{text[match.end() :]}"
+
+    def _too_late(self, text: str) -> str:
+        """ "paid invoices came in after their due date" with the column of when that was, where one says so."""
+        match = re.search(r"(?<!#) (?P<how>after|before|later than|earlier than) (?:their|its|the) #(?P<c>\d+)#", text)
+        if match is None or self._header.kind(int(match["c"])) != "moment":
+            return text
+        flags = {root(word) for i in re.findall(rf"#({self._marks('flag')})#", text)
+                 for word in words(self._header.names[int(i)])}  # fmt: skip
+        days = [i for i, name in enumerate(self._header.names) if self._header.kind(i) == "moment"
+                and flags & {*map(root, words(name))} and i != int(match["c"])]  # fmt: skip
+        if len(days) != 1:
+            return text
+        before = re.sub(r" (?:came|come|comes|went|were|was|made)(?: in| out)?$", "", text[: match.start()])
+        return f"{before}, #{days[0]}# {match['how']} #{match['c']}#{text[match.end() :]}"
 
     def _done_often(self, text: str) -> str:
         """ "cooked most often", "did I last cook" with the columns that say how often and when."""

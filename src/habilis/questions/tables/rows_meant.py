@@ -7,7 +7,8 @@ import re
 
 from habilis.questions.language import QUOTED, stems, words
 from habilis.questions.tables.columns_meant import ColumnsMeant
-from habilis.questions.tables.lexicon import FILLERS, MONEY, MONTHS, STATES, THINGS, VERBS, is_state
+from habilis.questions.tables.doings import COUNTED, STATES, VERBS, is_state
+from habilis.questions.tables.lexicon import FILLERS, MONEY, MONTHS, THINGS
 from habilis.questions.tables.measures import FLOWS
 
 _NOUN_NEXT = (["on"], ["for"], ["of"], ["about"], ["a"], ["an"])
@@ -130,9 +131,18 @@ class RowsMeant(ColumnsMeant):
                 free = self._is_own_verb(bare) or (self._may_be_dropped(bare) and not is_state(bare, before, after))
                 noun = before.split()[-1:] in _NOUN_NEXT and not (bare.endswith("ed") and after.lower() in _AT)
                 free = free and word[0] != "(" and not word[0].isupper() and not noun
-                runs[-1] += f" ({word})" if free or bare in self._of_file else f" {word}"
+                of_file = bare in self._of_file and not (word[0].isupper() and at and said[at - 1][0].isupper())
+                free = free or self._is_counted(bare, said, at)
+                runs[-1] += f" ({word})" if free or of_file else f" {word}"
             before = f"{before} {bare}"
         return [run.strip() for run in runs if run]
+
+    def _is_counted(self, word: str, said: list[str], at: int) -> bool:
+        """Whether a word is what rows are called after a name: the jobs of "how many Print design jobs are there"."""
+        behind = re.compile(rf"{re.escape(word)}(?= (?:are|is|were|was|do|did|have|has|in|on|at)\b|$)", re.I)
+        counts = re.match(r"[Hh]ow many (?:of )?(?:the |our |my )?[A-Z]", self._text)
+        named = at > 0 and any(one[:1].isupper() for one in said[:at])
+        return bool(word in COUNTED and counts and named and behind.search(self._text))
 
     def _beside(self, text: str, found: list[str]) -> str:
         """`text` without its columns: each says yes, what was done, or of which column a word beside it is."""
@@ -214,6 +224,6 @@ def _contradicts(conditions: list[str]) -> bool:
 
 def _parted(words_beside: list[str]) -> tuple[list[str], list[str]]:
     """Words beside a column, without and with those next to it that may be one of its cells."""
-    ends = FILLERS | VERBS | {"and", "but"}
+    ends = FILLERS | VERBS | {"and", "but", "from", "to"}
     count = next((i for i, one in enumerate(words_beside) if one.lower() in ends and one != "A"), len(words_beside))
     return words_beside[count:], words_beside[:count]

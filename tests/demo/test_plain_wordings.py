@@ -1,0 +1,43 @@
+"""Plain questions in words that are not the table's: what is not quite said is given up, not guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from .test_own_files import seen
+from .test_queries import answered_in
+
+FOLDER = Path(__file__).parent / "strangers_nine_files"
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("How many Photography jobs are there in invoices.csv?", "4"),
+        ("How many Photography refunds are there in invoices.csv?", None),
+        ("I need the two biggest invoices by amount from invoices.csv - just the numbers, largest first.",
+         "2024-008, 2024-004"),
+        ("Counting only unpaid invoices in invoices.csv, how many are there?", "5"),
+        ("How many of the paid invoices in invoices.csv came in after their due date?", "3"),
+        ("How much money is still outstanding in invoices.csv, adding up those that haven't been paid?", "4070.5"),
+        ("How much money is still outstanding in invoices.csv?", None),
+        ("How many pieces of TB-118 are on hand in stockroom.csv?", "22"),
+        ("How many units do we hold from Kilnhouse in stockroom.csv?", "102"),
+        ("What is the unit cost of the Dinner plate in stockroom.csv? Give it as it stands in the file.", "6.75"),
+        ("Whose payment is the largest in workshop_guests.csv?", "Wanda Szulc"),
+        ("How many guests arrive on Saturday in workshop_guests.csv?", "10"),
+        ("Which city turns up most often in workshop_guests.csv?", "Ghent"),
+        ("What meal did Greta Olsen choose in workshop_guests.csv?", "vegetarian"),
+        ("What meal did Greta Olsen not choose in workshop_guests.csv?", None),
+        ("How many training days (working days) were there in leave_requests.csv?", "12"),
+        ("How often did I stop at Shelby Fuels, per fuel_log.csv?", "6"),
+        ("What have I spent on fuel altogether in fuel_log.csv? Two decimals.", "796.96"),
+        ("Sum of litres during March 2025 in fuel_log.csv (two decimals; the dates are day/month/year).", "152.15"),
+        ("Who has the highest fee paid in workshop_guests.csv? Write the name as it is in the file.", "Wanda Szulc"),
+    ],
+)  # fmt: skip
+def test_words_that_are_not_those_of_the_table(question: str, right: str | None) -> None:
+    name = next(word.strip(",?.") for word in question.split() if ".csv" in word)
+    assert answered_in(FOLDER, question, seen(name, FOLDER)) == right
