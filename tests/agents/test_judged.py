@@ -212,6 +212,8 @@ async def test_a_result_that_rules_settle_is_told_as_it_came_by_a_model_that_nob
     reviews = [event.review for event in judges.sink.of("reviewed")]
     assert [review.by for review in reviews] == [by, "rules"]
     assert (result.status, result.final_answer, result.attempts) == ("answered", "42", 1)
+    assert not script.of("answers"), "what stands is not put into words again"
+    assert result.reasoning_summary == '`product_of` with {"a": 6, "b": 7} gave {"result": 42}'
 
 
 ECHO = "Do you want to find the product of 6 and 7? (yes/no)"

@@ -10,9 +10,11 @@ import pytest
 
 from habilis.contract.records import RecordedCall
 from habilis.core.errors import BudgetReached, ModelUnreachable, WriterFailed
-from habilis.core.types import CallError, ToolRequest
+from habilis.core.types import CallError, Standing, ToolRequest
 from habilis.library import Tool
+from habilis.synthesis import confirming
 from habilis.synthesis.smith import EnhanceFailure
+from habilis.synthesis.writers import ModelWriter
 
 Source = Callable[..., str]
 META = "'dependencies': [], 'effects': 'pure', 'examples': [{'arguments': {'values': [2, 4]}}]"
@@ -83,6 +85,26 @@ async def test_a_disagreement_mends_the_code(shop: Any, source_of: Source) -> No
     assert '"values": [1, 2, 6]' in shop.writer.asked[1]
     assert 'given: {"result": 3.5' in shop.writer.asked[1]
     assert len(shop.writer.asked) == 2, "one request more, not another attempt"
+
+
+@pytest.mark.parametrize("tells", [True, False])
+async def test_a_model_that_cannot_tell_who_is_right_is_not_asked(
+    shop: Any, source_of: Source, monkeypatch: pytest.MonkeyPatch, tells: bool
+) -> None:
+    asked: list[str] = []
+
+    async def standing(trial: Any, *_: Any) -> Standing:
+        asked.append(trial.prompt)
+        return Standing(role=trial.prompt, model="m", by="probe", tells=tells)
+
+    monkeypatch.setattr(confirming, "standing_or_away", standing)
+    monkeypatch.setattr(shop.writer, "name", ModelWriter.name, raising=False)
+    shop.writer.calls = [said([[1, 2, 6], 3], [[-4, 4], 0])]
+    shop.writer.replies = [source_of(**number(MIDRANGE)), source_of(**number())]
+    tool = await build(shop)
+    assert asked == ["differing"]
+    assert (tool.source() == source_of(**number())) is tells
+    assert given(shop) == ([([1, 2, 6], 3.0), ([-4, 4], 0.0)] if tells else [([-4, 4], 0.0)])
 
 
 async def test_a_disagreement_mends_the_expectation(shop: Any, source_of: Source) -> None:

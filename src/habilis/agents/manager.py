@@ -22,7 +22,7 @@ from habilis.agents.planning import (
 )
 from habilis.agents.remembering import exchanges
 from habilis.agents.reviewing import NOT_VERIFIED, reusable, reviewed, tells, told_plainly
-from habilis.agents.short_way import plan_by_rule
+from habilis.agents.short_way import AnswerReply, found_by, plan_by_rule
 from habilis.agents.state import TaskState
 from habilis.agents.steps import step
 from habilis.context.task import TaskContext
@@ -69,9 +69,9 @@ async def manager(
         told = told_plainly(evidence_of("", state, ctx), ctx)
         if told is not None:
             ctx.emit(Reviewed(attempt=state["attempt"], review=told[1]))
-            return Command(
-                update={"accepted": True, "review": told[1].model_dump(), "pending": told[0]}, goto="integrator"
-            )
+            plain = AnswerReply(final_answer=told[0], reasoning_summary=found_by(_last_success(state), ctx))
+            update |= {"accepted": True, "review": told[1].model_dump(), "pending": told[0], "told": plain.model_dump()}
+            return Command(update=update, goto="integrator")
     if stuck := _stuck(state, review, ctx):
         ctx.emit(Notice(level="warning", text=f"Giving up: {stuck}."))
     if stuck or last:
@@ -79,6 +79,10 @@ async def manager(
     if _only_told_wrongly(review, state):
         return Command(update={**update, "report": review.reason}, goto="executor")
     return await _plan(state, ctx, review)
+
+
+def _last_success(state: TaskState) -> dict[str, Any]:
+    return next(raw for raw in reversed(state["calls"]) if raw["verdict"] == "success")
 
 
 def _only_told_wrongly(review: Review, state: TaskState) -> bool:

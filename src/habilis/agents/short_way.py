@@ -123,7 +123,7 @@ async def answered(state: ExecutorState, ctx: TaskContext) -> AnswerReply | None
         return None
     if isinstance(reply, Doubted) or not reply.final_answer.strip():
         return None
-    return AnswerReply(final_answer=reply.final_answer, reasoning_summary=_found_by(raw, ctx))
+    return AnswerReply(final_answer=reply.final_answer, reasoning_summary=found_by(raw, ctx))
 
 
 async def worded(
@@ -151,7 +151,7 @@ def _findings(raw: dict[str, Any], ctx: TaskContext) -> str:
     return f"{raw['tool']}: {does}\nCalled with {as_text(raw['arguments'])}, it gave:\n{raw['text']}"
 
 
-def _found_by(raw: dict[str, Any], ctx: TaskContext) -> str:
+def found_by(raw: dict[str, Any], ctx: TaskContext) -> str:
     """How one call's answer was found: what was run, where a model would only tell a story about it."""
     output = unpacked(raw, ctx.tape).outcome.output
     if isinstance(output, dict):

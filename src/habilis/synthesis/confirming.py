@@ -2,7 +2,8 @@
 
 The writer is asked once, without the code in sight. Where the sandbox gives what was expected, the call is kept as a
 recorded call of kind `confirmed`. Where it does not, the writer is told once: it mends the code or the expectation, and
-what stays unclear is no record. A reply that cannot be used costs that one call and nothing else.
+what stays unclear is no record. A model that cannot tell which of two results is right is not told. A reply that
+cannot be used costs that one call and nothing else.
 """
 
 from __future__ import annotations
@@ -23,14 +24,18 @@ from habilis.core.errors import WriterFailed
 from habilis.core.gathering import side_by_side
 from habilis.core.types import CallOutcome
 from habilis.inputs.formats import mask
+from habilis.judging import standing_or_away
+from habilis.judging.preference import DIFFERING
 from habilis.library.tool import digest_of
 from habilis.synthesis.gate import Gate, KeptCalls, Passed, Rejected, Wanted, scrubbed
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
 from habilis.synthesis.shown_calls import SHOWN_CALL_CHARS, call_rows
+from habilis.synthesis.writers import ModelWriter
 
 if TYPE_CHECKING:
     from habilis.core.ports import CodeWriter
     from habilis.library import Library
+    from habilis.models.chat import Models
     from habilis.prompts import Prompts
 
 MOST_KEPT = 10
@@ -88,9 +93,17 @@ class _Ran:
 class Confirmer:
     """Asks the writer of tools, and runs what it says in folders of `library`."""
 
-    def __init__(self, writer: CodeWriter, prompts: Prompts, gate: Gate, replayer: Replayer, library: Library) -> None:
+    def __init__(
+        self,
+        writer: CodeWriter,
+        prompts: Prompts,
+        gate: Gate,
+        replayer: Replayer,
+        library: Library,
+        models: Models,
+    ) -> None:
         self._writer, self._prompts, self._gate = writer, prompts, gate
-        self._replayer, self._library = replayer, library
+        self._replayer, self._library, self._models = replayer, library, models
 
     async def confirmed(self, passed: Passed, wanted: Wanted, known: Sequence[RecordedCall], module: Module) -> Passed:
         """`passed` with the calls that were confirmed, mended where they showed that it was wrong.
@@ -103,7 +116,7 @@ class Confirmer:
         said = await self._asked(passed, wanted, known)
         ran = await self._run(passed, wanted, said)
         disputed = [one for one in ran if one.tells and not one.is_met]
-        if disputed:
+        if disputed and await self._settles():
             passed, ran = await self._settled(passed, wanted, ran, disputed, module)
         return replace(passed, confirmed=_kept(passed, wanted, ran, known))
 
@@ -158,6 +171,12 @@ class Confirmer:
         outcome = await self._replayer.run(tool, call, place, TIMEOUT_S, contents=contents)
         assert outcome is not None, "its files are at hand"
         return outcome
+
+    async def _settles(self) -> bool:
+        """Whether the writer may know better than the sandbox: a model that fails the test of judges says the same code
+        again. Of a writer of another kind nothing is known."""
+        own = self._writer.name == ModelWriter.name and self._models.name("judge") == self._models.name("builder")
+        return not own or (await standing_or_away(DIFFERING, self._models, self._prompts)).tells
 
     async def _settled(
         self, passed: Passed, wanted: Wanted, ran: list[_Ran], disputed: list[_Ran], module: Module

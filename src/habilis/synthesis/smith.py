@@ -84,7 +84,7 @@ class Smith:
         self._task_id, self._shared = task_id, shared
         replayer = Replayer(host, library, models, prompts, live=live)
         self._gate = Gate(host, library, replayer, grants or Grants())
-        self._confirmer = Confirmer(writer, prompts, self._gate, replayer, library.private)
+        self._confirmer = Confirmer(writer, prompts, self._gate, replayer, library.private, models)
         self._building: dict[str, asyncio.Future[Tool | BuildFailure]] = {}
         self._mending: dict[str, asyncio.Lock] = {}
 
