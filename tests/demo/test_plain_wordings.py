@@ -41,3 +41,36 @@ FOLDER = Path(__file__).parent / "strangers_nine_files"
 def test_words_that_are_not_those_of_the_table(question: str, right: str | None) -> None:
     name = next(word.strip(",?.") for word in question.split() if ".csv" in word)
     assert answered_in(FOLDER, question, seen(name, FOLDER)) == right
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("What do all the subscriptions in subscriptions.json cost us per month together?", "167.92"),
+        ("Which subscription in subscriptions.json has been running the longest?", "Flixora"),
+        ("How many of the services listed in subscriptions.json renew automatically?", "7"),
+        ("By how much is Flixora dearer per month than Tunebarn in subscriptions.json? Two decimals.", "2.50"),
+        ("How much more expensive than Tunebarn is Nothing in subscriptions.json?", None),
+        ("How many subscriptions in subscriptions.json started per year?",
+         "2019: 1, 2020: 2, 2021: 2, 2022: 2, 2023: 2, 2024: 3"),
+    ],
+)  # fmt: skip
+def test_what_is_paid_each_month_and_since_when(question: str, right: str | None) -> None:
+    assert answered_in(FOLDER, question, seen("subscriptions.json", FOLDER)) == right
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("How many times did the accounts job finish with status ok in backup.log?", "3"),
+        ("What is the total size_mb of the photos job in backup.log?", "4814"),
+        ("What is the largest number of files of the mail job in backup.log?", "205"),
+        ("Which job failed most often in backup.log?", "mail"),
+        ("How many entries of the mail job have the status failed in backup.log?", "3"),
+        ("What is the average duration_s of the mail job in backup.log? One decimal.", "33.2"),
+        ("How many ERROR lines are there in backup.log?", "5"),
+        ("What is the total size_mb of the music job in backup.log?", None),
+    ],
+)
+def test_what_the_messages_of_a_log_name_are_columns(question: str, right: str | None) -> None:
+    assert answered_in(FOLDER, question, seen("backup.log", FOLDER)) == right

@@ -16,7 +16,10 @@ from habilis.questions.world import divider_of
 _RECORD = re.compile(r"([A-Za-z][\w .-]{0,40}?): ?([^,;|]*)")
 _DASHES = re.compile(r"\|?(?: *:?-+:? *\|)+(?: *:?-+:?)?")
 _NOTES = (".txt", ".text", ".md", ".markdown")
-_LOGGED = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
+_LOGGED = re.compile(r"\[?(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)\S* +\[?([A-Z]+)\]?:? +(?:\[([^\]]+)\]:? +)?(.*)")
+
+_PAIR = re.compile(r'(?<!\S)([A-Za-z][\w.-]*)=("[^"]*"|\S+)')
+_TO_THE_SECOND = len("2024-05-01 08:00:00")
 
 
 def header_of(file: SeenFile) -> TableHeader | None:
@@ -117,8 +120,16 @@ def _of_objects(file: SeenFile) -> TableHeader | None:
 
 
 def _of_log(file: SeenFile) -> TableHeader | None:
-    """Time, level, source and message, where the first lines are entries of that form."""
+    """Time, level, source and message, where the first lines are entries of that form; and what messages name, as in
+    `status=ok`. Without that, entries whose times lack seconds are left to others."""
     found = [_LOGGED.match(line) for line in file.begins.splitlines() if line.strip()]
     rows = [entry.groups("") for entry in found if entry]
+    if not rows or len(rows) < len(found):
+        return None
     names = ("time", "level", "source", "message")
-    return TableHeader(names, tuple(rows), "log") if rows and len(rows) == len(found) else None
+    said = [{key: value.strip('"') for key, value in _PAIR.findall(row[3])} for row in rows]
+    keys = tuple(dict.fromkeys(key for one in said for key in one if key not in names))
+    if not keys and any(len(row[0]) < _TO_THE_SECOND for row in rows):
+        return None
+    shown = tuple((*row, *(one.get(key, "") for key in keys)) for row, one in zip(rows, said, strict=True))
+    return TableHeader((*names, *keys), shown, "log")

@@ -11,7 +11,7 @@ from habilis.questions.tables.lexicon import MONEY
 from habilis.questions.tables.rows_meant import FREE
 from habilis.questions.world import DemoCall, FilledOperation
 
-_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive"
+_MORE = "longer|higher|larger|bigger|greater|more|older|heavier|above|warmer|hotter|taller|faster|more expensive|dearer"
 _LESS = "shorter|lower|smaller|less|younger|lighter|fewer|below|colder|slower|cheaper"
 _HIGH, _LOW = "highest|largest|biggest|maximum|longest|most", "lowest|smallest|minimum|shortest|least"
 _TWO_ENDS = rf"(?:(?:{_HIGH}) and (?:the )?(?:{_LOW})|(?:{_LOW}) and (?:the )?(?:{_HIGH}))"
@@ -87,7 +87,8 @@ class Differences(RowsCompared):
         named = {int(one) for one in re.findall(r"#(\d+)#", text) if self._header.kind(int(one)) == "number"}
         if named:
             return named.pop() if len(named) == 1 else None
-        means = next((names for word, (names, _) in ADJECTIVES.items() if how.startswith(word[:4])), None)
+        plain = how.removeprefix("more ")
+        means = next((names for word, (names, _) in ADJECTIVES.items() if plain.startswith(word[:4])), None)
         paid = how in ("more", "less") and re.search(rf"\b(?:{MONEY})\b", text, re.I)
         return self._header.with_word(*means.split()) if means else self._money(text) if paid else None
 

@@ -45,7 +45,8 @@ _THEN = {
 }
 ADJECTIVES = {
     "old": ("age", 1), "young": ("age", -1), "expensive": ("price cost fare fee", 1),
-    "cheap": ("price cost fare fee", -1), "heavy": ("weight", 1), "light": ("weight", -1), "tall": ("height", 1),
+    "dear": ("price cost fare fee", 1), "cheap": ("price cost fare fee", -1),
+    "heavy": ("weight", 1), "light": ("weight", -1), "tall": ("height", 1),
     "fast": ("speed", 1), "hot": ("temperature temp", 1), "warm": ("temperature temp", 1),
     "cold": ("temperature temp", -1), "long": ("length duration", 1),
     "short": ("length duration", -1),

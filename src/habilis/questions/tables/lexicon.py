@@ -64,6 +64,7 @@ ALIKE = (
     ("owes?|owed|owing", "outstanding owed balance"),
     ("levels?|severity", "level"),
     ("payments?", "paid payment"),
+    ("automatic(?:ally)?", "auto automatic"),
 )
 """Words, and those of the one column that they mean where they are not in its name."""
 
@@ -250,6 +251,11 @@ SINCE_MARKED = (
     (r"\b(highest|largest|biggest|lowest|smallest) (#\d+#) (?:total|sum)\b", r"\1 total \2"),
     (r",? (?:going|judging) by (?:the )?(?=#\d+#)", ", "),
     (
+        r"^what (?:do|did|does|have|has) (?:(?:all|the|my|our|these) )*(?:#R# )?(#\d+#)(?: us| me)?"
+        r"(?: together| altogether)$",
+        r"total \1",
+    ),
+    (
         r"^how many (?:pieces|units|copies|#\d+#) (?:altogether )?(?:of )?((?:#\d+#=? )?[\w-]+) "
         r"(?:are|is|were|was|do we have|have we got) (?:there )?(#\d+#)$",
         r"how many \2 of \1",
@@ -326,7 +332,7 @@ ASKED_OF = (
         r"(?:how much|what) (?:does|do|did) (?P<who>.+) cost(?: each| apiece| (?:per|an?) (?P<rate>\w+))?",
         "price cost fee fare",
     ),
-    (r"how much (?:is|are) (?:an? |one )?(?P<who>[^#]+)", "price cost fee fare"),
+    (r"how much (?:is|are) (?:an? |one )?(?P<who>(?!.* than )[^#]+)", "price cost fee fare"),
     (r"how long (?:does|do|did) (?P<who>.+) (?:take|last|need)", "minute duration"),
     (r"how long (?:is|was) (?P<who>[^#]+)", "minute min runtime duration length"),
     (r"how tall (?:is|are) (?P<who>.+)", "height"),

@@ -18,6 +18,9 @@ _DONE_TO = {"sold": "sell|sells", "bought": "buy|buys", "used": "use|uses", "mad
 _NO_KINDS = ("different", "distinct", "unique", "kinds", "types", "expensive", "recent", "popular")
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
+_STARTS = ("start", "started", "since", "joined", "hired", "moved", "began")
+_RATED = {"monthly": "month", "yearly": "year", "annual": "year", "weekly": "week", "daily": "day", "hourly": "hour"}
+_PRICED = re.compile(r"\b(?:costs?|cheap\w*|dear\w*|expensive|spen[dt]|pay|paid|price|bill|charged?)\b", re.I)
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
 _UNIT = "|".join(sorted({re.escape(one) for said in UNITS.values() for one in said.split()}, key=len, reverse=True))
 
@@ -27,8 +30,9 @@ class Rewording(Measures):
 
     def _before_marking(self, text: str) -> str:
         """`text` with marks for what the verbs and nouns of the file's name and of its columns mean."""
-        for rule in (self._picked, self._units_held, self._in_stock, self._done_often, self._lasting, self._failed,
-                     self._undone, self._visited, self._noun_done, self._counted_by_name):  # fmt: skip
+        for rule in (self._picked, self._units_held, self._in_stock, self._done_often, self._lasting, self._since,
+                     self._at_its_rate, self._failed, self._undone, self._visited, self._noun_done,
+                     self._counted_by_name):  # fmt: skip
             text = rule(text)
         return text
 
@@ -210,6 +214,24 @@ class Rewording(Measures):
             took = rf"\b(?:takes?|took|lasts?|lasted|stayed) (?:the )?(?:{said})"
             text = re.sub(rf"{took} on average$", f"has the {end} average #{lasting[0]}#", text)
             text = re.sub(rf"{took}$", f"has the {end} #{lasting[0]}#", text)
+        return text
+
+    def _since(self, text: str) -> str:
+        """ "has lived here the longest" as the earliest start, where a column says since when."""
+        column = self._header.with_word(*_STARTS)
+        if column is None or self._header.kind(column) not in ("moment", "number"):
+            return text
+        end = "earliest" if self._header.kind(column) == "moment" else "lowest"
+        been = r"(?:(?:been|lived|worked|stayed|served|run|running|here|there|around|going|with us|in use) )+"
+        said = rf"\b(?:has|have) {been}(?:for )?(?:the )?longest$"
+        return re.sub(said, f"has the {end} {self._header.names[column]}", text, flags=re.I)
+
+    def _at_its_rate(self, text: str) -> str:
+        """Without "per month" in a question about money, where the only column of money is a monthly one."""
+        for said, unit in _RATED.items():
+            money = self._header.money
+            if len(money) == 1 and said in words(self._header.names[money[0]]) and _PRICED.search(text):
+                text = re.sub(rf" (?:(?:us|me) )?(?:per|an?|each|every) {unit}\b", "", text, flags=re.I)
         return text
 
     def _lasted(self, match: re.Match[str]) -> str:
