@@ -67,6 +67,14 @@ async def test_calls_that_give_what_was_expected_are_kept_and_cost_one_request(s
     assert tool.counters.get("calls", 0) == 0, "nobody has used it"
 
 
+async def test_numbered_calls_are_read_and_a_cut_one_is_left_out(shop: Any, source_of: Source) -> None:
+    lines = said([[1, 2, 6], 3], [[-4, -4, 2], -2]).splitlines()
+    numbered = "\n".join(f"{at}. {line}" for at, line in enumerate(lines, 1))
+    shop.writer.replies, shop.writer.calls = [source_of(**number())], [f'{numbered}\n3. {{"arguments": {{"val']
+    await build(shop)
+    assert given(shop) == [([1, 2, 6], 3.0), ([-4, -4, 2], -2.0)]
+
+
 async def test_the_writer_is_asked_without_the_code_in_sight(shop: Any, source_of: Source) -> None:
     shop.writer.replies = [source_of(**number())]
     await build(shop)
