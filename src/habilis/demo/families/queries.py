@@ -16,7 +16,7 @@ from habilis.demo.families.arithmetic import EXPRESSION
 from habilis.demo.families.conditions import nameless
 from habilis.demo.families.differences import Differences
 from habilis.demo.families.json_tables import JsonTable, firm, is_count_of_keys, meant_of, tables_of, within
-from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by
+from habilis.demo.families.wanted import is_listing, is_of_things, is_open, named_by, part_of
 from habilis.questions.declared import operations_of, read_family
 from habilis.questions.header import TableHeader
 from habilis.questions.language import number, stems
@@ -166,11 +166,8 @@ class _Query(Differences):
         )
         if asked is None or call.operation.key != "query_cells" or name not in self._header.names:
             return call
-        column = self._header.names.index(str(name))
-        cells = [row[column] for row in self._header.samples if column < len(row)]
-        both = cells and all(re.search(r"\d[-/.]\d+.*[T ]\d{1,2}:\d\d", cell) for cell in cells)
-        part = "time" if asked[1].lower() == "time" else "day"
-        return replace(call, values={**call.values, "column": f"{part} of {name}"}) if both else call
+        named = part_of(self._header, self._header.names.index(str(name)), asked[1].lower())
+        return replace(call, values={**call.values, "column": named})
 
     # kinds of questions
 

@@ -39,10 +39,18 @@ def named_by(call: DemoCall, wanted: str, header: TableHeader) -> DemoCall:
         column = header.names.index(str(call.values["column"]))
         column = column if header.kind(column) == "text" else None
     if call.operation.key == "query_cells" and column is not None and call.view == "value":
-        return replace(call, values={**call.values, "column": header.names[column]})
+        return replace(call, values={**call.values, "column": part_of(header, column, wanted.lower())})
     if call.operation.key == "query_top_groups" and column is not None and call.values["group"] == header.names[column]:
         return call
     raise CannotAnswerError(f'it does not understand which "{wanted}" is wanted')
+
+
+def part_of(header: TableHeader, column: int, asked: str) -> str:
+    """The name of a column, or of the part of its moments that is asked for, where its cells have a date and a time."""
+    cells = [row[column] for row in header.samples if column < len(row)]
+    both = cells and all(re.search(r"\d[-/.]\d+.*[T ]\d{1,2}:\d\d", cell) for cell in cells)
+    part = {"time": "time", "date": "day", "day": "day"}.get(asked) if both else None
+    return header.names[column] if part is None else f"{part} of {header.names[column]}"
 
 
 def is_listing(call: DemoCall, question: str) -> bool:
