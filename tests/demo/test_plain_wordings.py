@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from habilis.demo.form import peel
+
 from .test_own_files import seen
 from .test_queries import answered_in
 
@@ -74,3 +76,52 @@ def test_what_is_paid_each_month_and_since_when(question: str, right: str | None
 )
 def test_what_the_messages_of_a_log_name_are_columns(question: str, right: str | None) -> None:
     assert answered_in(FOLDER, question, seen("backup.log", FOLDER)) == right
+
+
+@pytest.mark.parametrize(
+    ("rows", "right"),
+    [
+        ("contract,started,city\nA,2020-01-01,Oslo\nB,2021-01-01,Bern\n", "A"),
+        ("contract,started,ended\nA,2020-01-01,2020-02-01\nB,2021-01-01,2024-01-01\n", None),
+        ("contract,started,minutes\nA,2020-01-01,5\nB,2021-01-01,90\n", "B"),
+    ],
+    ids=["since when", "until when too", "for how long"],
+)
+def test_the_longest_is_the_earliest_only_where_nothing_says_how_long(
+    tmp_path: Path, rows: str, right: str | None
+) -> None:
+    (tmp_path / "contracts.csv").write_text(rows, encoding="utf-8")
+    asked = "Which contract in contracts.csv has run the longest?"
+    assert answered_in(tmp_path, asked, seen("contracts.csv", tmp_path)) == right
+
+
+@pytest.mark.parametrize("question", ["What is the average of (2; 4; 9)?", "What is the sum of (3; two decimals)?"])
+def test_values_in_brackets_are_no_remarks(question: str) -> None:
+    assert "(" in peel(question)[0]
+
+
+INVOICES = "no,client,due,amount,paid\nR1,Ada,2024-01-05,10,yes\nR2,Ada,2024-02-05,20,no\nR3,Bo,2024-03-05,40,yes\n"
+FEES = "member,date,monthly_fee\nAda,2024-01-05,10\nAda,2024-02-05,20\nBo,2024-02-07,40\n"
+LOG = "2024-11-01 02:00:04 INFO user=ada user=bo size=3\n2024-11-02 02:00:04 INFO user=cy size=4\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "question", "right"),
+    [
+        ("invoices.csv", INVOICES, "How much is outstanding in invoices.csv, adding up the invoices of Ada?", None),
+        (
+            "invoices.csv",
+            INVOICES,
+            "How much is outstanding in invoices.csv, adding up the unpaid invoices of Ada?",
+            "20",
+        ),
+        ("fees.csv", FEES, "How much did Ada pay per month in fees.csv?", None),
+        ("jobs.log", LOG, "What is the total size of user bo in jobs.log?", None),
+    ],
+    ids=["paid ones too", "unpaid ones", "month by month", "named twice in one line"],
+)
+def test_what_may_be_something_else_is_given_up(
+    tmp_path: Path, name: str, text: str, question: str, right: str | None
+) -> None:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    assert answered_in(tmp_path, question, seen(name, tmp_path)) == right

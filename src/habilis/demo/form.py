@@ -97,10 +97,10 @@ _RANKED = re.compile(
     re.IGNORECASE,
 )
 """An order behind a question for the top few, who are named so anyway."""
-_ASIDE = re.compile(r" \((?:the )?(?:rows|entries|lines)\)", re.IGNORECASE)
+_ROWS = re.compile(r" \((?:the )?(?:rows|entries|lines)\)", re.IGNORECASE)
 """Words in brackets that say again what a table is made of."""
-_ASIDES = re.compile(r" ?\(([^();]+;[^()]+)\)[.?!]*$")
-"""Several remarks in brackets behind a question."""
+_REMARKS = re.compile(r" ?\(([^();]+;[^()]+)\)[.?!]*$")
+"""What may be several remarks in brackets behind a question."""
 _SCALES = {"thousands": 1_000, "millions": 1_000_000, "billions": 1_000_000_000}
 
 
@@ -120,10 +120,8 @@ class Form:
 
 def peel(question: str) -> tuple[str, Form]:
     """`question` without what it says about the form of its answer, and that form."""
-    form = Form()
-    text = question
-    peeled = True
-    text = _ASIDES.sub(lambda found: ". " + ". ".join(map(str.strip, found[1].split(";"))), _ASIDE.sub("", text))
+    form, peeled = Form(), True
+    text = _REMARKS.sub(_one_by_one, _ROWS.sub("", question))
     while peeled:
         peeled = False
         for pattern, kind in _ENDINGS:
@@ -137,6 +135,13 @@ def peel(question: str) -> tuple[str, Form]:
             text, form = rest
             peeled = True
     return text, form
+
+
+def _one_by_one(remarks: re.Match[str]) -> str:
+    """Remarks in brackets as sentences of their own; as they are, where one of them is none about the form."""
+    said = [f". {part.strip()}" for part in remarks[1].split(";")]
+    about_form = (any(re.fullmatch(pattern, one, re.IGNORECASE) for pattern, _ in _ENDINGS) for one in said)
+    return "".join(said) if all(about_form) else remarks[0]
 
 
 def _without_tail(text: str, form: Form) -> tuple[str, Form] | None:

@@ -204,7 +204,7 @@ REWRITTEN: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     ),
     (r"^whose (\w+) (?:is|was) (?:the )?((?:high|low|larg|small|bigg|long|short)est)$", r"who has the \2 \1"),
     (
-        r"^how much (?:money )?(?:is|was) (?:still )?(?:outstanding|unpaid|owed)(.*?),? "
+        r"^how much (?:money )?(?:is|was) (?:still )?(?:outstanding|unpaid|owed)(?=.* (?:not|unpaid|open)\b)(.*?),? "
         r"(?:adding|summing|counting) (?:up )?(?:all )?(?:the )?(?=\w)",
         r"total amount\1 of the ",
     ),

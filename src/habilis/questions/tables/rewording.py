@@ -19,6 +19,11 @@ _NO_KINDS = ("different", "distinct", "unique", "kinds", "types", "expensive", "
 _PIECES_NAMED = {"number", "count", "quantity", "qty"}
 _HELD = {"hand", "quantity", "qty", "stock", "pieces"}
 _STARTS = ("start", "started", "since", "joined", "hired", "moved", "began")
+_ENDED = set(
+    """end ends ended until finish finished left stopped closed expires expired returned duration length minutes mins
+    min hours days weeks months years term""".split()  # noqa: SIM905
+)
+"""Words of columns that say until when or for how long."""
 _RATED = {"monthly": "month", "yearly": "year", "annual": "year", "weekly": "week", "daily": "day", "hourly": "hour"}
 _PRICED = re.compile(r"\b(?:costs?|cheap\w*|dear\w*|expensive|spen[dt]|pay|paid|price|bill|charged?)\b", re.I)
 _ENDS = "|".join(sorted(SUPERLATIVES, key=len, reverse=True))
@@ -217,9 +222,11 @@ class Rewording(Measures):
         return text
 
     def _since(self, text: str) -> str:
-        """ "has lived here the longest" as the earliest start, where a column says since when."""
+        """ "has lived here the longest" as the earliest start, where a column says since when, and none until when or
+        for how long."""
         column = self._header.with_word(*_STARTS)
-        if column is None or self._header.kind(column) not in ("moment", "number"):
+        told = _ENDED & {word for name in self._header.names for word in words(name)}
+        if column is None or told or self._header.kind(column) not in ("moment", "number"):
             return text
         end = "earliest" if self._header.kind(column) == "moment" else "lowest"
         been = r"(?:(?:been|lived|worked|stayed|served|run|running|here|there|around|going|with us|in use) )+"
@@ -227,10 +234,13 @@ class Rewording(Measures):
         return re.sub(said, f"has the {end} {self._header.names[column]}", text, flags=re.I)
 
     def _at_its_rate(self, text: str) -> str:
-        """Without "per month" in a question about money, where the only column of money is a monthly one."""
+        """Without "per month" in a question about money, where the only column of money is a monthly one, and the rows
+        are not those of one month or another."""
+        money = self._header.money
+        if len(money) != 1 or self._header.only_day() is not None or not _PRICED.search(text):
+            return text
         for said, unit in _RATED.items():
-            money = self._header.money
-            if len(money) == 1 and said in words(self._header.names[money[0]]) and _PRICED.search(text):
+            if said in words(self._header.names[money[0]]):
                 text = re.sub(rf" (?:(?:us|me) )?(?:per|an?|each|every) {unit}\b", "", text, flags=re.I)
         return text
 
