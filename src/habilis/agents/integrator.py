@@ -14,7 +14,7 @@ from habilis.agents.answering import Doubted, grounded
 from habilis.agents.holding import evidence_of
 from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.agents.remembering import exchanges
-from habilis.agents.short_way import AnswerReply, answer_given, worded
+from habilis.agents.short_way import LONGEST, AnswerReply, answer_given, worded
 from habilis.agents.state import TaskState, unpacked
 from habilis.agents.steps import step
 from habilis.context.results import as_text, cut_text
@@ -32,8 +32,6 @@ MISTOLD = "The findings are given as they are, for the answer told them wrongly:
 CITED = ("knowledge", "web")
 """Sources of tools whose results name what to cite."""
 MOST_SOURCES = 40
-MOST_CHARS = 8_000
-"""Letters of findings that are given as they are."""
 
 
 @step
@@ -59,10 +57,10 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
         return Command(update={"answer_error": f"integrator: {error}"}, goto="__end__")
     if isinstance(reply, Doubted):
         ctx.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
-        reply = AnswerReply(final_answer=findings[:MOST_CHARS])
+        reply = AnswerReply(final_answer=findings[:LONGEST])
     elif state["accepted"] and (wrong := mistelling(evidence_of(reply.final_answer, state, ctx))):
         ctx.emit(Notice(level="warning", text=f"{MISTOLD} {wrong.reason}."))
-        reply = AnswerReply(final_answer=findings[:MOST_CHARS])
+        reply = AnswerReply(final_answer=findings[:LONGEST])
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")
     return Command(update={"answer": Answer(**reply.model_dump()).model_dump()}, goto="__end__")
@@ -71,7 +69,7 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
 def _refused(findings: str, state: TaskState) -> AnswerReply | None:
     """The refused answer of a task none of whose calls gave anything; None for any other."""
     gave = any(raw["verdict"] == "success" for raw in state.get("calls", []))
-    return None if gave or state["accepted"] else AnswerReply(final_answer=findings[:MOST_CHARS])
+    return None if gave or state["accepted"] else AnswerReply(final_answer=findings[:LONGEST])
 
 
 async def _by_schema(

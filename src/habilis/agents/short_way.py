@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from habilis.synthesis.trial import FirstCall
 
 ANSWERED_BEFORE = "it answered a question of the same words"
+LONGEST = 8_000
+"""Letters of an answer."""
 MOST_CHARS = 300
 """Letters of a call's arguments, and of its result, that are told of how an answer was found."""
 FIRST = "first"
@@ -45,7 +47,7 @@ FIRST = "first"
 class BareReply(BaseModel):
     """An answer alone: how it was found is known."""
 
-    final_answer: str = Field(max_length=8_000)
+    final_answer: str = Field(max_length=LONGEST)
 
 
 class AnswerReply(BareReply):
