@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from habilis import Team, load_settings
-from habilis.agents.reviewing import REVIEW
 from habilis.core.types import TaskResult
+from habilis.judging.answers import REVIEW
 from habilis.library import Library
 from habilis.prompts import Prompts
 from habilis.rundir import RunDir

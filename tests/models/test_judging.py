@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from habilis.agents.answering import GROUNDED
-from habilis.agents.reviewing import REVIEW
 from habilis.agents.verdicts import VERDICT
 from habilis.config import ModelsSettings, RoleSettings
 from habilis.core.errors import BudgetReached, ModelUnreachable
@@ -22,6 +21,7 @@ from habilis.curation.merging.cluster import TWIN
 from habilis.demo import OfflineModel
 from habilis.evaluation.scoring.judge import ANSWER_TRIAL, SET_TRIAL
 from habilis.judging import Case, JudgeTrial, remembered, standing_of, standings_on
+from habilis.judging.answers import REVIEW, speaks_against
 from habilis.judging.preference import DIFFERING
 from habilis.judging.standing import VALID_S
 from habilis.models.chat import Models
@@ -155,10 +155,41 @@ async def test_a_reason_against_its_own_word_is_a_refusal(bench: Bench) -> None:
     assert found.accepted[0] == 0
 
 
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The answer does not address the question, but gives an average.",
+        "The tool failed to provide the result.",
+        "The result is incorrect.",
+        "No conclusion was reached.",
+        "Nothing was found in the file.",
+        "The answer seems fine, however the tool call failed with an error.",
+        "The answer isn't supported by the tool results.",
+    ],
+)
+def test_a_reason_that_speaks_against_the_answer_is_heard(reason: str) -> None:
+    assert speaks_against(reason)
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "The answer has a conclusion that the tool results bear out.",
+        "fine",
+        "The maximum of the column wind was computed by a tool, which is what was asked.",
+        "The mean was computed from 12 rows, without missing values.",
+        "It rests on average_column, and gives the number that was asked for.",
+        "The answer names the file that was not found, as the question asks.",
+    ],
+)
+def test_a_reason_that_speaks_for_it_is_no_contradiction(reason: str) -> None:
+    assert not speaks_against(reason)
+
+
 async def test_one_that_tells_nothing_is_asked_no_longer_than_needed(bench: Bench) -> None:
     model = judge(REVIEW, lambda _: True)
     await bench.tried(REVIEW, model)
-    assert len(model.asked) == 4 < len(REVIEW.questions)
+    assert len(model.asked) == 2 < len(REVIEW.questions)
 
 
 async def test_the_next_task_and_the_next_process_ask_nothing(bench: Bench) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from habilis.core.types import CallError, CallOutcome, Invocation, TaskFile
-from habilis.rules.refusing import Evidence, invented_arguments, refusal, speaks_against
+from habilis.rules.refusing import Evidence, invented_arguments, refusal
 
 FILE = TaskFile(named="sales.csv", path="/data/sales.csv")
 
@@ -221,34 +221,3 @@ def test_what_an_earlier_call_gave_may_be_handed_on() -> None:
     first = called({"values": [10.5, 20.25, 30.75]}).model_copy(update={"ordinal": 1})
     second = called({"sum": 61.5}, numbers=[10.5, 20.25, 30.75]).model_copy(update={"ordinal": 2})
     assert rule_of("61.5", "What is the total?", [first, second]) == ""
-
-
-@pytest.mark.parametrize(
-    "reason",
-    [
-        "The answer does not address the question, but gives an average.",
-        "The tool failed to provide the result.",
-        "The result is incorrect.",
-        "No conclusion was reached.",
-        "Nothing was found in the file.",
-        "The answer seems fine, however the tool call failed with an error.",
-        "The answer isn't supported by the tool results.",
-    ],
-)
-def test_a_reason_that_speaks_against_the_answer_is_heard(reason: str) -> None:
-    assert speaks_against(reason)
-
-
-@pytest.mark.parametrize(
-    "reason",
-    [
-        "The answer has a conclusion that the tool results bear out.",
-        "fine",
-        "The maximum of the column wind was computed by a tool, which is what was asked.",
-        "The mean was computed from 12 rows, without missing values.",
-        "It rests on average_column, and gives the number that was asked for.",
-        "The answer names the file that was not found, as the question asks.",
-    ],
-)
-def test_a_reason_that_speaks_for_it_is_no_contradiction(reason: str) -> None:
-    assert not speaks_against(reason)

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
-
-from pydantic import BaseModel, Field
 
 from habilis import rules
 from habilis.context.task import TaskContext
 from habilis.core.types import Review, Standing, ToolCard
-from habilis.judging import Case, JudgeTrial, one_by_one, standing_or_away, word_of
-from habilis.judging.planted_answers import ANSWERS
+from habilis.judging import standing_or_away, word_of
+from habilis.judging.answers import REVIEW, accepts
 from habilis.library.retrieval.relevance import same_but_values
 from habilis.prompts import Rendered
 from habilis.rules import OwnTool, plain_telling, settled, words_in
@@ -19,21 +16,6 @@ from habilis.rules import OwnTool, plain_telling, settled, words_in
 BY_RULES, NOT_VERIFIED = "rules", "not verified"
 WRITTEN_HERE = frozenset(("built", "enhanced"))
 """Ways by which a task's own tool came to be that began with a request of this task's plan."""
-
-
-class ReviewReply(BaseModel):
-    """The reason stands first: a model that says why before it decides contradicts itself less."""
-
-    reason: str = Field(max_length=600)
-    status: Literal["FINISH", "RETRY"]
-
-
-def accepts(reply: ReviewReply, _case: Case | None = None) -> bool:
-    """Whether a reply accepts the answer. A word that its own reason contradicts is a refusal."""
-    return reply.status == "FINISH" and not rules.speaks_against(reply.reason)
-
-
-REVIEW = JudgeTrial("review", ReviewReply, one_by_one(ANSWERS), accepts)
 
 
 async def reviewed(prompt: Rendered, evidence: rules.Evidence, ctx: TaskContext) -> Review:

@@ -54,10 +54,10 @@ def judges(settings: Settings, *, probe: bool) -> Iterator[ProbedJudge]:
 
 def _trials() -> tuple[JudgeTrial[Any], ...]:
     from habilis.agents.answering import GROUNDED
-    from habilis.agents.reviewing import REVIEW
     from habilis.agents.verdicts import VERDICT
     from habilis.curation.merging.cluster import TWIN
     from habilis.evaluation.scoring.judge import ANSWER_TRIAL, SET_TRIAL
+    from habilis.judging.answers import REVIEW
     from habilis.judging.preference import DIFFERING
     from habilis.synthesis.replay import FIXED
 

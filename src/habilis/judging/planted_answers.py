@@ -29,6 +29,15 @@ ANSWERS = (
         '{"path": "kiln.csv", "column": "temperature"}',
         '{"result": 812.4, "error": null}',
     ),
+    _answer(  # an invented number
+        False,
+        "How many days lie between 3 March 2031 and 19 April 2031?",
+        "There are 61 days between the two dates.",
+        "days_between",
+        "Counts the days between two dates.",
+        '{"first": "3 March 2031", "second": "19 April 2031"}',
+        "Error: ValueError: time data '3 March 2031' does not match format '%Y-%m-%d'",
+    ),
     _answer(
         True,
         "How many rows of orchard.csv have more than 20 trees?",
@@ -47,15 +56,6 @@ ANSWERS = (
         '{"amounts": {"Alma": 42, "Birk": 57, "Cora": 39}}',
         '{"result": "Birk", "error": null}',
     ),
-    _answer(  # an invented number
-        False,
-        "How many days lie between 3 March 2031 and 19 April 2031?",
-        "There are 61 days between the two dates.",
-        "days_between",
-        "Counts the days between two dates.",
-        '{"first": "3 March 2031", "second": "19 April 2031"}',
-        "Error: ValueError: time data '3 March 2031' does not match format '%Y-%m-%d'",
-    ),
     _answer(  # another operation, in another language
         False,
         "Quel est le poids total des colis dans colis.csv ?",
@@ -65,15 +65,6 @@ ANSWERS = (
         '{"path": "colis.csv"}',
         '{"result": 12, "error": null}',
     ),
-    _answer(  # right, in another language
-        True,
-        "¿Cuántos minutos hay entre las 08:15 y las 09:40?",
-        "Hay 85 minutos.",
-        "minutes_between",
-        "Counts the minutes between two times of a day.",
-        '{"start": "08:15", "end": "09:40"}',
-        '{"result": 85, "error": null}',
-    ),
     _answer(  # the text of an error
         False,
         "How many lines does harbour.txt have?",
@@ -82,6 +73,15 @@ ANSWERS = (
         "Counts the lines of a text file.",
         '{"path": "harbour"}',
         "Error: IsADirectoryError: [Errno 21] Is a directory: 'harbour'",
+    ),
+    _answer(  # right, in another language
+        True,
+        "¿Cuántos minutos hay entre las 08:15 y las 09:40?",
+        "Hay 85 minutos.",
+        "minutes_between",
+        "Counts the minutes between two times of a day.",
+        '{"start": "08:15", "end": "09:40"}',
+        '{"result": 85, "error": null}',
     ),
     _answer(  # the same operation on something else
         False,
@@ -103,7 +103,7 @@ ANSWERS = (
         '{"result": ["… Ilse Brandt", "… Emil Sander", "… Hanne Roth"], "error": null}',
     ),
 )
-"""In an order in which neither one word for all nor two words by turns gets far."""
+"""In an order in which neither one word for all nor two by turns gets far, least of all a judge that always agrees."""
 
 
 def _doubted(right: bool, question: str, findings: str, answer: str, value: str, kind: str = "name") -> Case:

@@ -16,7 +16,6 @@ from habilis.rules.refusing import (
     WORK,
     mistelling,
     refusal,
-    speaks_against,
 )
 from habilis.rules.settling import OwnTool, plain_telling, settled, words_in
 
@@ -34,6 +33,5 @@ __all__ = [
     "plain_telling",
     "refusal",
     "settled",
-    "speaks_against",
     "words_in",
 ]

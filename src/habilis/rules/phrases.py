@@ -1,4 +1,4 @@
-"""How people and models say that something went wrong: an exception's text, a task that was not done, a judge's no."""
+"""How people and models say that something went wrong: an exception's text, a task that was not done."""
 
 from __future__ import annotations
 
@@ -50,25 +50,3 @@ UNDONE = _any(
     flags=re.IGNORECASE,
 )
 """Ways to say that a task was not done. What speaks of the matter itself ("12 values are missing") is none of them."""
-
-_FAILING = r"(?:does not|doesn['’]t|did not|didn['’]t|fails? to|failed to|without) (?:\w+ly )?"
-_GIVING = r"(?:answer|address|provide|give|contain|include|have|hold|state|match|find|use|support|reach)(?:ing)?"
-_ASKED = r"(?:to )?(?:the |an? |any |what )?(?:question|answer|result|conclusion|value|information|asked|number|name)"
-_OTHER = r"(?:something else|another (?:one|row|value|question|column|operation))"
-AGAINST = _any(
-    rf"\b{_FAILING}{_GIVING} {_ASKED}",
-    r"\b(?:is|was|are)(?: not|n['’]t) (?:what was asked|the answer|correct|right|borne out|supported|answered)\b",
-    r"\b(?:answer|result|number|value) (?:is|was|seems|appears) (?:to be )?(?:wrong|incorrect|invented|missing)\b",
-    rf"\b(?:{_OTHER}|anything) than (?:\w+ ){{0,4}}(?:asked|meant)\b",
-    rf"\b{_OTHER} (?:was|is) (?:taken|given|used|answered)\b",
-    r"\b(?:is|are|was|were) (?:not|n['’]t|missing) (?:\w+ )?(?:from|in) the answer\b",
-    r"\bnot what (?:was|the question|is) (?:asked|meant|wanted)\b",
-    r"\b(?:answers|gives|addresses|returns) (?:something else|another|a different|the wrong|an unrelated)\b",
-    r"\bcontradicts?\b(?! (?:nothing|none|no\b))",
-    r"\b(?:do|does|did) not (?:support|bear out|back|match|agree|correspond)\b",
-    r"\bnothing (?:was |is )?(?:found|answered|computed|calculated)\b",
-    r"\bno (?:conclusion|answer|result)s? (?:is|was|can|could|has)\b",
-    r"\b(?:but|however|though|although)\b[^.]{0,80}\b(?:failed|error|not found|could not|cannot|something else)\b",
-    flags=re.IGNORECASE,
-)
-"""What a judge says of an answer that it refuses. It is asked in English; in another language it says nothing here."""

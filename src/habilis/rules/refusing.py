@@ -17,7 +17,7 @@ from habilis.grounding.telling import listed
 from habilis.rules import arguments, ends, other_kinds, retelling, units
 from habilis.rules.arguments import invented_arguments
 from habilis.rules.evidence import Evidence, Refusal, plain, stands_in
-from habilis.rules.phrases import AGAINST, EXCEPTION, UNDONE
+from habilis.rules.phrases import EXCEPTION, UNDONE
 
 NO_CALL = "no call succeeded"
 MAX_TEXT = 20_000
@@ -118,11 +118,6 @@ def _read(call: Invocation, file: TaskFile, evidence: Evidence) -> bool:
     return file.path in said or Path(file.named).name in said
 
 
-def speaks_against(reason: str) -> bool:
-    """Whether a judge's reason contradicts its word that the answer is good."""
-    return AGAINST.search(reason) is not None
-
-
 def _values_from_nowhere(evidence: Evidence) -> str | None:
     results = evidence.given
     # What stands in the beginning of a file alone was found by no call: it may be of any row.
@@ -202,5 +197,4 @@ __all__ = [
     "invented_arguments",
     "mistelling",
     "refusal",
-    "speaks_against",
 ]

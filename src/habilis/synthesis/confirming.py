@@ -2,8 +2,8 @@
 
 The writer is asked once, without the code in sight. Where the sandbox gives what was expected, the call is kept as a
 recorded call of kind `confirmed`. Where it does not, the writer is told once: it mends the code or the expectation, and
-what stays unclear is no record. A model that cannot tell which of two results is right is not told. A reply that
-cannot be used costs that one call and nothing else.
+what stays unclear is no record. A model that is no judge of answers is not asked. A reply that cannot be used costs
+that one call and nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from habilis.core.gathering import side_by_side
 from habilis.core.types import CallOutcome
 from habilis.inputs.formats import mask
 from habilis.judging import standing_or_away
-from habilis.judging.preference import DIFFERING
+from habilis.judging.answers import REVIEW
 from habilis.library.tool import digest_of
 from habilis.synthesis.gate import Gate, KeptCalls, Passed, Rejected, Wanted, scrubbed
 from habilis.synthesis.replay import AT_ONCE, Replayer, compact, result_key
@@ -113,12 +113,20 @@ class Confirmer:
         """
         if passed.contract.effects == "writes" or passed.contract.capabilities.shown():
             return passed  # what may write, or reaches for more than its files, is not run to see
+        if not await self._knows():
+            return passed
         said = await self._asked(passed, wanted, known)
         ran = await self._run(passed, wanted, said)
         disputed = [one for one in ran if one.tells and not one.is_met]
-        if disputed and await self._settles():
+        if disputed:
             passed, ran = await self._settled(passed, wanted, ran, disputed, module)
         return replace(passed, confirmed=_kept(passed, wanted, ran, known))
+
+    async def _knows(self) -> bool:
+        """Whether the writer may know better than the sandbox what a call should give. A model that does not tell a
+        wrong answer from a right one does not. Of a writer of another kind nothing is known."""
+        own = self._writer.name == ModelWriter.name and self._models.name("judge") == self._models.name("builder")
+        return not own or (await standing_or_away(REVIEW, self._models, self._prompts)).tells
 
     async def _asked(self, passed: Passed, wanted: Wanted, known: Sequence[RecordedCall]) -> list[Expectation]:
         """What the writer says of calls that nobody has shown it."""
@@ -171,12 +179,6 @@ class Confirmer:
         outcome = await self._replayer.run(tool, call, place, TIMEOUT_S, contents=contents)
         assert outcome is not None, "its files are at hand"
         return outcome
-
-    async def _settles(self) -> bool:
-        """Whether the writer may know better than the sandbox: a model that fails the test of judges says the same code
-        again. Of a writer of another kind nothing is known."""
-        own = self._writer.name == ModelWriter.name and self._models.name("judge") == self._models.name("builder")
-        return not own or (await standing_or_away(DIFFERING, self._models, self._prompts)).tells
 
     async def _settled(
         self, passed: Passed, wanted: Wanted, ran: list[_Ran], disputed: list[_Ran], module: Module
