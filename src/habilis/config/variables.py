@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -20,6 +22,17 @@ def secret(name: str | None) -> str | None:
 def environment() -> dict[str, str]:
     """A copy of the process environment, for the few programs of the user's own that we start (uv, a code writer)."""
     return dict(os.environ)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """What is loaded in the block starts no threads of its own: NumPy would, unless its user said how many."""
+    name = "OPENBLAS_NUM_THREADS"
+    known = name in os.environ
+    os.environ.setdefault(name, "1")
+    yield
+    if not known:
+        del os.environ[name]
 
 
 def unattended() -> bool:

@@ -12,15 +12,20 @@ import sys
 PR_SET_PDEATHSIG = 1
 
 
-def main() -> None:
-    """Become the program of the command line."""
-    parent, program = int(sys.argv[1]), sys.argv[2]
+def end_with(parent: int) -> None:
+    """Have the kernel end this process with `parent`, or end at once where that has gone."""
     if sys.platform == "linux":
         import ctypes
 
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
+
+
+def main() -> None:
+    """Become the program of the command line."""
+    program = sys.argv[2]
+    end_with(int(sys.argv[1]))
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # as the interpreter found it
     try:
         os.execv(program, sys.argv[2:])

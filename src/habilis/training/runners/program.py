@@ -7,14 +7,15 @@ import contextlib
 import json
 import os
 import sys
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Mapping, Sequence
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import habilis
 from habilis.config import environment
 from habilis.sandbox.processes.attached import attached
+from habilis.training.runners.forks import Streams, forked
 from habilis.training.runners.tree import kill_tree, memory_bytes
 
 PROGRAM = (sys.executable, "-m", "habilis.training.runners.child")
@@ -60,15 +61,24 @@ class TaskProgram(Protocol):
 class LocalProgram:
     """A process of this machine."""
 
-    def __init__(self, process: Process) -> None:
-        self._process = process
+    def __init__(self, number: int, streams: Streams, code: Awaitable[int]) -> None:
+        """`number`: the process; `code`: its exit code, once it has ended."""
+        self._number, self._streams = number, streams
         self._printed = b""
-        assert process.stderr is not None
-        self._errors = asyncio.ensure_future(self._tail(process.stderr))
+        self._code = asyncio.ensure_future(code)
+        self._errors = asyncio.ensure_future(self._tail(streams.errors))
 
     @classmethod
-    async def start(cls, first: Mapping[str, Any], command: Sequence[str] = PROGRAM) -> LocalProgram:
-        """Start `command`, with `first` as its first line. It ends with us, however we end."""
+    async def start(cls, first: Mapping[str, Any], command: Sequence[str] | None = None) -> LocalProgram:
+        """Start the program of a task, or what `command` says, with `first` as its first line. It ends with us, however
+        we end."""
+        fork = await forked(_environment(), MAX_LINE_BYTES) if command is None else None
+        program = cls(*fork) if fork else await cls._started(command or PROGRAM)
+        program.say(first)
+        return program
+
+    @classmethod
+    async def _started(cls, command: Sequence[str]) -> LocalProgram:
         process = await asyncio.create_subprocess_exec(
             *attached(command),
             stdin=PIPE,
@@ -78,34 +88,35 @@ class LocalProgram:
             start_new_session=True,
             limit=MAX_LINE_BYTES,
         )
-        program = cls(process)
-        program.say(first)
-        return program
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        return cls(process.pid, Streams(process.stdin.transport, process.stdout, process.stderr), process.wait())
 
     def say(self, said: Mapping[str, Any]) -> None:
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError, RuntimeError):  # it is gone; its end says so
-            self._process.stdin.write(json.dumps(said).encode() + b"\n")
+            self._streams.told.write(json.dumps(said).encode() + b"\n")
 
     async def lines(self) -> AsyncIterator[bytes]:
-        assert self._process.stdout is not None
-        async for line in self._process.stdout:
+        async for line in self._streams.says:
             yield line
-        await self._process.wait()
+        await self._code
         await asyncio.wait({self._errors}, timeout=1.0)  # a process of its own may hold the pipe
 
     async def begun(self) -> None:
         """At once."""
 
     async def memory_bytes(self) -> int:
-        return await asyncio.to_thread(memory_bytes, self._process.pid)
+        return await asyncio.to_thread(memory_bytes, self._number)
 
     async def kill(self) -> None:
-        kill_tree(self._process.pid)
+        kill_tree(self._number)
         self._errors.cancel()
 
     async def death(self) -> Death:
-        return Death(await self._process.wait(), self._printed)
+        code = await self._code
+        self._streams.told.close()
+        return Death(code, self._printed)
 
     async def _tail(self, stream: asyncio.StreamReader) -> None:
         while data := await stream.read(1 << 16):

@@ -1,0 +1,189 @@
+"""Programs of tasks that are forked from the template process: nobody notices, but for the time that it saves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from habilis.config import environment
+from habilis.training.runners import forks
+from habilis.training.runners.forks import KILLED, Fork, Template, Templates, forked
+from habilis.training.runners.program import LocalProgram
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are forked on Linux alone")
+LONGEST = 1 << 20
+
+
+@pytest.fixture
+def templates(monkeypatch: pytest.MonkeyPatch) -> Iterator[Templates]:
+    made = Templates()
+    monkeypatch.setattr(forks, "_TEMPLATES", made)
+    yield made
+    made.end()
+
+
+async def begun(**more: str) -> Fork:
+    """A program that waits for its first line."""
+    fork = await forked({**environment(), **more}, LONGEST)
+    assert fork is not None
+    return fork
+
+
+async def ended(fork: Fork) -> tuple[int, str]:
+    printed = await fork.streams.errors.read()
+    return await fork.code, printed.decode()
+
+
+def current(templates: Templates) -> Template:
+    found = templates._now
+    assert found is not None
+    return found
+
+
+async def gone(template: Template) -> int:
+    return await asyncio.to_thread(template._process.wait, 20)
+
+
+async def test_a_program_hears_says_and_ends_like_any_other(templates: Templates) -> None:
+    program = await LocalProgram.start({"learnt": [], "job": {}})
+    said = [line async for line in program.lines()]
+    death = await program.death()
+    assert death.code == 1
+    assert len(said) == 1
+    assert said[0].startswith(b'{"failed": "ValidationError:')
+    assert b"Traceback" in death.printed
+
+
+async def test_the_second_program_costs_no_imports(templates: Templates) -> None:
+    first, second = await begun(), await begun()
+    assert current(templates)._process.pid == parent_of(first.number) == parent_of(second.number)
+    assert os.getsid(first.number) == first.number, "its group can be ended without the others"
+    for fork in (first, second):
+        fork.streams.told.close()
+        await fork.code
+
+
+def parent_of(number: int) -> int:
+    return int(Path(f"/proc/{number}/stat").read_bytes().rpartition(b")")[2].split()[1])
+
+
+async def test_what_a_neighbour_holds_open_keeps_no_program_waiting(templates: Templates) -> None:
+    first, second = await begun(), await begun()
+    first.streams.told.close()
+    assert (await ended(first))[0] == 1
+    second.streams.told.close()
+    assert (await ended(second))[0] == 1
+
+
+async def test_a_signal_is_told_as_such(templates: Templates) -> None:
+    fork = await begun()
+    os.kill(fork.number, signal.SIGSEGV)
+    assert (await ended(fork))[0] == -signal.SIGSEGV
+    fork.streams.told.close()
+
+
+async def test_when_the_template_is_killed_its_programs_end_and_the_next_begins(templates: Templates) -> None:
+    fork = await begun()
+    current(templates)._process.kill()
+    assert (await ended(fork))[0] == KILLED
+    fork.streams.told.close()
+    again = await begun()
+    again.streams.told.close()
+    assert (await ended(again))[0] == 1
+
+
+async def test_one_that_dies_while_it_is_asked_costs_no_program(
+    templates: Templates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(forks, "MODULE", "habilis.no_such_module")
+        for _ in range(forks.MOST_FAILURES + 1):
+            program = await LocalProgram.start({"learnt": [], "job": {}})
+            assert [line async for line in program.lines()]
+            assert (await program.death()).code == 1
+    assert templates.get(environment()) is None, "what fails again and again is tried no more"
+
+
+async def test_another_environment_is_that_of_the_next_program(templates: Templates) -> None:
+    first = await begun(HABILIS_SEEN="one")
+    old = current(templates)
+    second = await begun(HABILIS_SEEN="two")
+    for fork, value in ((first, b"one"), (second, b"two")):
+        assert b"HABILIS_SEEN=" + value in Path(f"/proc/{fork.number}/environ").read_bytes().split(b"\0")
+    assert old.alive, "its program still runs"
+    first.streams.told.close()
+    await first.code
+    assert await gone(old) == 0
+    second.streams.told.close()
+    await second.code
+
+
+async def test_a_start_that_is_broken_off_leaves_no_program(
+    templates: Templates, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = await begun()
+    first.streams.told.close()
+    await first.code
+    made: list[int] = []
+    known, hold, seen = Template.fork, asyncio.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def slow(self: Template, files: Any) -> int:
+        made.append(known(self, files))
+        loop.call_soon_threadsafe(seen.set)
+        asyncio.run_coroutine_threadsafe(hold.wait(), loop).result()
+        return made[-1]
+
+    monkeypatch.setattr(Template, "fork", slow)
+    starting = asyncio.ensure_future(LocalProgram.start({}))
+    await seen.wait()
+    opened = os.pidfd_open(made[0])
+    starting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await starting
+    hold.set()
+    ended = asyncio.Event()
+    loop.add_reader(opened, ended.set)
+    async with asyncio.timeout(20):
+        await ended.wait()
+    loop.remove_reader(opened)
+    os.close(opened)
+
+
+async def test_all_end_with_who_started_them(tmp_path: Path) -> None:
+    host = await asyncio.create_subprocess_exec(sys.executable, "-c", HOST, stdout=asyncio.subprocess.PIPE)
+    assert host.stdout is not None
+    number = int(await host.stdout.readline())
+    opened = [os.pidfd_open(number), os.pidfd_open(parent_of(number))]
+    host.kill()
+    await host.wait()
+    for one in opened:
+        over = asyncio.Event()
+        asyncio.get_running_loop().add_reader(one, over.set)
+        with contextlib.ExitStack() as stack:
+            stack.callback(os.close, one)
+            stack.callback(asyncio.get_running_loop().remove_reader, one)
+            async with asyncio.timeout(20):
+                await over.wait()
+
+
+HOST = """
+import asyncio
+from habilis.config import environment
+from habilis.training.runners.forks import forked
+
+async def main():
+    fork = await forked(environment(), 1000)
+    print(fork.number, flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
