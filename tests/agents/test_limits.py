@@ -7,6 +7,7 @@ import pytest
 from habilis.agents.graph import initial_state
 from habilis.agents.integrator import best_text
 from habilis.agents.manager import _built_nothing
+from habilis.agents.planning import asked_again
 from habilis.core.types import Plan, ToolRequest
 
 from .conftest import Script, Stage, call, calling, tool_source
@@ -125,6 +126,31 @@ async def test_after_a_plan_none_of_whose_tools_could_be_built_at_most_two_more_
     assert begun == ["add", "one", "two"]
     told = [event.text for event in stage.sink.events if event.kind == "notice"]
     assert any("three was not built" in text for text in told), told
+
+
+async def test_a_tool_that_could_not_be_built_is_not_tried_again_for_the_same_words(stage: Stage) -> None:
+    """A small model wrote six versions of one tool, and each failed like the one before: ten minutes for nothing."""
+    script = Script(["I cannot say.", "I cannot say either."], plans=[_plan("add")], codes=["no code at all"])
+    result = await stage.play(script, "limits.max_attempts=3")
+    assert (result.status, len(script.of("plans")), len(script.of("steps"))) == ("gave_up", 2, 1)
+    begun = [event.tool for event in stage.sink.events if event.kind == "tool_build_started"]
+    told = [event.text for event in stage.sink.events if event.kind == "notice"]
+    assert begun == ["add"]
+    assert "Giving up: add could not be built, and the next plan asks for the same again." in told
+    assert "add could not be built" in (result.error or "")
+
+
+def test_a_tool_that_is_asked_for_in_another_way_is_tried() -> None:
+    def plan(name: str, *arguments: str, reuse: tuple[str, ...] = ()) -> Plan:
+        schema = {"type": "object", "properties": {argument: {} for argument in arguments}}
+        request = ToolRequest(name=name, description=name, input_schema=schema, output_schema={})
+        return Plan(build=(request,), reuse=reuse)
+
+    before = plan("add", "first", "second")
+    assert asked_again(plan("add", "first", "second"), before) == "add"
+    assert asked_again(plan("add", "numbers"), before) == ""
+    assert asked_again(plan("total", "first", "second"), before) == ""
+    assert asked_again(plan("add", "first", "second", reuse=("other",)), before) == ""
 
 
 async def test_a_plan_after_one_that_built_something_asks_for_as_many_tools_as_it_likes(stage: Stage) -> None:

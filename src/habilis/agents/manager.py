@@ -14,6 +14,7 @@ from habilis import rules
 from habilis.agents.holding import evidence_of
 from habilis.agents.planning import (
     as_plan,
+    asked_again,
     asks_for_web,
     plan_form,
     with_fewer_builds,
@@ -40,6 +41,7 @@ NAMELESS = "{} seems to have no names of columns: its first row looks like data,
 STUCK = "the last attempt made no call and gave the answer that was refused before"
 UNVERIFIED_AGAIN = "a second answer could not be verified either"
 USELESS_AGAIN = "for the second time no call could run, and no answer came of it"
+ASKED_AGAIN = "{} could not be built, and the next plan asks for the same again"
 GIVES_NOTHING = "{} gives nothing that can be used: no plan, no judgement, no call"
 NEVER_RAN = frozenset(("invalid_arguments", "unknown_tool"))
 """Errors of calls that were no calls of a tool there is."""
@@ -193,6 +195,10 @@ async def _plan(state: TaskState, ctx: TaskContext, review: Review | None) -> Co
     if plan is None:
         plan = Plan(reuse=tuple(state["bound"]))
     if review is not None and _built_nothing(state):
+        if again := asked_again(plan, Plan.model_validate(state["plan"])):
+            why = ASKED_AGAIN.format(again)
+            ctx.emit(Notice(level="warning", text=f"Giving up: {why}."))
+            return Command(update={"report": why, "review": review.model_dump()}, goto="integrator")
         plan, more = with_fewer_builds(plan)
         remarks += more
     for remark in remarks:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from habilis.contract.aliases import properties
 from habilis.core.types import JsonSchema, Plan, ToolCard, ToolRequest
 from habilis.library.retrieval.relevance import other_operation, shares_nothing
 
@@ -284,6 +285,16 @@ def with_fewer_builds(plan: Plan) -> tuple[Plan, list[str]]:
         for request in plan.build[MOST_ANEW:]
     ]
     return plan.model_copy(update={"build": plan.build[:MOST_ANEW]}), told
+
+
+def asked_again(plan: Plan, before: Plan) -> str:
+    """The tools of `plan` where it has no others than `before`, by name and arguments; else nothing. Their writer would
+    be told nothing new."""
+    known = {(request.name, *properties(request.input_schema)) for request in before.build}
+    asked = [(request.name, *properties(request.input_schema)) for request in plan.build]
+    if plan.reuse or not asked or not known.issuperset(asked):
+        return ""
+    return ", ".join(name for name, *_ in asked)
 
 
 def without_builds(plan: Plan, remarks: Sequence[str]) -> tuple[Plan, list[str]]:

@@ -11,9 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import logging
-import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
@@ -30,26 +28,18 @@ from habilis.rundir import safe_id
 from habilis.rundir.datafiles import FilesInStore
 from habilis.rundir.fetching import fetch_task
 from habilis.rundir.kept import KeptFolder, kept_at
+from habilis.training.runners.actors import PATIENCE_S, Actors, NodeLost, NodeProgram, first_line_of
 from habilis.training.runners.head import ClusterHead
 from habilis.training.runners.job import Job, Watch, broken_off
 from habilis.training.runners.process import ProcessRunner, first_line
-from habilis.training.runners.program import Death
 
 if TYPE_CHECKING:
     from habilis.config import Settings
 
 ATTEMPTS = 4
 """Nodes on which a task is tried when they are lost: one that takes its nodes down is to end at last."""
-TASK_CPUS = 0.25
-"""Of a node's processors, for each task: it waits for its model most of the time."""
-PATIENCE_S = 10.0
-"""Seconds until a person hears that a task waits for a node; for one that does not answer, until it is given up."""
 _STORE_BYTES = 80 << 20
 """Of Ray's own memory for objects, where we start it: only lines go through it."""
-
-
-class NodeLost(Exception):
-    """The node of a task, or the way to it, is gone."""
 
 
 class ClusterRunner:
@@ -61,6 +51,7 @@ class ClusterRunner:
     def __init__(self, settings: Settings, head: ClusterHead, *, purse: Purse | None = None) -> None:
         self._settings, self._head = settings, head
         self._runner = ProcessRunner(settings, start=self._start, purse=purse)
+        self._actors = Actors(head)
         self._tell: dict[str, Callable[[str], None]] = {}
         self._files: FilesInStore | None = None
 
@@ -108,89 +99,7 @@ class ClusterRunner:
         kept = kept_at(Path(job.run))
         assert kept is not None
         first = first_line(job, self._settings)
-        actor, said = await self._head.asked(lambda: _begun(first))
-        return NodeProgram(actor, said, kept, safe_id(job.task.id), self._tell[job.task.id])
-
-
-def _begun(first: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The actor that works on a task, wherever Ray finds room, and what it says."""
-    import ray
-
-    from habilis.training.runners.node import TaskOnNode
-
-    made = ray.remote(num_cpus=TASK_CPUS, max_restarts=0, scheduling_strategy="SPREAD")(TaskOnNode)
-    actor: Any = made.remote()
-    return actor, actor.run.options(num_returns="streaming").remote(first)
-
-
-class NodeProgram:
-    """A task's program on a node that Ray chooses."""
-
-    def __init__(self, actor: Any, said: Any, kept: KeptFolder, task: str, tell: Callable[[str], None]) -> None:
-        self._actor, self._said = actor, said
-        self._kept, self._task, self._death = kept, task, Death(1, b"")
-        self._lost, self._taken = "", asyncio.Event()
-        text = f"task {task} waits for a node with {TASK_CPUS} of a processor free; 'ray status' says what there is"
-        self._waiting = asyncio.get_running_loop().call_later(PATIENCE_S, tell, text)
-
-    def say(self, said: Mapping[str, Any]) -> None:
-        """Send a line. An order to one that no node has taken yet ends it: nothing was begun."""
-        if "order" in said and not self._taken.is_set():
-            self._death = Death(-signal.SIGINT, b"")
-            self._end()
-        else:
-            self._actor.say.remote(dict(said))
-
-    async def lines(self) -> AsyncIterator[bytes]:
-        import ray
-
-        try:
-            async for reference in self._said:
-                line: bytes = await reference
-                self._waiting.cancel()
-                self._taken.set()
-                if line.startswith(b'{"died"'):
-                    code, printed = json.loads(line)["died"]
-                    self._death = Death(code, printed.encode())
-                else:
-                    yield line
-        except ray.exceptions.RayError as error:
-            self._lost = "" if self._death.code < 0 else _first_line(error)
-
-    async def begun(self) -> None:
-        await self._taken.wait()
-
-    async def memory_bytes(self) -> int:
-        with _of_one_that_is_lost():
-            return int(await self._actor.memory_bytes.remote())
-        return 0
-
-    async def kill(self) -> None:
-        with _of_one_that_is_lost():
-            async with asyncio.timeout(PATIENCE_S):
-                await self._actor.kill.remote()
-        self._end()
-
-    def _end(self) -> None:
-        import ray
-
-        self._waiting.cancel()
-        ray.kill(self._actor)
-
-    async def death(self) -> Death:
-        """Raises `NodeLost` where the node went before the program did; else what the task left is fetched."""
-        if self._lost:
-            raise NodeLost(self._lost)
-        await asyncio.to_thread(fetch_task, self._kept, self._task)
-        return self._death
-
-
-@contextlib.contextmanager
-def _of_one_that_is_lost() -> Iterator[None]:
-    import ray
-
-    with contextlib.suppress(ray.exceptions.RayError, TimeoutError):
-        yield
+        return await self._actors.begun(first, kept, safe_id(job.task.id), self._tell[job.task.id])
 
 
 def _leased(kept: KeptFolder, job: Job) -> Lease:
@@ -237,7 +146,7 @@ async def joined(address: str | None) -> AsyncIterator[ClusterHead]:
             await _listens(address)
         await asyncio.to_thread(_join, ray, address)  # off the main thread, where it would take signals for itself
     except (ray.exceptions.RayError, RuntimeError, ValueError, OSError) as error:
-        raise PlaceError(f"{where} cannot be reached: {_first_line(error)}; start it with ray start") from None
+        raise PlaceError(f"{where} cannot be reached: {first_line_of(error)}; start it with ray start") from None
     try:
         head = ClusterHead(where)
         with contextlib.redirect_stdout(sys.stderr):  # Ray prints what befalls its nodes
@@ -260,7 +169,3 @@ async def _listens(address: str) -> None:
         async with asyncio.timeout(PATIENCE_S):
             _, writer = await asyncio.open_connection(host, int(port))
         writer.transport.abort()
-
-
-def _first_line(error: BaseException) -> str:
-    return next(iter(str(error).strip().splitlines()), type(error).__name__)[:200]

@@ -1,4 +1,4 @@
-"""A node's part in a training run: one task, from what the store has of it to its end.
+"""A node's part in a training run: a task, from what the store has of it to its end.
 
 The node knows the address of the store from the run and everything secret from its own environment. It makes the task's
 folder from the store, starts the task's program (`child`) there and hands on its lines. Everything that the program
@@ -14,7 +14,9 @@ import json
 import os
 import shutil
 import time
+from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -39,54 +41,74 @@ KEPT_S = 7 * 86_400.0
 """Seconds after which the folder of a run that nobody worked on is thrown away."""
 
 
+@dataclass
+class _Work:
+    """A task that was given to the actor, and its program, once that is there."""
+
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    program: LocalProgram | None = None
+
+
 class TaskOnNode:
-    """An actor, for one task and one attempt at it."""
+    """An actor: one attempt at one task, then the next. Each has a number; they grow, and what is said of one that is
+    over is said to nobody."""
 
     def __init__(self) -> None:
-        self._program: LocalProgram | None = None
-        self._begun = asyncio.Event()
+        self._works: defaultdict[int, _Work] = defaultdict(_Work)
+        self._over = 0
 
-    async def run(self, first: Mapping[str, Any]) -> AsyncIterator[bytes]:
+    async def is_free(self) -> bool:
+        return not self._works
+
+    async def run(self, number: int, first: Mapping[str, Any]) -> AsyncIterator[bytes]:
         """Work on the task that the first line for its program names: what the program says, and at last how it
         ended, as {"died": [code, text]}."""
+        work = self._works[number]
         yield _line(taken=True)
         try:
             job = Job.model_validate(first["job"])
             kept = await asyncio.to_thread(_opened, str(first["settings"]["store"]), job)
+            with contextlib.closing(kept.store):
+                async for line in self._work(work, kept, first, job):
+                    yield line
         except HabilisError as error:
             yield _line(failed=" ".join(str(error).split()), place=isinstance(error, PlaceError))
             yield _line(died=[1, ""])
-            return
-        with contextlib.closing(kept.store):
-            async for line in self._work(kept, first, job):
-                yield line
+        finally:
+            self._over = number
+            del self._works[number]
+            work.begun.set()
 
-    async def say(self, said: Mapping[str, Any]) -> None:
+    async def say(self, number: int, said: Mapping[str, Any]) -> None:
         """Send a line to the program, once it is there."""
-        await self._begun.wait()
-        if self._program is not None:
-            self._program.say(said)
+        if number > self._over:
+            work = self._works[number]
+            await work.begun.wait()
+            if work.program is not None:
+                work.program.say(said)
 
-    async def memory_bytes(self) -> int:
-        return await self._program.memory_bytes() if self._program is not None else 0
+    async def memory_bytes(self, number: int) -> int:
+        program = self._works[number].program if number in self._works else None
+        return await program.memory_bytes() if program is not None else 0
 
-    async def kill(self) -> None:
+    async def kill(self, number: int) -> None:
         """End the program with its whole tree."""
-        if self._program is not None:
-            await self._program.kill()
+        if number in self._works and (program := self._works[number].program) is not None:
+            await program.kill()
 
-    async def _work(self, kept: KeptFolder, first: Mapping[str, Any], job: Job) -> AsyncIterator[bytes]:
-        self._program = await LocalProgram.start({**first, "job": _here(kept, job).model_dump(mode="json")})
-        self._begun.set()
+    async def _work(self, work: _Work, kept: KeptFolder, first: Mapping[str, Any], job: Job) -> AsyncIterator[bytes]:
+        program = await LocalProgram.start({**first, "job": _here(kept, job).model_dump(mode="json")})
+        work.program = program
+        work.begun.set()
         neighbours = asyncio.ensure_future(_follow(kept, job))
         try:
-            async for line in self._program.lines():
+            async for line in program.lines():
                 yield line
-            death = await self._program.death()
+            death = await program.death()
             yield _line(died=[death.code, death.printed.decode("utf-8", "replace")])
         finally:
             neighbours.cancel()
-            await self._program.kill()
+            await program.kill()
             shutil.rmtree(kept.root.parent, ignore_errors=True)
 
 
