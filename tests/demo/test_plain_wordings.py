@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -125,3 +126,39 @@ def test_what_may_be_something_else_is_given_up(
 ) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
     assert answered_in(tmp_path, question, seen(name, tmp_path)) == right
+
+
+@pytest.mark.parametrize(
+    ("question", "right"),
+    [
+        ("How many instruments in instruments.json are insured?", "9"),
+        ("What is the mean price of the Yamaha instruments in instruments.json?", "424.4"),
+        ("When did we buy the cello C2? See instruments.json.", "2021-03-18"),
+        ("How many violins were lent in instruments.json?", None),  # loans have no types
+        ("How many instruments were returned in instruments.json?", None),
+        ("When was Mango born, according to pet_book.json?", "2021-10-30"),
+        ("How many visits in pet_book.json were for a booster?", "5"),
+        ("How much have we spent on Biscuit in pet_book.json?", "504.65"),
+        ("How many pets weigh more than 10 kg in pet_book.json?", None),  # visits do
+        ("Which pet was the most expensive in pet_book.json?", None),
+        ("Which is the youngest pet in pet_book.json?", "Olive"),
+        ("Who has the most badges in swim_club.csv?", "Gwen Parry"),
+        ("Who coaches Ben Torres in swim_club.csv?", "Phil"),
+        ("Which swimmers in swim_club.csv have not paid their fee?",
+         "Chloe Adams, Finn Murphy, Keira Doyle, Noah Evans, Sophie Lane"),
+        ("What is the average 50m free time of the Dolphins in swim_club.csv?", "46.6"),
+        ("When did Isla Brown join the club? You'll find it in swim_club.csv.", "2021-09-13"),
+        ("What did the parts cost in total for all e-bike jobs in repairs.csv?", "702"),
+        ("Who has the most hours in repairs.csv?", None),  # the customer or the mechanic
+    ],
+)  # fmt: skip
+def test_lists_of_different_things_and_rosters(question: str, right: str | None) -> None:
+    folder = FOLDER.with_name("strangers_eleven_files")
+    name = next(word.strip(",?.") for word in question.split() if word.strip(",?.").endswith((".csv", ".json")))
+    assert answered_in(folder, question, seen(name, folder)) == right
+
+
+def test_lists_of_the_same_things_are_one_table(tmp_path: Path) -> None:
+    rows = {"2023": [{"item": "oak", "price": 3}], "2024": [{"item": "elm", "price": 5}, {"item": "ash", "price": 9}]}
+    (tmp_path / "wood.json").write_text(json.dumps(rows))
+    assert answered_in(tmp_path, "What is the total price in wood.json?", seen("wood.json", tmp_path)) == "17"

@@ -43,9 +43,10 @@ _THE_FILE = re.compile(
 )
 _SAID_THERE = re.compile(
     r"[.?!;,] ?\(?(?:(?:(?:it|they|this|that|these|those|all)(?: all)?(?:'s|'re)?"
-    r"(?: (?:is|are|says? so|stands?|can be found|comes?|must be))?"
+    r"(?: (?:is|are|says? so|stands?|can be found|comes?|(?:must|should|ought to|will) (?:all )?be))?"
     r"(?: (?:written|noted|listed|given|all|said))? (?:in|on|from)|see|look in|look at|check|use|using|"
-    rf"according to|says|so says|going by)) ({MARK}[0-9]+)\)?[.!]?$",
+    r"according to|says|so says|going by|the (?:file|table|list) is(?: in| called)?|you(?:'ll| will| can) find it in)"
+    rf") ({MARK}[0-9]+)\)?[.!]?$",
     re.IGNORECASE,
 )
 """A sentence of its own that only says which file is meant."""

@@ -18,11 +18,13 @@ from habilis.questions.nouns import (
     IN_ORDER,
     KINDS,
     MASSES,
+    MEMBERS,
     MONEY_NAMES,
     NAMING,
     NEVER,
     NO_NUMBER,
     PEOPLE,
+    ROSTERS,
     SAME,
     TIMES,
     UNITS,
@@ -159,8 +161,10 @@ class TableHeader:
     def _first_names(self) -> int | None:
         """The first column where it holds a text of its own in each shown row: addresses, say."""
         cells = [row[0].strip() for row in self.samples if row]
-        own = self.kind(0) == "text" and len({*cells}) == len(cells) > (0 if self.file_is else 2)
-        return 0 if own and not {*stems(self.names[0])} & (PEOPLE | CLASSES) else None
+        called = {*stems(self.names[0])}
+        roster = self.rows_are in ROSTERS and called & MEMBERS
+        own = self.kind(0) == "text" and len({*cells}) == len(cells) > (0 if self.file_is else 1 if roster else 2)
+        return 0 if own and (roster or not called & (PEOPLE | CLASSES)) else None
 
     def key(self) -> int | None:
         """The one column that tells the rows apart: their number, else their name."""
@@ -259,7 +263,7 @@ class TableHeader:
         tokens = re.split(r"([^\W_]+(?:_[^\W_]+)*)", text)
         position = 0
         while position < len(tokens):
-            if self._is_done_at(tokens, position):
+            if self._is_done_at(tokens, position) or (position > 1 and tokens[position - 1] == "-"):  # an "e-bike"
                 found.append(tokens[position])
                 position += 1
                 continue

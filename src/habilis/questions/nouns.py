@@ -103,6 +103,13 @@ CLASSES = set(
     course cuisine event source level vendor publisher airline organisation bank""".split()  # noqa: SIM905
 )
 """Columns that say to which of several a row belongs."""
+ROSTERS = {"club", "team", "squad", "class", "roster", "crew", "staff", "choir", "orchestra", "band"}
+"""What a file is called that lists the people of a group, one a row."""
+MEMBERS = {
+    "member", "person", "swimmer", "player", "pupil", "student", "singer", "runner", "rider", "athlete", "child",
+    "employee", "musician", "climber", "cyclist", "walker", "volunteer", "participant", "worker",
+}  # fmt: skip
+"""Who is in such a group, not who leads it."""
 MASSES = {"spending", "income", "revenue", "turnover", "expenditure"}
 """Words for the money of all rows together, not for rows."""
 NO_NOUN = {

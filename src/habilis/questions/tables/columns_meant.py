@@ -34,7 +34,14 @@ _SUMS = {"total", "amount", "revenue", "sum", "discount", "status", "state", "re
 """Words of columns beside which pieces times a price are not what was taken in."""
 _GOT = "buy|bought|order|ordered|purchase|purchased|sell|sold|get|need|eat|eaten|cook|cooked|bake|baked|repair|make"
 _ANYBODY = "person|tenant|flatmate|flat mate|roommate|housemate|friend|member|child|one of us"
-_LASTING = {"min", "mins", "minutes", "hours", "h", "duration", "seconds"}
+_COUNTED_IN = {
+    "time": {"min", "mins", "minutes", "hours", "h", "duration", "seconds", "secs", "sec", "s"},
+    "weight": {"kg", "g", "kilos", "grams", "lb", "lbs", "oz"},
+    "distance": {"km", "miles", "mi"},
+    "temperature": {"c", "f", "celsius", "fahrenheit"},
+    "price|cost": {"eur", "euro", "euros", "gbp", "usd", "chf", "dollars", "pounds"},
+}
+"""What a number of a unit is, which may be said behind the name of its column: "swim time" of "swim (s)"."""
 
 
 class ColumnsMeant(PartlySaid):
@@ -57,8 +64,9 @@ class ColumnsMeant(PartlySaid):
         if moments:
             text = re.sub(rf"(#(?:{moments})#) (?:dates?|times?|days?)\b", r"\1", text, flags=re.I)
             text = re.sub(rf"(#(?:{moments})#) (?=\d{{1,2}} [A-Z]|\d{{4}}-|[A-Z][a-z]+ \d)", r"\1 on ", text)
-        lasting = "|".join(f"{i}" for i, name in enumerate(self._header.names) if _LASTING & {*words(name)})
-        text = re.sub(rf"(#(?:{lasting})#) time\b", r"\1", text) if lasting else text
+        for said, units in _COUNTED_IN.items():
+            own = "|".join(f"{i}" for i, name in enumerate(self._header.names) if units & {*words(name)[-1:]})
+            text = re.sub(rf"(#(?:{own})#) (?:{said})s?\b", r"\1", text) if own else text
         text = re.sub(r"#(\d+)# (?:per|an?|each|every) (\w+)", self._own_rate, text)
         text = re.sub(
             r"(?<=\d)( euros?| dollars?| pounds?| ?[€$£]| hours?)? (?:per|an?|each|every) (\w+)", self._at_rate, text

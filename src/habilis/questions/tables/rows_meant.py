@@ -162,6 +162,8 @@ class RowsMeant(ColumnsMeant):
             if kind == "flag" and re.search(r"\b(?:did|does|do|has|have) (?!I\b)[A-Z]", before):
                 return match[0]  # "did Kim approve": as much
             if kind == "flag":
+                if f'{names[column]} no ""' in found and not negated:
+                    return f"{before} {after}"  # "have not paid their fee": said twice
                 found.append(f'{names[column]} {"no" if negated else "yes"} ""')
                 return f"{before.removesuffix('not ')} | {after}"
             if negated:
