@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
@@ -133,46 +132,52 @@ async def test_a_start_that_is_broken_off_leaves_no_program(
     first.streams.told.close()
     await first.code
     made: list[int] = []
-    known, hold, seen = Template.fork, asyncio.Event(), asyncio.Event()
+    known, hold, seen, done = Template.fork, asyncio.Event(), asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
     def slow(self: Template, files: Any) -> int:
-        made.append(known(self, files))
         loop.call_soon_threadsafe(seen.set)
         asyncio.run_coroutine_threadsafe(hold.wait(), loop).result()
+        made.append(known(self, files))  # were they closed meanwhile, these numbers could be anybody's files
+        loop.call_soon_threadsafe(done.set)
         return made[-1]
 
     monkeypatch.setattr(Template, "fork", slow)
     starting = asyncio.ensure_future(LocalProgram.start({}))
     await seen.wait()
-    opened = os.pidfd_open(made[0])
     starting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await starting
     hold.set()
-    ended = asyncio.Event()
-    loop.add_reader(opened, ended.set)
-    async with asyncio.timeout(20):
-        await ended.wait()
-    loop.remove_reader(opened)
-    os.close(opened)
+    await done.wait()
+    await over(made[0])
 
 
 async def test_all_end_with_who_started_them(tmp_path: Path) -> None:
     host = await asyncio.create_subprocess_exec(sys.executable, "-c", HOST, stdout=asyncio.subprocess.PIPE)
     assert host.stdout is not None
     number = int(await host.stdout.readline())
-    opened = [os.pidfd_open(number), os.pidfd_open(parent_of(number))]
+    template = parent_of(number)
     host.kill()
     await host.wait()
-    for one in opened:
-        over = asyncio.Event()
-        asyncio.get_running_loop().add_reader(one, over.set)
-        with contextlib.ExitStack() as stack:
-            stack.callback(os.close, one)
-            stack.callback(asyncio.get_running_loop().remove_reader, one)
-            async with asyncio.timeout(20):
-                await over.wait()
+    for one in (number, template):
+        await over(one)
+
+
+async def over(number: int) -> None:
+    """Returns when a process has ended."""
+    try:
+        opened = os.pidfd_open(number)
+    except ProcessLookupError:
+        return
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(opened, ended.set)
+    try:
+        async with asyncio.timeout(20):
+            await ended.wait()
+    finally:
+        loop.remove_reader(opened)
+        os.close(opened)
 
 
 HOST = """

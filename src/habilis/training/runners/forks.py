@@ -81,8 +81,9 @@ class Template:
         return number
 
     def retire(self) -> None:
-        """Have it end with the last of its programs."""
-        self._control.close()
+        """Have it end with the last of its programs; who waits for a fork still gets it."""
+        with contextlib.suppress(OSError):  # it has gone
+            self._control.shutdown(socket.SHUT_WR)
 
     def end(self) -> None:
         """End it, and all its programs."""
@@ -97,11 +98,14 @@ class Templates:
     def __init__(self) -> None:
         self._now: Template | None = None
         self._older: list[Template] = []
+        self._theirs: list[Template] = []
+        """Those of the process that we were forked from: let be."""
         self._failures = 0
 
     def get(self, environment: Mapping[str, str]) -> Template | None:
         """The template process, started now if need be; None where programs are started by themselves."""
-        if self._now is not None and self._now.owner != os.getpid():  # that of the process that we were forked from
+        if self._now is not None and self._now.owner != os.getpid():
+            self._theirs += [*self._older, self._now]
             self._now, self._older = None, []
         if self._now is not None and not (self._now.alive and self._now.environment == environment):
             self._retire(self._now)
@@ -121,12 +125,14 @@ class Templates:
         """End all that there are, with their programs."""
         for template in [*self._older, *([self._now] if self._now else [])]:
             if template.owner == os.getpid():
-                with contextlib.suppress(OSError):
-                    template.end()
+                template.end()
         self._now, self._older = None, []
 
     def _retire(self, template: Template) -> None:
         template.retire()
+        for one in self._older:
+            if not one.alive:
+                one.end()
         self._older = [*(one for one in self._older if one.alive), template]
         self._now = None
 
@@ -143,7 +149,8 @@ async def forked(environment: Mapping[str, str], longest: int) -> Fork | None:
         return None
     ours, theirs = zip(*(os.pipe() if number else os.pipe()[::-1] for number in range(FILES)), strict=True)
     try:
-        number = await asyncio.to_thread(template.fork, theirs)
+        # Not broken off: the files must stay open until they are handed over, or these numbers may mean others.
+        number = await asyncio.shield(asyncio.to_thread(_handed_over, template, theirs))
     except TemplateGone:
         _TEMPLATES.told(template, worked=False)
         _close(ours)
@@ -151,12 +158,17 @@ async def forked(environment: Mapping[str, str], longest: int) -> Fork | None:
     except BaseException:  # a program that was forked all the same ends, since nobody speaks to it
         _close(ours)
         raise
-    finally:
-        _close(theirs)
     _TEMPLATES.told(template, worked=True)
     told, _ = await asyncio.get_running_loop().connect_write_pipe(asyncio.BaseProtocol, os.fdopen(ours[0], "wb", 0))
     says, errors, ended = [await _reader(file, longest) for file in ours[1:]]
     return Fork(number, Streams(told, says, errors), _code_in(ended))
+
+
+def _handed_over(template: Template, files: Sequence[int]) -> int:
+    try:
+        return template.fork(files)
+    finally:
+        _close(files)
 
 
 async def _reader(file: int, longest: int) -> asyncio.StreamReader:
