@@ -25,6 +25,7 @@ from habilis.core.errors import HabilisError
 from habilis.curation.ledger.reports import Row
 from habilis.library.generations import digest
 from habilis.rundir.store.postgres import PostgresStore
+from habilis.training.runners import actors
 
 from ..store.conftest import database, server, template
 from ..store.postgres import PostgresServer
@@ -73,13 +74,18 @@ def trained(world: World, cluster: Cluster, database: str, *options: str) -> Any
     return world.program([*command, *ray, *options], cluster.environment)
 
 
-async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(world: World, cluster: Cluster, database: str) -> None:
+async def test_tasks_on_nodes_come_to_what_tasks_here_come_to(
+    world: World, cluster: Cluster, database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, known = list[None](), actors._made
+    monkeypatch.setattr(actors, "_made", lambda: made.append(None) or known())
     evolution = world.evolution(*settings_of(cluster, database), absorbing=None)
     done = await evolution.run(world.rows(*NAMES), name="first", base=world.home)
     assert done.stopped == "done", done.reason
     assert world.answers() == world.expected(*NAMES)
     assert world.server.finished == world.replies_on_tapes()
     assert len(cluster.worked()) > 1, "one node did it all"
+    assert len(made) < len(NAMES), "each task paid for an actor of its own"
     assert digest((world.runs / "first" / "library").resolve()) == await library_of(world)
 
 

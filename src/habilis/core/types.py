@@ -275,7 +275,9 @@ class Standing(Frozen):
             return f"was not tried ({self.by})"
         word = "tells right from wrong" if self.tells else "tells nothing"
         (good, right), (caught, wrong) = self.accepted, self.refused
-        return f"{word} (planted cases: {good} of {right} right ones accepted, {caught} of {wrong} wrong ones refused)"
+        cases = [f"{good} of {right} right ones accepted"] if right else []
+        cases += [f"{caught} of {wrong} wrong ones refused"] if wrong else []
+        return f"{word} (planted cases: {', '.join(cases)})"
 
 
 class Review(Frozen):
