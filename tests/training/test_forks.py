@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from habilis.config import environment
 from habilis.training.runners import forks
 from habilis.training.runners.forks import KILLED, Fork, Template, Templates, forked
 from habilis.training.runners.program import LocalProgram
+from habilis.training.runners.template import MORE_THAN_ONE_THREAD
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are forked on Linux alone")
 LONGEST = 1 << 20
@@ -109,6 +111,23 @@ async def test_one_that_dies_while_it_is_asked_costs_no_program(
             assert [line async for line in program.lines()]
             assert (await program.death()).code == 1
     assert templates.get(environment()) is None, "what fails again and again is tried no more"
+
+
+async def test_a_template_in_which_a_thread_runs_forks_nothing() -> None:
+    """A fork would lack the thread, and might wait for ever for a lock that it held."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        command = [sys.executable, "-c", WITH_A_THREAD, str(theirs.fileno())]
+        process = await asyncio.create_subprocess_exec(*command, pass_fds=[theirs.fileno()])
+        assert await process.wait() == MORE_THAN_ONE_THREAD
+
+
+WITH_A_THREAD = """
+import sys, threading
+from habilis.training.runners import template
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+sys.exit(template.main())
+"""
 
 
 async def test_another_environment_is_that_of_the_next_program(templates: Templates) -> None:
