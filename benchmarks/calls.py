@@ -14,8 +14,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.calls import check_calls, with_unique_ids
-from habilis.models.history import repair_history
+from habilis.messages.calls import check_calls, with_unique_ids
+from habilis.messages.history import repair_history
 from habilis.models.tokens import TokenCounter
 from habilis.tool_calling.react import as_message, parse_react
 from habilis.tool_calling.textcalls import read_text

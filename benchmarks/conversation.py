@@ -17,7 +17,7 @@ from calls import disordered, milliseconds
 from habilis.agents.remembering import earlier_of
 from habilis.config import load_settings
 from habilis.core.types import PastCall, PastTurn, Task
-from habilis.models.history import repair_history
+from habilis.messages.history import repair_history
 from habilis.models.memory import within
 from habilis.models.tokens import TokenCounter
 from habilis.rundir import ThreadDir

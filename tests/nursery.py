@@ -48,7 +48,7 @@ IMPORTED = (
     "habilis.testing",
     "jinja2",
     "jsonschema",
-    "langchain_openai",
+    "httpx",
     "langgraph.checkpoint.sqlite.aio",
     "numpy",
     "snowballstemmer",

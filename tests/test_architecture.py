@@ -27,6 +27,7 @@ RANKS = {
     "prompts": 2,
     "sandbox": 3,
     "telemetry": 3,
+    "messages": 3,
     "models": 4,
     "judging": 5,
     "tool_calling": 5,

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from habilis.core.errors import UserError
 from habilis.core.types import TaskResult
-from habilis.models.history import pending_calls
+from habilis.messages.history import pending_calls
 from habilis.models.tokens import TokenCounter
 from habilis.rundir import ThreadDir
 from habilis.testing import RecordingSink

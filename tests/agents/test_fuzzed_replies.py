@@ -14,8 +14,8 @@ from tests.models.corpus import SPECS, Sample, samples
 
 from habilis.agents.correcting import corrected_step
 from habilis.config import ModelsSettings, RoleSettings, Settings
+from habilis.messages.history import is_empty_reply
 from habilis.models.chat import Models
-from habilis.models.history import is_empty_reply
 from habilis.models.structured import Modes
 from habilis.models.tape import Tape
 from habilis.models.usage import Budget

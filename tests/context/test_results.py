@@ -16,7 +16,7 @@ from habilis.config import Settings
 from habilis.context.results import Shortener, as_text, cut_json, cut_text, keep_whole, shown
 from habilis.core.errors import BudgetReached, ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import CallError, CallOutcome
-from habilis.models.truncation import estimated
+from habilis.messages.truncation import estimated
 from habilis.prompts import Prompts
 
 JSON = st.recursive(

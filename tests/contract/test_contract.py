@@ -23,7 +23,7 @@ from habilis.contract.contract import (
     safe_name,
 )
 from habilis.contract.names import RESERVED, is_plain, with_suffix
-from habilis.models.naming import provider_name
+from habilis.messages.naming import provider_name
 from habilis.runtime.loading import may_be_loaded_early
 
 PROVIDER = re.compile(r"^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$")

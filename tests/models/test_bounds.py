@@ -18,8 +18,8 @@ from pydantic import BaseModel, Field
 from habilis.config import LimitsSettings, ModelsSettings, RoleSettings, load_settings
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable, ReplyTooSlow, UserError, WriterFailed
 from habilis.core.types import ToolSpec
-from habilis.models.bounds import Bound, cut_of, last_whole_sentence, whole_part
-from habilis.models.calls import check_calls
+from habilis.messages.bounds import Bound, cut_of, last_whole_sentence, whole_part
+from habilis.messages.calls import check_calls
 from habilis.models.chat import Models
 from habilis.models.continuing import joined
 from habilis.models.structured import Modes

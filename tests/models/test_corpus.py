@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.calls import check_calls, with_unique_ids
+from habilis.messages.calls import check_calls, with_unique_ids
 from habilis.tool_calling.narrator import Narrator
 from habilis.tool_calling.react import as_message, parse_react
 from habilis.tool_calling.textcalls import read_text

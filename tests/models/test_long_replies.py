@@ -15,7 +15,7 @@ from langchain_core.messages import AIMessage
 from pydantic import BaseModel
 
 from habilis.core.types import ToolSpec
-from habilis.models.arguments import ArgumentsUnreadable, read_arguments
+from habilis.messages.arguments import ArgumentsUnreadable, read_arguments
 from habilis.models.forms import FormProblem, read_form
 from habilis.models.replies import normalised
 from habilis.tool_calling.narrator import Narrator

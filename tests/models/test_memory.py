@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
 from habilis.core.types import PastCall, PastTurn
-from habilis.models.history import pending_calls, repair_history
+from habilis.messages.history import pending_calls, repair_history
 from habilis.models.memory import conversation, messages_of, within
 from habilis.models.tokens import TokenCounter
 

@@ -8,7 +8,7 @@ import pytest
 from langchain_core.messages import AIMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.calls import check_calls, with_unique_ids
+from habilis.messages.calls import check_calls, with_unique_ids
 from habilis.tool_calling.react import as_message, parse_react
 
 from .corpus import READ, SEARCH, TIME

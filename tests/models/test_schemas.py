@@ -15,8 +15,8 @@ from pydantic import BaseModel, Field
 
 from habilis.core.errors import UserError
 from habilis.core.types import ToolSpec
+from habilis.messages.calls import check_calls, misfits
 from habilis.models.answers import answer_type, checked_schema
-from habilis.models.calls import check_calls, misfits
 from habilis.models.forms import FormProblem, read_form
 from habilis.schemas.checking import MAX_STEPS, Checker, SchemaFault, TooMuch, fault_of
 from habilis.schemas.nearly import nearly

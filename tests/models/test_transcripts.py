@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.core.errors import UserError
-from habilis.models.history import pending_calls, repair_history
+from habilis.messages.history import pending_calls, repair_history
 from habilis.tool_calling.transcripts import read_transcript, write_anthropic, write_openai
 
 OPENAI = [

@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from habilis.core.types import ToolSpec
-from habilis.models.naming import Naming, unique_names
+from habilis.messages.naming import Naming, unique_names
 from habilis.sources.foreign.presenting import MAX_SCHEMA_CHARS, bounded_schema, presented
 from habilis.sources.openapi.document import Document
 from habilis.sources.openapi.operations import operations

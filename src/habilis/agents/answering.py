@@ -9,9 +9,9 @@ from typing import Literal, TypeVar
 from langchain_core.messages import AIMessage, HumanMessage
 from pydantic import BaseModel, Field
 
+from habilis import grounding
 from habilis.context.task import TaskContext
 from habilis.core.events import Notice
-from habilis.grounding import Unfounded
 from habilis.grounding.telling import MOST_TOLD, listed
 from habilis.judging import JudgeTrial, one_by_one, word_of
 from habilis.judging.planted_answers import DOUBTED
@@ -35,7 +35,7 @@ GROUNDED = JudgeTrial("grounded", GroundedReply, one_by_one(DOUBTED), lambda rep
 class Doubted:
     """An answer that was asked for twice and still holds values that stand nowhere."""
 
-    values: tuple[Unfounded, ...]
+    values: tuple[grounding.Unfounded, ...]
 
     def __str__(self) -> str:
         return listed(self.values)
@@ -44,7 +44,7 @@ class Doubted:
 async def grounded(
     prompt: Rendered,
     form: type[Reply],
-    unfounded: Callable[[Reply], tuple[Unfounded, ...]],
+    unfounded: Callable[[Reply], tuple[grounding.Unfounded, ...]],
     ctx: TaskContext,
     *,
     findings: str,
@@ -69,7 +69,7 @@ async def grounded(
     return Doubted(doubts)
 
 
-async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, ctx: TaskContext) -> bool:
+async def _judged(reply: BaseModel, doubts: Sequence[grounding.Unfounded], findings: str, ctx: TaskContext) -> bool:
     """Whether the judge finds the doubted values in the findings all the same. Its silence is a no, and so is the word
     of one that tells nothing."""
     if any(value.kind in BY_RULES_ALONE for value in doubts):
@@ -85,5 +85,5 @@ async def _judged(reply: BaseModel, doubts: Sequence[Unfounded], findings: str, 
     return ruling is not None and ruling.word == "founded"
 
 
-def _shown(values: Sequence[Unfounded]) -> list[dict[str, str]]:
+def _shown(values: Sequence[grounding.Unfounded]) -> list[dict[str, str]]:
     return [{"text": " ".join(value.text.split())[:200], "kind": value.kind} for value in values[:MOST_TOLD]]

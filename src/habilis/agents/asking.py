@@ -10,7 +10,7 @@ from habilis.agents.reviewing import tells
 from habilis.context.presets import ASK_USER
 from habilis.context.task import TaskContext
 from habilis.library.retrieval.terms import terms
-from habilis.models.calls import Call
+from habilis.messages.calls import Call
 
 ECHOED = "That is what the user asks you. Find it out: call a tool, or answer with what you know."
 FEWEST, SHARE = 3, 0.5

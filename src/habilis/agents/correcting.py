@@ -9,8 +9,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 
 from habilis.context.task import TaskContext
 from habilis.core.types import ToolSpec
-from habilis.models.bounds import USELESS
-from habilis.models.calls import CheckedCalls, check_calls, with_unique_ids
+from habilis.messages.bounds import USELESS
+from habilis.messages.calls import CheckedCalls, check_calls, with_unique_ids
 from habilis.models.continuing import MOST_PARTS
 
 CORRECTIONS = 3

@@ -11,16 +11,16 @@ from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
+from habilis import rules
 from habilis.agents.correcting import corrected_step
 from habilis.agents.outcome import status_of
 from habilis.agents.state import TaskState
 from habilis.context.task import MOST_BOUND, TaskContext
 from habilis.core.errors import HabilisError, UserError
 from habilis.core.types import DecidedCall, Decision, ToolSpec
-from habilis.models.bounds import cut_of
-from habilis.models.calls import CheckedCalls
-from habilis.models.history import call_ids, pending_calls
-from habilis.rules import MAX_TEXT, UNDONE, plain
+from habilis.messages.bounds import cut_of
+from habilis.messages.calls import CheckedCalls
+from habilis.messages.history import call_ids, pending_calls
 from habilis.tool_calling.transcripts import result_text, write_openai
 
 
@@ -125,8 +125,8 @@ def _decided(messages: Sequence[BaseMessage], checked: CheckedCalls, doubt: str)
 def _undone(answer: str, messages: Sequence[BaseMessage]) -> str:
     """The words by which `answer` says that nothing came of the question; what a result says is no word of its own."""
     results = " ".join(str(message.content) for message in messages if isinstance(message, ToolMessage))
-    found = (" ".join(match[0].split()) for match in UNDONE.finditer(answer[:MAX_TEXT]))
-    return next((words for words in found if plain(words) not in plain(results)), "")
+    found = (" ".join(match[0].split()) for match in rules.UNDONE.finditer(answer[: rules.MAX_TEXT]))
+    return next((words for words in found if rules.plain(words) not in rules.plain(results)), "")
 
 
 def _written(messages: Sequence[BaseMessage]) -> tuple[dict[str, Any], ...]:

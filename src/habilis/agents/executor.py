@@ -29,9 +29,9 @@ from habilis.context.task import TaskContext
 from habilis.core.events import Asked, RolledBack, Thought, ThoughtCall, Told
 from habilis.core.parents import under
 from habilis.core.types import ToolSpec, Usage
-from habilis.models.bounds import USELESS, cut_of
-from habilis.models.calls import check_calls, with_unique_ids
-from habilis.models.history import is_empty_reply, roll_back
+from habilis.messages.bounds import USELESS, cut_of
+from habilis.messages.calls import check_calls, with_unique_ids
+from habilis.messages.history import is_empty_reply, roll_back
 
 NUDGE = "Your last reply was empty. Call a tool, or give your answer in plain text."
 CUT = "Your last reply was cut off at its length limit. Answer again, shorter."

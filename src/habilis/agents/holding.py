@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from langchain_core.messages import ToolMessage
 
+from habilis import rules
 from habilis.agents.recorded import folders_of, told_with
 from habilis.agents.state import TaskState, unpacked
 from habilis.context.presets import ASK_USER
 from habilis.context.task import TaskContext
-from habilis.rules import Evidence
 
 
-def evidence_of(answer: str, state: TaskState, ctx: TaskContext) -> Evidence:
+def evidence_of(answer: str, state: TaskState, ctx: TaskContext) -> rules.Evidence:
     """What `answer` is held against: the log of calls, the files that this question brought, what the user said."""
     task, calls = ctx.task, [unpacked(raw, ctx.tape) for raw in state.get("calls", [])]
     before = set(task.earlier.files) if task.earlier else set()  # read then, or need not be now
     said = [str(m.content) for m in state.get("messages", []) if isinstance(m, ToolMessage) and m.name == ASK_USER]
-    return Evidence(
+    return rules.Evidence(
         answer=answer,
         question=task.question,
         calls=calls,

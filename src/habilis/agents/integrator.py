@@ -10,6 +10,7 @@ from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from habilis import grounding, rules
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.holding import evidence_of
 from habilis.agents.recorded import folders_of, results_of, told_with
@@ -22,9 +23,7 @@ from habilis.context.task import TaskContext
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.events import Notice
 from habilis.core.types import Answer, JsonSchema
-from habilis.grounding import Known, Unfounded, unfounded_data
 from habilis.models.answers import answer_text, answer_type
-from habilis.rules import mistelling
 
 NO_RESULT = "No result was found."
 INVENTED = "The findings are given as they are, for the answer was invented:"
@@ -58,12 +57,17 @@ async def integrator(state: TaskState, runtime: Runtime[TaskContext]) -> Command
     if isinstance(reply, Doubted):
         ctx.emit(Notice(level="warning", text=f"{INVENTED} {reply} in no finding."))
         reply = AnswerReply(final_answer=findings[:LONGEST])
-    elif state["accepted"] and (wrong := mistelling(evidence_of(reply.final_answer, state, ctx))):
+    elif wrong := _mistold(reply, state, ctx):
         ctx.emit(Notice(level="warning", text=f"{MISTOLD} {wrong.reason}."))
         reply = AnswerReply(final_answer=findings[:LONGEST])
     if not reply.final_answer.strip():
         return Command(update={"answer_error": "integrator: the model gave an empty answer"}, goto="__end__")
     return Command(update={"answer": Answer(**reply.model_dump()).model_dump()}, goto="__end__")
+
+
+def _mistold(reply: AnswerReply, state: TaskState, ctx: TaskContext) -> rules.Refusal | None:
+    """What an accepted answer tells otherwise than the calls. Not asked in the node itself, as in `manager.py`."""
+    return rules.mistelling(evidence_of(reply.final_answer, state, ctx)) if state["accepted"] else None
 
 
 def _refused(findings: str, state: TaskState) -> AnswerReply | None:
@@ -82,10 +86,10 @@ async def _by_schema(
     text = json.dumps(schema, ensure_ascii=False)
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
     prompt = ctx.prompts.render("answer_form", **told, schema=text)
-    known = Known([*sources, *_offered(schema)], ctx.task.question, folders=folders_of(ctx.task))
+    known = grounding.Known([*sources, *_offered(schema)], ctx.task.question, folders=folders_of(ctx.task))
 
-    def doubts(reply: Any) -> tuple[Unfounded, ...]:
-        return unfounded_data(reply.final_answer, known)
+    def doubts(reply: Any) -> tuple[grounding.Unfounded, ...]:
+        return grounding.unfounded_data(reply.final_answer, known)
 
     try:
         reply: Any = await grounded(prompt, answer_type(schema), doubts, ctx, findings=findings)

@@ -66,7 +66,7 @@ async def manager(
         return Command(update=update, goto="integrator")
     shortly = Plan.model_validate(state["plan"]).by == "rule" and state["attempt"] == 1
     last = state["attempt"] >= ctx.settings.limits.max_attempts and not shortly
-    ill_told = review.by in rules.TELLING and (last or _told_wrongly_before(state) or not await tells(ctx))
+    ill_told = _told_wrongly(review) and (last or _told_wrongly_before(state) or not await tells(ctx))
     if ill_told or review.by == NOT_VERIFIED:
         told = told_plainly(evidence_of("", state, ctx), ctx)
         if told is not None:
@@ -91,12 +91,18 @@ def _only_told_wrongly(review: Review, state: TaskState) -> bool:
     """Whether calls of this execution gave results, and the answer did not say what they say: it is asked for again
     with the same tools, told why. The second time in a row another plan is made."""
     gave = any(raw["attempt"] == state["attempt"] and raw["verdict"] == "success" for raw in state["calls"])
-    return gave and review.by in rules.TELLING and not _told_wrongly_before(state)
+    return gave and _told_wrongly(review) and not _told_wrongly_before(state)
+
+
+def _told_wrongly(review: Review) -> bool:
+    """Whether an answer was refused for how it told its results. Not asked in the node itself: when LangGraph compiles
+    a graph, it looks up all that a node names, which would import the rules."""
+    return review.by in rules.TELLING
 
 
 def _told_wrongly_before(state: TaskState) -> bool:
     """Whether the answer before this one was refused for how it told its results."""
-    return bool(state.get("review")) and Review.model_validate(state["review"]).by in rules.TELLING
+    return bool(state.get("review")) and _told_wrongly(Review.model_validate(state["review"]))
 
 
 async def _review(state: TaskState, ctx: TaskContext) -> Review:

@@ -14,7 +14,7 @@ from habilis.agents.state import ExecutorState, packed, unpacked
 from habilis.context.task import TaskContext
 from habilis.core.types import Invocation
 from habilis.library import Tool
-from habilis.models.history import call_ids, drop_calls
+from habilis.messages.history import call_ids, drop_calls
 
 MOST_ENHANCEMENTS = 2
 """Of one tool in one task: what two versions did not mend is no matter of its code."""

@@ -11,7 +11,6 @@ from habilis.judging import standing_or_away, word_of
 from habilis.judging.answers import REVIEW, accepts
 from habilis.library.retrieval.relevance import same_but_values
 from habilis.prompts import Rendered
-from habilis.rules import OwnTool, plain_telling, settled, words_in
 
 BY_RULES, NOT_VERIFIED = "rules", "not verified"
 WRITTEN_HERE = frozenset(("built", "enhanced"))
@@ -30,7 +29,7 @@ async def reviewed(prompt: Rendered, evidence: rules.Evidence, ctx: TaskContext)
 
 def by_rules(evidence: rules.Evidence, standing: Standing, ctx: TaskContext) -> Review:
     """What rules alone can say: accepted where they settle it, else not verified."""
-    if why := settled(evidence, lambda name: _own(name, ctx)):
+    if why := rules.settled(evidence, lambda name: _own(name, ctx)):
         return Review(accepted=True, reason=why, by=BY_RULES, judge=standing)
     judge = (
         f"the judge, {standing.model}, {standing.said}" if not standing.tells else "the review gave no usable verdict"
@@ -57,21 +56,21 @@ async def tells(ctx: TaskContext) -> bool:
     return (await standing_or_away(REVIEW, ctx.models, ctx.prompts)).tells
 
 
-def _own(name: str, ctx: TaskContext) -> OwnTool | None:
+def _own(name: str, ctx: TaskContext) -> rules.OwnTool | None:
     """A tool that was written for this task, or that answered a question of the same words before."""
     tool = ctx.library.private.get(name)
     if tool is not None and tool.origin.how in WRITTEN_HERE:
-        return OwnTool(tool.card, words_in(tool.source()))
+        return rules.OwnTool(tool.card, rules.words_in(tool.source()))
     tool = ctx.library.get(name)
     if tool is None or not any(same_but_values(ctx.task.question, past) for past in tool.manifest.answered):
         return None
-    return OwnTool(tool.card, words_in(tool.source()), reused=True)
+    return rules.OwnTool(tool.card, rules.words_in(tool.source()), reused=True)
 
 
 def told_plainly(evidence: rules.Evidence, ctx: TaskContext) -> tuple[str, Review] | None:
     """The last result told as it came, with its review, where rules settle that and refuse none of it; else None."""
-    told = plain_telling(evidence, lambda name: _own(name, ctx))
+    told = rules.plain_telling(evidence, lambda name: _own(name, ctx))
     if told is None or rules.refusal(told):
         return None
-    why = settled(told, lambda name: _own(name, ctx))
+    why = rules.settled(told, lambda name: _own(name, ctx))
     return told.answer, Review(accepted=True, reason=f"told as it came: {why}", by=BY_RULES)

@@ -11,7 +11,7 @@ from habilis.context.presets import ASK_USER, FINISH_TASK
 from habilis.context.task import TaskContext, call_key
 from habilis.core.events import Judged, Thought, ThoughtCall
 from habilis.core.types import CallError, CallOutcome, Invocation
-from habilis.models.calls import Call, CheckedCalls
+from habilis.messages.calls import Call, CheckedCalls
 
 REPEATED = "the same call was already made"
 WARNED_FROM, STOPPED_AT = 2, 4

@@ -17,6 +17,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.messages.tool import tool_call
 from pydantic import BaseModel, Field
 
+from habilis import grounding
 from habilis.agents.answering import Doubted, grounded
 from habilis.agents.recorded import folders_of, results_of, told_with
 from habilis.agents.remembering import exchanges
@@ -24,7 +25,6 @@ from habilis.agents.state import unpacked
 from habilis.context.results import as_text
 from habilis.core.errors import ModelReplyUnusable
 from habilis.core.types import Plan
-from habilis.grounding import Known, unfounded
 from habilis.library.retrieval.relevance import same_but_values
 from habilis.synthesis.one_job import why_several
 from habilis.synthesis.outright import request_of
@@ -137,11 +137,11 @@ async def worded(
     Raises `ModelReplyUnusable`.
     """
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
-    known = Known(sources, ctx.task.question, folders=folders_of(ctx.task))
+    known = grounding.Known(sources, ctx.task.question, folders=folders_of(ctx.task))
     return await grounded(
         ctx.prompts.render("answer", **told, sources=cited, explained=issubclass(form, AnswerReply)),
         form,
-        lambda reply: unfounded(reply.final_answer, known),
+        lambda reply: grounding.unfounded(reply.final_answer, known),
         ctx,
         findings=findings,
     )

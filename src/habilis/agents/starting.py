@@ -13,7 +13,7 @@ from habilis.core.errors import UserError
 from habilis.core.events import Event, TaskEnded, TaskStarted
 from habilis.core.types import Task, TaskResult
 from habilis.library.generations import generation_of
-from habilis.models.history import text_of
+from habilis.messages.history import text_of
 from habilis.rundir import RunDir, TaskDir, ThreadDir, safe_id
 
 if TYPE_CHECKING:

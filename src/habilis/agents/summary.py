@@ -12,8 +12,8 @@ from habilis.agents.remembering import earlier_messages
 from habilis.agents.state import ExecutorState
 from habilis.context.task import TaskContext
 from habilis.core.events import Summarised
-from habilis.models.bounds import whole_part
-from habilis.models.history import text_of
+from habilis.messages.bounds import whole_part
+from habilis.messages.history import text_of
 
 HEADING = "## Context Summary"
 MOST_WORK = 100_000

@@ -17,6 +17,10 @@ NEEDED = (
     "habilis.tool_calling.textcalls",
     "habilis.tool_calling.react",
     "habilis.tool_calling.narrator",
+    "habilis.synthesis.comparing",
+    "habilis.rules.refusing",
+    "habilis.rules.settling",
+    "habilis.grounding.founding",
     "habilis.curation.absorb",
 )
 """What a task imports behind its first request, in this order and behind the checker of schemas, if all goes well."""

@@ -19,7 +19,7 @@ from habilis.contract.pictures import MAX_IMAGE_BYTES, can_be_seen, holds_image,
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.locations import here
 from habilis.core.types import CallError, CallOutcome, ErrorKind, Task, ToolSpec
-from habilis.models.bounds import whole_part
+from habilis.messages.bounds import whole_part
 
 if TYPE_CHECKING:
     from habilis.models.chat import Models

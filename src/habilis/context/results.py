@@ -18,12 +18,12 @@ from habilis.contract.paths import RESULTS, write_result
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.place import raise_place
 from habilis.core.types import CallError, CallOutcome
-from habilis.models.bounds import whole_part
-from habilis.models.truncation import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
+from habilis.messages.bounds import whole_part
+from habilis.messages.truncation import MAX_CHARS_PER_TOKEN, as_text, cut_json, cut_text, plain_text
 
 if TYPE_CHECKING:
     from habilis.context.task import TaskContext
-    from habilis.models.calls import Call
+    from habilis.messages.calls import Call
     from habilis.models.chat import Models
     from habilis.prompts import Prompts
 

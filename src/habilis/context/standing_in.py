@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from habilis.context.task import TaskContext
     from habilis.library import Tool
     from habilis.library.members import Member
-    from habilis.models.calls import Call
+    from habilis.messages.calls import Call
 
 MOST_TRIED = 6
 """Members that are run on one failing call."""

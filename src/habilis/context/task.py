@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from habilis.contract.needs import Need
     from habilis.core.ports import EventSink
     from habilis.library import LayeredLibrary, Tool
-    from habilis.models.calls import Call
+    from habilis.messages.calls import Call
     from habilis.models.chat import Models
     from habilis.models.tape import Tape
     from habilis.prompts import Prompts

@@ -1,4 +1,4 @@
-"""Names of tools: as asked for, as files, and which part of them is ours. As providers take them: `models.naming`.
+"""Names of tools: as asked for, as files, and which part of them is ours. As providers take them: `messages.naming`.
 
 A name is never a path: what is looked up by name goes through
 `is_plain` first, so that no crafted name leaves a library's folder.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count
 
-from habilis.models.naming import short_hash
+from habilis.messages.naming import short_hash
 
 RESERVED = frozenset({"image_text_query", "ask_user", "finish_task", "recall"})
 """Names of the presets; a tool that asks for one gets a suffix."""

@@ -19,7 +19,7 @@ from langchain_core.tools import StructuredTool, ToolException
 from habilis.config import load_settings
 from habilis.contract.records import set_error
 from habilis.exchange.calling import Caller
-from habilis.models.naming import unique_names
+from habilis.messages.naming import unique_names
 
 if TYPE_CHECKING:
     from habilis.config import Settings

@@ -25,7 +25,7 @@ from habilis.exchange.parcels import Parcel, row_of
 from habilis.exchange.reports import ExportedTool
 from habilis.library import Tool
 from habilis.library.folder import dump
-from habilis.models.naming import provider_name
+from habilis.messages.naming import provider_name
 
 _PLAIN_TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _TAKEN = frozenset({"Any", "LEFT_OUT", "LeftOut", "Literal", "TYPE_CHECKING", "annotations", "call", "import_module"})

@@ -19,7 +19,7 @@ from habilis.core.signals import hearing
 from habilis.core.types import CallError, CallOutcome
 from habilis.exchange.stdio import Lines, Output, taken
 from habilis.library import Library, Tool
-from habilis.models.naming import unique_names
+from habilis.messages.naming import unique_names
 from habilis.schemas.checking import checker_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from habilis.exchange.parcels import Parcel, row_of
 from habilis.exchange.reports import ExportedTool
 from habilis.library import Tool
 from habilis.library.folder import dump
-from habilis.models.naming import short_hash
+from habilis.messages.naming import short_hash
 
 MAX_NAME, MAX_DESCRIPTION = 64, 1024
 

@@ -3,43 +3,30 @@
 A value stands when the sources hold it, or when it follows from them by a named rule: rounding at the digits shown,
 scale, unit, percent, separators, number words, another script, a count of what is listed. Arithmetic is no rule: a sum
 comes from a recorded call, which is a source. No model is asked, and nothing raises.
+
+The door is lazy, as is that of `habilis`: an answer comes long after a task's first request.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from habilis.grounding.checking import Kind, Value, leaves, values_of
-from habilis.grounding.known import Known
+if TYPE_CHECKING:
+    from habilis.grounding.checking import Kind as Kind
+    from habilis.grounding.checking import Value as Value
+    from habilis.grounding.founding import Unfounded as Unfounded
+    from habilis.grounding.founding import founded_by as founded_by
+    from habilis.grounding.founding import unfounded as unfounded
+    from habilis.grounding.founding import unfounded_data as unfounded_data
+    from habilis.grounding.known import Known as Known
 
-__all__ = ["Kind", "Known", "Unfounded", "Value", "founded_by", "unfounded", "unfounded_data"]
-
-
-@dataclass(frozen=True)
-class Unfounded:
-    """A value that stands nowhere: what it is, and as it stands in the answer."""
-
-    kind: Kind
-    text: str
-
-
-def unfounded(answer: str, sources: Sequence[str] | Known) -> tuple[Unfounded, ...]:
-    """The values of `answer` that no source holds and no rule derives. The findings are the first of the sources."""
-    return _doubts(founded_by(answer, sources))
+_DOOR = {"Kind": "checking", "Value": "checking", "Known": "known"}
+_DOOR |= dict.fromkeys(("Unfounded", "founded_by", "unfounded", "unfounded_data"), "founding")
+__all__ = [*_DOOR]
 
 
-def founded_by(answer: str, sources: Sequence[str] | Known) -> tuple[Value, ...]:
-    """Every value of `answer` with the rule by which it stands, "" where it does not: for the record."""
-    return tuple(values_of(answer, sources if isinstance(sources, Known) else Known(sources)))
-
-
-def unfounded_data(data: Any, sources: Sequence[str] | Known) -> tuple[Unfounded, ...]:
-    """The same of an answer in JSON: each text and each number at its ends is an answer of its own."""
-    known = sources if isinstance(sources, Known) else Known(sources)
-    return _doubts([value for leaf in leaves(data) for value in values_of(leaf, known)])
-
-
-def _doubts(values: Sequence[Value]) -> tuple[Unfounded, ...]:
-    return tuple(dict.fromkeys(Unfounded(value.kind, value.text) for value in values if not value.rule))
+def __getattr__(name: str) -> Any:
+    if name not in _DOOR:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return getattr(import_module(f"{__name__}.{_DOOR[name]}"), name)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from habilis.grounding import Unfounded
+if TYPE_CHECKING:
+    from habilis.grounding import Unfounded
 
 MOST_TOLD = 12
 """Doubted values that a model is told of."""

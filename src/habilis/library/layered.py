@@ -68,9 +68,11 @@ class LayeredLibrary:
         Where there are `k` tools at most, those that share no word with it are looked at as well: it may be written in
         another language than they are.
         """
+        cards = [*self.cards(), *also]
+        if not cards:
+            return []
         index = self._following(also)
         found = index.search(query, _DEPTH * k)
-        cards = [*self.cards(), *also]
         if len(cards) <= k:
             found += [card for card in cards if card not in found]
         return fitting(query, found, index.alike(query))[:k]

@@ -19,7 +19,7 @@ from habilis.contract.names import ToolName
 from habilis.contract.runnable import Description, Runnable
 from habilis.core.types import FORMAT, Effects, Frozen, JsonSchema, ToolCard, ToolSpec
 from habilis.library.worth import worth
-from habilis.models.naming import provider_name
+from habilis.messages.naming import provider_name
 from habilis.rundir.plain import read_plain
 
 How = Literal["built", "enhanced", "forked", "adopted", "merged", "revived"]

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema, create_mo
 
 from habilis.core.errors import UserError
 from habilis.core.types import JsonSchema
-from habilis.models.calls import misfits
+from habilis.messages.calls import misfits
 from habilis.schemas.checking import MAX_NODES, Checker, SchemaFault, unchecked_patterns
 from habilis.schemas.references import pointed
 

@@ -19,10 +19,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 from pydantic import Field
 
+from habilis.messages.repeating import RepetitionWatch
 from habilis.models.failures import STATUS_OF, BadReply, ServerSaid, no_json, unreadable
 from habilis.models.forms import strict_schema
 from habilis.models.quirks import Quirks, answered
-from habilis.models.repeating import RepetitionWatch
 from habilis.models.replies import THINKING_BLOCKS, from_body
 
 PATH = "/v1/messages"

@@ -15,13 +15,13 @@ from habilis.core.masker import MASKER
 from habilis.core.place import scarcity
 from habilis.core.types import Role, ToolSpec, Usage
 from habilis.core.usage import NOTHING, Amount
-from habilis.models.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
+from habilis.messages.bounds import CUT_AT, CUT_BY, Bound, marked, thought_too_long
+from habilis.messages.repeating import repeats
 from habilis.models.client import Client
 from habilis.models.failures import RETRIED, Failure, backoff_s, expected, sort_out
 from habilis.models.prices import Price, Prices
 from habilis.models.quirks import KnownQuirks
 from habilis.models.reaching import looked_into, unreachable
-from habilis.models.repeating import repeats
 from habilis.models.request import Exchange, RequestRefused
 from habilis.models.tape import ModelRequest, Slot
 from habilis.models.tokens import TokenCount
@@ -185,7 +185,7 @@ async def _heard(client: Client, exchange: Exchange, *, in_pieces: bool) -> AIMe
 
 def _looked_at(reply: AIMessage) -> AIMessage:
     """`reply`, which came whole or was cut, as one that was cut where it repeats itself to its end."""
-    from habilis.models.history import text_of
+    from habilis.messages.history import text_of
 
     cut = reply.response_metadata.get("finish_reason") == "length"
     thought = str(reply.additional_kwargs.get("reasoning_content") or "") if not reply.content else ""

@@ -20,8 +20,8 @@ from habilis.core.events import Event, ModelCallEnded, ModelCallStarted, Notice
 from habilis.core.masker import MASKER
 from habilis.core.types import Purpose, Role, ToolSpec, Usage
 from habilis.demo import MODEL_NAME
+from habilis.messages.bounds import Bound, cut_of
 from habilis.models.attempts import Attempts
-from habilis.models.bounds import Bound, cut_of
 from habilis.models.client import Client, Clients, Factory
 from habilis.models.entries import Entry
 from habilis.models.patience import Patience
@@ -154,13 +154,13 @@ class Models:
         say: Listener | None = None,
         stop: Sequence[str] = (),
     ) -> AIMessage:
-        """The reply to `messages`: plain text, calls as the model sent them (`models.calls` checks them).
+        """The reply to `messages`: plain text, calls as the model sent them (`messages.calls` checks them).
 
         `say` hears the text as it comes, where streaming is set. The reply may end before any text of `stop`, where the
         server knows how. Raises `RequestRefused` for a refusal that speaks of `about`, a pattern.
         """
-        from habilis.models.history import repair_history
-        from habilis.models.naming import Naming
+        from habilis.messages.history import repair_history
+        from habilis.messages.naming import Naming
         from habilis.models.wire import request_part, tools_part
 
         naming = Naming.of(tools)

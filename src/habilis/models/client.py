@@ -13,12 +13,12 @@ from habilis.config import ROLES, ModelsSettings, RoleSettings, key
 from habilis.core.errors import ModelMisconfigured, ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.demo import MODEL_NAME
+from habilis.messages.repeating import RepetitionWatch
 from habilis.models.addresses import check_address
 from habilis.models.providers import address, chat_model, check_extra, connection, is_official, load_client
 from habilis.models.providers import plays_offline as plays_offline
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
 from habilis.models.reaching import list_models
-from habilis.models.repeating import RepetitionWatch
 from habilis.models.request import Wire
 
 if TYPE_CHECKING:

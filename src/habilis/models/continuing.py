@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from habilis.models.bounds import cut_of
+from habilis.messages.bounds import cut_of
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage

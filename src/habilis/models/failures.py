@@ -13,6 +13,7 @@ import ssl
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal
@@ -114,6 +115,23 @@ class ServerSaid(Exception):
         self.status_code = status
 
 
+class StatusError(Exception):
+    """A reply with another status than 2xx. `body` is what it says of its error, as JSON where it is some."""
+
+    def __init__(self, response: Any, said: str) -> None:
+        """`response` has `status_code` and `headers`, `said` is its body."""
+        super().__init__(f"Error code: {response.status_code}")
+        self.response = response
+        self.status_code: int = response.status_code
+        self.body: Any = said.strip()
+        with suppress(ValueError, RecursionError):
+            self.body = json.loads(said)
+        if isinstance(self.body, dict):
+            self.body = self.body.get("error", self.body)
+        told = self.body if isinstance(self.body, dict) else {}
+        self.code, self.type = (None if told.get(name) is None else str(told[name]) for name in ("code", "type"))
+
+
 @dataclass(frozen=True)
 class Failure:
     """`retry`: may succeed as it is. `refused`: this request, in this form, never. `filtered`: the provider's content
@@ -132,7 +150,7 @@ def expected() -> tuple[type[Exception], ...]:
     """The exceptions by which clients report a failed call, of the libraries that are loaded."""
     from langchain_core.exceptions import LangChainException
 
-    kinds: list[type[Exception]] = [OSError, BadReply, ServerSaid, LangChainException]
+    kinds: list[type[Exception]] = [OSError, BadReply, ServerSaid, StatusError, LangChainException]
     for module, name in (
         ("openai", "OpenAIError"),
         ("anthropic", "AnthropicError"),

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from habilis.models.arguments import drop_trailing_commas, python_literal
+from habilis.messages.arguments import drop_trailing_commas, python_literal
 from habilis.schemas.nearly import nearly
 
 T = TypeVar("T", bound=BaseModel)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from habilis.models.bounds import USELESS
+from habilis.messages.bounds import USELESS
 
 
 class Patience:

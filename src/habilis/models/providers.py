@@ -13,8 +13,7 @@ import importlib.util
 import ipaddress
 import re
 import ssl
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
@@ -27,7 +26,8 @@ from habilis.models.transport import bound_reply
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
 
-    from habilis.models.quirks import KnownQuirks
+    from habilis.models.endpoint import Endpoint
+    from habilis.models.quirks import KnownQuirks, Quirks
 
 OPENAI_URL = "https://api.openai.com/v1"
 ANTHROPIC_URL = "https://api.anthropic.com"
@@ -35,6 +35,8 @@ CONNECT_S = 15.0
 """Seconds that a connection may take to come about, TLS included: what does not answer by then is not there."""
 NO_KEY = "no-key"
 """Sent to servers that want none: the client libraries insist on a key."""
+_MOST = 1_000
+"""Connections to one server at once: tasks side by side do not wait for each other here."""
 
 
 def address(settings: RoleSettings) -> str:
@@ -101,24 +103,17 @@ def check_extra(settings: RoleSettings) -> None:
 
 def load_client(settings: RoleSettings) -> None:
     """Import what asking the model of `settings` takes. What cannot be imported is told where it is asked."""
-    module = "anthropic" if settings.provider == "anthropic" else "compatible"
+    module = {"anthropic": "anthropic"}.get(settings.provider or "", "compatible")
+    if module == "compatible" and is_official(address(settings)):
+        module = "official"
     with contextlib.suppress(Exception):
         importlib.import_module(f"habilis.models.{module}")
 
 
 def connection(settings: RoleSettings) -> Any:
-    """A new HTTP connection of the kind that the provider's client library wants."""
-    kind: Any
-    timeouts: Any
-    if settings.provider == "anthropic":
-        check_extra(settings)
-        from anthropic import DefaultAsyncHttpxClient as kind
-        from anthropic import Timeout as timeouts
-    else:
-        from openai import DefaultAsyncHttpxClient as kind
-        from openai import Timeout as timeouts
-
+    """A new HTTP connection, of the kind that the client library wants where there is one."""
     where = address(settings)
+    kind, timeouts, more = _kind(settings)
     return kind(
         verify=_verify(where, settings),
         trust_env=not is_loopback(where),
@@ -127,7 +122,25 @@ def connection(settings: RoleSettings) -> Any:
         headers={"Accept-Encoding": "gzip"},
         event_hooks={"response": [bound_reply]},
         follow_redirects=False,  # the key would go along to wherever a server points
+        **more,
     )
+
+
+def _kind(settings: RoleSettings) -> tuple[Any, Any, dict[str, Any]]:
+    """The classes of a connection and of its time limits, and what else it takes."""
+    if settings.provider == "anthropic":
+        check_extra(settings)
+        from anthropic import DefaultAsyncHttpxClient, Timeout
+
+        return DefaultAsyncHttpxClient, Timeout, {}
+    if is_official(address(settings)):
+        import openai
+
+        return openai.DefaultAsyncHttpxClient, openai.Timeout, {}
+    import httpx
+
+    many = httpx.Limits(max_connections=_MOST, max_keepalive_connections=_MOST)
+    return httpx.AsyncClient, httpx.Timeout, {"limits": many}
 
 
 def chat_model(
@@ -148,32 +161,41 @@ def chat_model(
     return made(settings, name, http, sent, quirks=quirks.of(address(settings), name), tell=tell)
 
 
-def _compatible(settings: RoleSettings, name: str, http: Any, sent: str, **learning: Any) -> BaseChatModel:
-    from openai import Timeout
+def _compatible(
+    settings: RoleSettings, name: str, http: Any, sent: str, quirks: Quirks, tell: Callable[[str], None]
+) -> BaseChatModel:
+    from habilis.models.compatible import CompatibleChat, Completions
 
-    from habilis.models.compatible import CompatibleChat
-
-    base_url = address(settings)
+    where = address(settings)
+    completions = Completions(_endpoint(settings, http, sent), quirks, tell, settings.options or {})
+    fields = _set(temperature=settings.temperature, max_tokens=settings.max_tokens)
+    if not is_official(where):
+        return CompatibleChat(completions=completions, set={"model": name, **fields})
+    from habilis.models.official import OfficialChat
 
     async def api_key() -> str:  # as a coroutine it keeps LangChain from building a second, blocking client
         return sent
 
-    return CompatibleChat(
+    return OfficialChat(
+        completions=completions,
         model=name,
-        base_url=base_url,
+        base_url=where,
         api_key=api_key,
         http_async_client=http,
         openai_proxy=None,
         max_retries=0,
-        timeout=Timeout(settings.timeout_s, connect=min(settings.timeout_s or CONNECT_S, CONNECT_S)),
+        timeout=http.timeout,
         default_headers=settings.headers,
         extra_body=settings.options,
-        official=is_official(base_url),
-        **learning,
-        use_responses_api=None if is_official(base_url) else False,
         streaming=False,
-        **_set(temperature=settings.temperature, max_tokens=settings.max_tokens),
+        **fields,
     )
+
+
+def _endpoint(settings: RoleSettings, http: Any, sent: str) -> Endpoint:
+    from habilis.models.endpoint import Endpoint
+
+    return Endpoint(http, address(settings), sent, settings.headers)
 
 
 def _anthropic(settings: RoleSettings, name: str, http: Any, sent: str, **learning: Any) -> BaseChatModel:
@@ -202,11 +224,8 @@ async def names_listed(settings: RoleSettings) -> list[str]:
 
     Raises one of `failures.expected()`.
     """
-    async with _api(settings) as (api, path), asyncio.timeout(settings.timeout_s):
-        try:
-            body = await api.get(path, cast_to=object)
-        except (ValueError, RecursionError) as error:
-            raise unreadable(error) from None
+    async with connection(settings) as http, asyncio.timeout(settings.timeout_s):
+        body = await _listed(settings, http)
     if isinstance(body, str):
         raise no_json(body)
     lists = (
@@ -220,30 +239,20 @@ async def names_listed(settings: RoleSettings) -> list[str]:
     return [MASKER.text(str(row.get("id") or row.get("name"))) for row in rows if isinstance(row, dict)]
 
 
-@asynccontextmanager
-async def _api(settings: RoleSettings) -> AsyncIterator[tuple[Any, str]]:
-    """The provider's own client, and where it lists its models."""
-    http = connection(settings)
-    kind: Any
-    if settings.provider == "anthropic":
-        from anthropic import AsyncAnthropic as kind
+async def _listed(settings: RoleSettings, http: Any) -> Any:
+    sent = key(settings.api_key_env) or NO_KEY
+    if settings.provider != "anthropic":
+        return await _endpoint(settings, http, sent).get("/models")
+    from anthropic import AsyncAnthropic
 
-        path = "/v1/models"
-    else:
-        from openai import AsyncOpenAI as kind
-
-        path = "/models"
-    async with http:
-        yield (
-            kind(
-                base_url=address(settings),
-                api_key=key(settings.api_key_env) or NO_KEY,
-                http_client=http,
-                max_retries=0,
-                default_headers=settings.headers,
-            ),
-            path,
-        )
+    heads = settings.headers
+    api = AsyncAnthropic(
+        base_url=address(settings), api_key=sent, http_client=http, max_retries=0, default_headers=heads
+    )
+    try:
+        return await api.get("/v1/models", cast_to=object)
+    except (ValueError, RecursionError) as error:
+        raise unreadable(error) from None
 
 
 def _verify(base_url: str, settings: RoleSettings) -> ssl.SSLContext | bool:

@@ -12,8 +12,8 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from habilis.core.types import Usage
-from habilis.models.arguments import strict_arguments
-from habilis.models.calls import UNREADABLE_AT
+from habilis.messages.arguments import strict_arguments
+from habilis.messages.calls import UNREADABLE_AT
 from habilis.models.failures import BadReply, ServerSaid, no_json
 from habilis.models.thinking import split_thoughts
 

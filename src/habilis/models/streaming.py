@@ -6,40 +6,36 @@ Protocol: server-sent events of chat completions (https://platform.openai.com/do
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import Any
 
-from habilis.models.arguments import strict_arguments
+from habilis.messages.arguments import strict_arguments
+from habilis.messages.repeating import RepetitionWatch
 from habilis.models.failures import BadReply
-from habilis.models.repeating import RepetitionWatch
 from habilis.models.replies import error_said, text_and_thoughts
 
 Body = dict[str, Any]
 
 
-async def streamed(client: Any, path: str, payload: Body, say: Callable[[str], None], watch: RepetitionWatch) -> Body:
-    """The body of the reply to `payload`; `say` is told its text as it comes, and `watch` ends it where it runs on.
+async def streamed(events: AsyncGenerator[Any], say: Callable[[str], None], watch: RepetitionWatch) -> Body:
+    """The body of the reply that `events` bring; `say` is told its text as it comes, and `watch` ends it where it runs
+    on.
 
     Raises `BadReply` for a stream that ends before its end or is none, `ServerSaid` for an error in the middle of it,
-    and what the client raises.
+    and what `events` raises.
     """
-    from openai import APIConnectionError, APIError, APIStatusError, AsyncStream
-
     whole = StreamedBody()
-    stream = await client.post(path, body=payload, cast_to=object, stream=True, stream_cls=AsyncStream[object])
-    try:
-        async for chunk in stream:
+    async with aclosing(events):
+        async for chunk in events:
+            if isinstance(chunk, dict) and chunk.get("error"):
+                raise error_said(chunk["error"])
             text = whole.add(chunk)
             if text:
                 say(text)
             if why := watch.sees(whole.last):
                 whole.end(why)
-                await stream.close()
                 break
-    except (APIStatusError, APIConnectionError):
-        raise
-    except APIError as error:
-        raise error_said(error.body) from None
     return whole.body()
 
 

@@ -18,7 +18,8 @@ from pydantic import BaseModel
 
 from habilis.core.errors import ModelReplyUnusable, ModelUnreachable
 from habilis.core.types import Purpose, Role
-from habilis.models.bounds import USELESS, Cut, cut_of
+from habilis.messages.bounds import USELESS, Cut, cut_of
+from habilis.messages.history import repair_history
 from habilis.models.client import Client
 from habilis.models.continuing import GO_ON_JSON, MOST_PARTS, can_go_on, joined
 from habilis.models.forms import (
@@ -31,7 +32,6 @@ from habilis.models.forms import (
     tightened,
     unfenced,
 )
-from habilis.models.history import repair_history
 from habilis.models.patience import Patience
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
 from habilis.models.request import Exchange, RequestRefused, Wire, as_it_is

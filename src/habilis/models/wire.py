@@ -15,8 +15,8 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from habilis.core.digests import digest
 from habilis.core.masker import MASKER
 from habilis.core.types import ToolSpec
-from habilis.models.bounds import CUT_AT, CUT_BY
-from habilis.models.calls import UNREADABLE_AT
+from habilis.messages.bounds import CUT_AT, CUT_BY
+from habilis.messages.calls import UNREADABLE_AT
 from habilis.models.replies import THINKING_BLOCKS
 
 Plain = dict[str, Any]

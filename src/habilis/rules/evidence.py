@@ -13,7 +13,7 @@ from habilis.contract.columns import Column, columns_of
 from habilis.core.locations import here
 from habilis.core.types import Invocation, TaskFile
 from habilis.grounding import Known
-from habilis.models.truncation import as_text
+from habilis.messages.truncation import as_text
 
 
 @dataclass(frozen=True)

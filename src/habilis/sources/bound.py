@@ -17,7 +17,7 @@ from habilis.core.masker import MASKER
 from habilis.core.ports import ExternalTool, ToolSource
 from habilis.core.types import CallOutcome, Effects, ToolCard, ToolSpec
 from habilis.library.tool import card_of
-from habilis.models.naming import provider_name, unique_names
+from habilis.messages.naming import provider_name, unique_names
 from habilis.sources.foreign.presenting import presented
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,6 @@ from habilis.library.tool import digest_of
 from habilis.runtime.grants import Grants
 from habilis.synthesis.binding import binding
 from habilis.synthesis.calls_by_rule import NO_GROUND, TaskGround
-from habilis.synthesis.comparing import Versions, compare
 from habilis.synthesis.real_calls import evidence_on
 from habilis.synthesis.replay import Replayer
 from habilis.synthesis.replay_report import ReplayReport
@@ -239,6 +238,8 @@ class Gate:
         kept = [one.source() for one in self._library.line(old)]
         source = candidate.module.read_text("utf-8")
         known = evidence_on(old, [*self._library.calls_before(old), *records], source, (), None, kept)
+        from habilis.synthesis.comparing import Versions, compare
+
         versions = Versions(old, candidate, mends=True)
         trial = await compare(versions, known, self._replayer, self._library, scratch / "generated")
         if trial.against:

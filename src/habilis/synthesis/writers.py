@@ -18,7 +18,7 @@ from habilis.core.errors import UserError, WriterFailed
 from habilis.core.masker import MASKER
 from habilis.core.place import raise_place
 from habilis.core.types import Purpose, Usage
-from habilis.models.bounds import cut_of
+from habilis.messages.bounds import cut_of
 from habilis.sandbox.processes.attached import attached
 from habilis.sandbox.processes.temporary import temporary
 from habilis.synthesis.codeblocks import ends_a_block

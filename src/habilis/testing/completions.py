@@ -8,7 +8,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from habilis.models.arguments import strict_arguments
+from habilis.messages.arguments import strict_arguments
 from habilis.testing.faults import FaultKind, SeenRequest, content_text
 
 

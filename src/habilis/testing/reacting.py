@@ -9,7 +9,7 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from habilis.models.arguments import ArgumentsUnreadable, read_arguments
+from habilis.messages.arguments import ArgumentsUnreadable, read_arguments
 from habilis.testing.faults import content_text
 from habilis.tool_calling.scratchpad import CONTINUE
 

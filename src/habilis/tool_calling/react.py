@@ -17,8 +17,8 @@ from typing import Any
 from langchain_core.messages import AIMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.arguments import ArgumentsUnreadable, decoder, read_arguments
-from habilis.models.calls import UNREADABLE_AT, only_text_parameter
+from habilis.messages.arguments import ArgumentsUnreadable, decoder, read_arguments
+from habilis.messages.calls import UNREADABLE_AT, only_text_parameter
 from habilis.tool_calling.markup.leftovers import without_leftovers
 from habilis.tool_calling.textcalls import begins_calls, read_text
 

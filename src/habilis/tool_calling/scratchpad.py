@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.calls import UNREADABLE
-from habilis.models.history import text_of
+from habilis.messages.calls import UNREADABLE
+from habilis.messages.history import text_of
 from habilis.tool_calling.react import LABEL
 
 STOP = "\nObservation"

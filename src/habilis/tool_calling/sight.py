@@ -88,6 +88,6 @@ def is_complaint(refusal: str) -> bool:
 
 def without_images(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """`messages` with the text alone of those that show images."""
-    from habilis.models.history import text_of
+    from habilis.messages.history import text_of
 
     return [m.model_copy(update={"content": text_of(m)}) if shows_images([m]) else m for m in messages]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from habilis.core.digests import digest
 from habilis.core.events import Event, Notice, ThoughtPiece
 from habilis.core.types import Role, ToolSpec
-from habilis.models.bounds import cut_of
+from habilis.messages.bounds import cut_of
 from habilis.models.continuing import GO_ON, can_go_on, joined
 from habilis.models.request import Exchange, Listener, RequestRefused, Wire, as_it_is
 from habilis.models.tape import ModelRequest
@@ -168,7 +168,7 @@ class Strategies:
         label: str,
         position: int,
     ) -> Step:
-        from habilis.models.history import is_empty_reply
+        from habilis.messages.history import is_empty_reply
         from habilis.tool_calling.narrator import Narrator
         from habilis.tool_calling.textcalls import begins_calls, read_text
 
@@ -202,7 +202,7 @@ class Strategies:
 
     async def _can_call(self, step: Step) -> bool:
         """Whether the model makes calls, by its first reply or else by a probe; what is found out is remembered."""
-        from habilis.models.history import is_empty_reply
+        from habilis.messages.history import is_empty_reply
 
         reply = step.message
         if reply.tool_calls or reply.invalid_tool_calls or step.doubt:
@@ -235,7 +235,7 @@ class Strategies:
     ) -> Step:
         from langchain_core.messages import AIMessage
 
-        from habilis.models.history import is_empty_reply
+        from habilis.messages.history import is_empty_reply
         from habilis.tool_calling.react import as_message, parse_react
         from habilis.tool_calling.scratchpad import UNREAD
 
@@ -266,7 +266,7 @@ class Strategies:
         """One request, with a stop word unless the server refuses it."""
         from langchain_core.messages import HumanMessage
 
-        from habilis.models.history import repair_history, text_of
+        from habilis.messages.history import repair_history, text_of
         from habilis.tool_calling.narrator import Narrator
         from habilis.tool_calling.scratchpad import STOP, as_chat, as_completion, tools_text
 

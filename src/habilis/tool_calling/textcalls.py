@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from habilis.core.types import ToolSpec
-from habilis.models.arguments import ArgumentsUnreadable, decoder, read_arguments
+from habilis.messages.arguments import ArgumentsUnreadable, decoder, read_arguments
 from habilis.tool_calling.markup.forms import (
     ARGUMENT_KEYS,
     WRITTEN,

@@ -3,7 +3,7 @@ Anthropic's messages.
 
 Formats: https://platform.openai.com/docs/api-reference/chat (messages, tool_calls) and
 https://docs.anthropic.com/en/api/messages (tool_use, tool_result). What is written is in order and complete
-(`models.history`): each call has its result right behind it. Reasoning is kept beside a message, as reasoning, and is
+(`messages.history`): each call has its result right behind it. Reasoning is kept beside a message, as reasoning, and is
 not written: services sign their own and refuse what others thought.
 """
 
@@ -17,9 +17,9 @@ from typing import Any
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.core.errors import UserError
-from habilis.models.arguments import strict_arguments
-from habilis.models.calls import UNREADABLE_AT
-from habilis.models.history import repair_history, text_of
+from habilis.messages.arguments import strict_arguments
+from habilis.messages.calls import UNREADABLE_AT
+from habilis.messages.history import repair_history, text_of
 
 Row = dict[str, Any]
 _DATA_URL = re.compile(r"data:([a-z0-9.+/-]+);base64,(.*)", re.DOTALL)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.models.truncation import estimated
+from habilis.messages.truncation import estimated
 from habilis.sources.documents.blocks import blocks_of
 from habilis.sources.documents.chunks import Chunk, chunks_of
 

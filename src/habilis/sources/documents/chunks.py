@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from habilis.models.truncation import estimated
+from habilis.messages.truncation import estimated
 from habilis.sources.documents.blocks import Block
 
 OVERLAP = 0.12

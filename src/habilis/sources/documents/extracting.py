@@ -27,7 +27,7 @@ Kind = Literal["text", "markdown", "html", "page", "pdf"]
 
 _GUEST = Path(__file__).with_name("guest.py")
 _OURS = (
-    *("habilis.models.truncation", "habilis.sources.documents.decoding", "habilis.sources.documents.blocks"),
+    *("habilis.messages.truncation", "habilis.sources.documents.decoding", "habilis.sources.documents.blocks"),
     *("habilis.sources.documents.chunks", "habilis.sources.documents.passages"),
 )
 """Modules of ours that the guest loads, each after those that it imports."""

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from urllib.parse import urljoin, urlsplit
 
 from habilis.core.types import Effects, JsonSchema
-from habilis.models.naming import unique_names
+from habilis.messages.naming import unique_names
 from habilis.sources.foreign.presenting import version_of
 from habilis.sources.openapi.document import MAX_TEXT_CHARS, Document
 

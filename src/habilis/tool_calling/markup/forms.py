@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from habilis.core.types import ToolSpec
-from habilis.models.arguments import ArgumentsUnreadable, parsed_expression, read_arguments
-from habilis.models.calls import near_names, only_text_parameter
+from habilis.messages.arguments import ArgumentsUnreadable, parsed_expression, read_arguments
+from habilis.messages.calls import near_names, only_text_parameter
 
 Call = tuple[str, dict[str, Any]]
 Known = Mapping[str, ToolSpec]

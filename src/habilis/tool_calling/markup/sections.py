@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from habilis.models.arguments import ArgumentsUnreadable, decoder, read_arguments
+from habilis.messages.arguments import ArgumentsUnreadable, decoder, read_arguments
 from habilis.tool_calling.markup.forms import (
     WRITTEN,
     Call,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from habilis.core.types import ToolSpec
-from habilis.models.arguments import decoder
+from habilis.messages.arguments import decoder
 
 _WORDS = {"True": True, "False": False, "None": None}
 _DECODER = decoder()

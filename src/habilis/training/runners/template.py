@@ -31,7 +31,7 @@ NEEDED_LATER = (
     "habilis.tool_calling.react",
     "habilis.tool_calling.textcalls",
     "jsonschema",
-    "langchain_openai",
+    "httpx",
     "psycopg",
     "tiktoken",
 )

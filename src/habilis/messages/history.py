@@ -12,8 +12,8 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from habilis.models.arguments import ArgumentsUnreadable, read_arguments
-from habilis.models.calls import UNREADABLE, UNREADABLE_AT, calls_in_order
+from habilis.messages.arguments import ArgumentsUnreadable, read_arguments
+from habilis.messages.calls import UNREADABLE, UNREADABLE_AT, calls_in_order
 
 NO_RESULT = "No result: this call was not run."
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from habilis.models.history import (
+from habilis.messages.history import (
     NO_RESULT,
     call_ids,
     drop_calls,

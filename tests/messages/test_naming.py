@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.naming import Naming, unique_names
+from habilis.messages.naming import Naming, unique_names
 
 TAKEN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 NAMES = st.lists(st.text(min_size=1, max_size=80), unique=True, max_size=6)

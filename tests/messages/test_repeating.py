@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.models.repeating import RUN_CHARS, RUN_TIMES, RepetitionWatch, before_repetition, repeats
+from habilis.messages.repeating import RUN_CHARS, RUN_TIMES, RepetitionWatch, before_repetition, repeats
 
 PIECES = st.text(min_size=1, max_size=90)
 DRAWING = "\n".join(f"|{' ' * (20 - row)}{'*' * (2 * row + 1)}{' ' * (20 - row)}|" for row in range(20))

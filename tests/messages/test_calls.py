@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage
 
 from habilis.core.types import ToolSpec
-from habilis.models.calls import UNREADABLE, UNREADABLE_AT, Call, check_calls, near_names, with_unique_ids
+from habilis.messages.calls import UNREADABLE, UNREADABLE_AT, Call, check_calls, near_names, with_unique_ids
 
 READ = ToolSpec(
     name="read_rows",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from habilis.config import LimitsSettings, RoleSettings
 from habilis.core.types import Purpose, Role
-from habilis.models.repeating import before_repetition
+from habilis.messages.repeating import before_repetition
 
 if TYPE_CHECKING:
     from langchain_core.messages import AIMessage

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from habilis.models.arguments import ArgumentsUnreadable, read_arguments, strict_arguments
+from habilis.messages.arguments import ArgumentsUnreadable, read_arguments, strict_arguments
 
 json_values = st.recursive(
     st.none()

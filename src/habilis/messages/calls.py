@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from habilis.core.types import JsonSchema, ToolSpec
-from habilis.models.arguments import ArgumentsUnreadable, kind_of, read_arguments
-from habilis.models.bounds import Cut, cut_of
+from habilis.messages.arguments import ArgumentsUnreadable, kind_of, read_arguments
+from habilis.messages.bounds import Cut, cut_of
 from habilis.schemas.checking import TooMuch, checker_of
 from habilis.schemas.nearly import nearly, unwrapped
 

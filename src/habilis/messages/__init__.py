@@ -1,0 +1,1 @@
+"""Histories, calls and replies as data: read, put in order, cut to a length. Nothing here asks a model."""
