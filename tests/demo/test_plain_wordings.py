@@ -39,10 +39,15 @@ FOLDER = Path(__file__).parent / "strangers_nine_files"
         ("What have I spent on fuel altogether in fuel_log.csv? Two decimals.", "796.96"),
         ("Sum of litres during March 2025 in fuel_log.csv (two decimals; the dates are day/month/year).", "152.15"),
         ("Who has the highest fee paid in workshop_guests.csv? Write the name as it is in the file.", "Wanda Szulc"),
+        ("What is the unit cost of the Dinner plate (see stockroom.csv)?", "6.75"),
+        ("How many vacation requests (approved = yes) are there in leave_requests.csv?", "9"),
+        ("How many vacation requests (not approved) are there in leave_requests.csv?", "4"),
+        ("How many vacation requests (approved or not) are there in leave_requests.csv?", None),
+        ("How many vacation requests (sick) are there in leave_requests.csv?", None),
     ],
 )  # fmt: skip
 def test_words_that_are_not_those_of_the_table(question: str, right: str | None) -> None:
-    name = next(word.strip(",?.") for word in question.split() if ".csv" in word)
+    name = next(word.strip(",?.()") for word in question.split() if ".csv" in word)
     assert answered_in(FOLDER, question, seen(name, FOLDER)) == right
 
 

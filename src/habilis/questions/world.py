@@ -129,7 +129,7 @@ def without_file(phrase: str) -> str:
     at = r"(?:according to|based on|going by|judging by|as per|per|as (?:given|listed|recorded|shown) in|looking at|"
     at += r"see|check|look in|in|of|from|inside|within|using|for|on|at|by|to) "
     phrase = re.sub(rf"{_FOUND_IN} (?=(?:in |at |on )?{MARK})", " in ", phrase, flags=re.I)
-    at = rf",? ?(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?"
+    at = rf",? ?(?:\((?:{at})?{MARK}[0-9]+\)|(?:{at})?(?:the (?:web ?|html )?page )?{MARK}[0-9]+(?:'s)?,?)"
     return " ".join(re.sub(at, " ", phrase, flags=re.I).replace("in in ", "in ").split())
 
 

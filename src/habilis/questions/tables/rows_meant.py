@@ -58,8 +58,9 @@ class RowsMeant(ColumnsMeant):
         for quoted in re.findall(r'"[^"]*"', text):
             found.append(f"* equals {quoted}")
             text = text.replace(quoted, "|")
-        text = self._joined(self._beside(self._chosen(self._excepted(text, found), found), found))
-        if text is None or _contradicts(found):
+        text = self._beside(self._chosen(self._excepted(text, found), found), found)
+        text = self._joined(re.sub(r"\([\s|,]*\)", "|", text))  # a condition in brackets
+        if _contradicts(found):
             return None
         said = ", ".join(run for part in re.split(r"[|,;]", text) for run in self._runs(part))
         bare = re.sub(r"\((\w+)\)", r"\1", re.sub(r"\"[^\"]*\"", "", said)).replace(",", "")
