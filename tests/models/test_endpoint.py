@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.config import ModelsSettings, RoleSettings
-from habilis.core.errors import ModelUnreachable
+from habilis.core.errors import ModelUnreachable, UserError
 from habilis.models import providers
 from habilis.models.chat import Models
 from habilis.models.compatible import row
@@ -143,6 +143,33 @@ async def test_headers_of_a_user_stand_above_ours() -> None:
     assert [head["authorization"] for head in heads] == ["Token t", "Bearer k"]
     assert heads[0]["x-mine"] == "1"
     assert heads[0]["user-agent"].startswith("habilis/")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("X-Mine", "é", r"models\.basic\.headers: 'X-Mine' has a value that cannot be sent"),
+        ("X-Mine", "two\nlines", "cannot be sent"),
+        ("X-Mine", " secret", "cannot be sent; write ASCII on one line, no space at either end"),
+        ("X Mine", "v", "'X Mine' is no name of a header"),
+        ("", "v", "'' is no name of a header"),
+    ],
+)
+def test_a_header_that_cannot_be_sent_is_named_before_anything_is_asked(
+    tmp_path: Path, name: str, value: str, told: str
+) -> None:
+    basic = RoleSettings(base_url="http://127.0.0.1:1/v1", model="m", headers={name: value})
+    with pytest.raises(UserError, match=told) as caught:
+        Models(ModelsSettings(basic=basic), tape=Tape(tmp_path / "t.jsonl"), emit=lambda _: None, budget=Budget())
+    assert "secret" not in str(caught.value)
+
+
+def test_headers_as_people_set_them_pass(tmp_path: Path) -> None:
+    headers = {"HTTP-Referer": "https://example.org/a?b=c", "X-Title": "My app (test)", "X-Empty": "", "a": "b"}
+    basic = RoleSettings(base_url="http://127.0.0.1:1/v1", model="m", headers=headers)
+    tape = Tape(tmp_path / "t.jsonl")
+    Models(ModelsSettings(basic=basic), tape=tape, emit=lambda _: None, budget=Budget())
+    tape.close()
 
 
 async def test_one_connection_serves_stream_after_stream() -> None:

@@ -1,4 +1,4 @@
-"""What can be told of an address and a key's variable without asking anybody: their form."""
+"""What can be told of an address, a key's variable and headers without asking anybody: their form."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ _ENDPOINTS = ("/chat/completions", "/completions", "/messages", "/responses", "/
 """Paths of requests, which come behind a base URL."""
 _QUOTES = "\"'‘’“”«»„`"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_VALUE = re.compile(r"(?:[!-~](?:[ \t!-~]*[!-~])?)?")
+"""Names and values of headers (RFC 9110 §5), as far as every client and server takes them."""
 
 
 def check_address(settings: RoleSettings, role: str) -> None:
@@ -29,6 +32,16 @@ def check_address(settings: RoleSettings, role: str) -> None:
     if wrong:
         shown = re.sub(r"(?<=//)[^/?#\s]*@", "", url)
         raise UserError(f"{settings.said_in('base_url', role)}: {shown!r} is not the address of an API: {wrong}")
+
+
+def check_headers(settings: RoleSettings, role: str) -> None:
+    """Raises `UserError` for a header that cannot be sent. Its value, which may be a key, is not shown."""
+    for name, value in (settings.headers or {}).items():
+        where = f"{settings.said_in('headers', role)}: {name!r} "
+        if not _HEADER.fullmatch(name):
+            raise UserError(f"{where}is no name of a header; write letters, digits and hyphens")
+        if not _VALUE.fullmatch(value):
+            raise UserError(f"{where}has a value that cannot be sent; write ASCII on one line, no space at either end")
 
 
 def _wrong_with(url: str) -> str:

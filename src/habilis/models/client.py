@@ -14,7 +14,7 @@ from habilis.core.errors import ModelMisconfigured, ModelUnreachable, UserError
 from habilis.core.types import Role
 from habilis.demo import MODEL_NAME
 from habilis.messages.repeating import RepetitionWatch
-from habilis.models.addresses import check_address
+from habilis.models.addresses import check_address, check_headers
 from habilis.models.providers import address, chat_model, check_extra, connection, is_official, load_client
 from habilis.models.providers import plays_offline as plays_offline
 from habilis.models.quirks import PROCESS_QUIRKS, KnownQuirks
@@ -157,6 +157,7 @@ class Clients:
             return
         check_extra(settings)
         check_address(settings, role)
+        check_headers(settings, role)
         key(settings.api_key_env)  # raises for one that cannot be sent
         if settings.provider == "local":
             from habilis.models.local.files import check
