@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from habilis.config import ModelsSettings, RoleSettings
-from habilis.core.errors import ModelUnreachable, UserError
+from habilis.core.errors import ModelMisconfigured, ModelUnreachable, UserError
 from habilis.models import providers
 from habilis.models.chat import Models
 from habilis.models.compatible import row
@@ -170,6 +171,37 @@ def test_headers_as_people_set_them_pass(tmp_path: Path) -> None:
     tape = Tape(tmp_path / "t.jsonl")
     Models(ModelsSettings(basic=basic), tape=tape, emit=lambda _: None, budget=Budget())
     tape.close()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        (
+            "ALL_PROXY",
+            "socks5://127.0.0.1:1",
+            "ALL_PROXY: a SOCKS proxy needs one package more; install it: pip install",
+        ),
+        ("HTTPS_PROXY", "foo://u:secret@127.0.0.1:1", "HTTPS_PROXY: 'foo://127.0.0.1:1' is no address of a proxy"),
+        ("SSL_CERT_FILE", "/nowhere.pem", "SSL_CERT_FILE.*certificates cannot be read there: No such file"),
+        ("SSL_CERT_FILE", "/dev/null", "SSL_CERT_FILE.*certificates cannot be read there"),
+    ],
+)
+async def test_an_environment_that_keeps_from_asking_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+) -> None:
+    """A task crashed, or blamed a folder."""
+    for name in ("ALL_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    monkeypatch.setenv(variable, value)
+    monkeypatch.setitem(sys.modules, "socksio", None)
+    basic = RoleSettings(base_url="https://models.example/v1", model="m", max_retries=0)
+    tape = Tape(tmp_path / "t.jsonl")
+    models = Models(ModelsSettings(basic=basic), tape=tape, emit=lambda _: None, budget=Budget())
+    with pytest.raises(ModelMisconfigured, match=told) as caught:
+        await models.chat("basic", [HumanMessage("2+2?")], purpose="step")
+    await models.aclose()
+    assert "secret" not in str(caught.value)
 
 
 async def test_one_connection_serves_stream_after_stream() -> None:

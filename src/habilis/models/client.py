@@ -209,11 +209,9 @@ class Clients:
             return Client(OfflineModel(model_name=name, faults=faults), name, "", settings, offline=True)
         try:
             self.check(role)
+            return await (self._served(settings) if settings.provider == "local" else self._connected(role, settings))
         except UserError as error:  # of a role that is asked in the middle of a task: an end of it as others are
             raise ModelMisconfigured(str(error)) from None
-        if settings.provider == "local":
-            return await self._served(settings)
-        return await self._connected(role, settings)
 
     def _foreign(self, model: BaseChatModel, settings: RoleSettings) -> Client:
         from langchain_core.language_models import BaseChatModel

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from habilis.config import RoleSettings, key, secret, users_of
+from habilis.config import RoleSettings, key, proxy_for, secret, users_of
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
 from habilis.models.failures import PageSent, no_json, unreadable
@@ -111,19 +111,33 @@ def load_client(settings: RoleSettings) -> None:
 
 
 def connection(settings: RoleSettings) -> Any:
-    """A new HTTP connection, of the kind that the client library wants where there is one."""
+    """A new HTTP connection, of the kind that the client library wants where there is one.
+
+    Raises `UserError` for a proxy or a file of certificates, named in the environment, that cannot be used.
+    """
     where = address(settings)
     kind, timeouts, more = _kind(settings)
-    return kind(
-        verify=_verify(where, settings),
-        trust_env=not is_loopback(where),
-        timeout=timeouts(settings.timeout_s, connect=min(settings.timeout_s or CONNECT_S, CONNECT_S)),
-        auth=_user(settings),
-        headers={"Accept-Encoding": "gzip"},
-        event_hooks={"response": [bound_reply]},
-        follow_redirects=False,  # the key would go along to wherever a server points
-        **more,
-    )
+    try:
+        return kind(
+            verify=_verify(where, settings),
+            trust_env=not is_loopback(where),
+            timeout=timeouts(settings.timeout_s, connect=min(settings.timeout_s or CONNECT_S, CONNECT_S)),
+            auth=_user(settings),
+            headers={"Accept-Encoding": "gzip"},
+            event_hooks={"response": [bound_reply]},
+            follow_redirects=False,  # the key would go along to wherever a server points
+            **more,
+        )
+    except (ImportError, ValueError) as error:
+        variable, value = proxy_for(where) or ("the proxy's variable", "")
+        if isinstance(error, ImportError):
+            raise UserError(
+                f"{variable}: a SOCKS proxy needs one package more; install it: pip install socksio"
+            ) from None
+        raise UserError(f"{variable}: {value!r} is no address of a proxy; write one such as http://HOST:PORT") from None
+    except OSError as error:
+        said = error.strerror or error
+        raise UserError(f"SSL_CERT_FILE, or SSL_CERT_DIR: certificates cannot be read there: {said}") from None
 
 
 def _kind(settings: RoleSettings) -> tuple[Any, Any, dict[str, Any]]:
