@@ -94,7 +94,7 @@ ATTACKS = (
             n += 1
         return OutputModel(value=n)
         """,
-        settings={"memory_mb": 256, "file_mb": 16},
+        settings={"memory_mb": 96, "file_mb": 16},
         timeout_s=240,
         slow=True,
     ),
