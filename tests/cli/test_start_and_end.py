@@ -11,6 +11,7 @@ import pytest
 
 from habilis.cli import YOUNG_OBJECTS, main
 from habilis.library.retrieval import contrasts
+from habilis.testing import ScriptedServer
 
 ENDS = """
 import gc
@@ -43,8 +44,36 @@ from habilis.models.client import Clients
 
 settings = load_settings(environ={"OPENAI_BASE_URL": sys.argv[1], "OPENAI_MODEL": "m"} if sys.argv[1] else {})
 Clients(settings.models, print).load("basic")
-print("langchain_openai" in sys.modules)
+print("habilis.models.compatible" in sys.modules, "openai" in sys.modules)
 """
+EARLY = """
+import sys
+from habilis.cli import main
+from habilis.models.client import Client
+
+known, ask = set(), Client.ask
+
+async def first(self, *words, **more):
+    known.update(() if known else sys.modules)
+    return await ask(self, *words, **more)
+
+Client.ask = first
+main(sys.argv[1:])
+print([name for name in NOT_YET if name in known])
+"""
+NOT_YET = (
+    "openai",
+    "langchain_openai",
+    "jsonschema",
+    "tiktoken",
+    "habilis.grounding.checking",
+    "habilis.rules.refusing",
+    "habilis.synthesis.comparing",
+    "habilis.sources.knowledge",
+    "habilis.sources.web",
+    "habilis.curation.curator",
+)
+"""What no first request has to wait for: most of it is imported beside it, the rest where settings ask for it."""
 
 
 def ran(code: str, *words: str, folder: Path) -> list[str]:
@@ -75,8 +104,20 @@ def test_behind_the_first_request_no_task_waits_for_an_import_that_could_have_be
     assert ran(LATE, *words, folder=tmp_path)[-1] == "0 []"
 
 
+def test_a_first_request_waits_for_nothing_that_can_be_imported_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LangGraph looks up what a node names when it compiles a graph: a lazy door named in a node opens there."""
+    words = ["run", "--quiet", "--run-dir", "r", "--library", "l", "What is 2+3*4?"]
+    with ScriptedServer() as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_MODEL", "m")
+        assert ran(f"NOT_YET = {NOT_YET}\n{EARLY}", *words, folder=tmp_path)[-1] == "[]"
+        assert server.requests
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("address", "loaded"), [("http://127.0.0.1:9/v1", "True"), ("", "False")])
+@pytest.mark.parametrize(("address", "loaded"), [("http://127.0.0.1:9/v1", "True False"), ("", "False False")])
 def test_what_asks_a_server_is_loaded_before_it_is_asked_and_only_where_one_is(
     address: str, loaded: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

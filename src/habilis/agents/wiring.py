@@ -27,9 +27,7 @@ from habilis.runtime.egress import inspecting
 from habilis.runtime.grants import Grants
 from habilis.runtime.host import ToolHost
 from habilis.sources.bound import ExternalTools, NamedSource
-from habilis.sources.knowledge import Knowledge
 from habilis.sources.making import sources_of
-from habilis.sources.web import Web
 from habilis.synthesis.smith import Smith
 from habilis.synthesis.writers import make_writer
 from habilis.tool_calling.strategies import Strategies
@@ -141,11 +139,15 @@ def _own_sources(settings: Settings, grants: Grants, emit: Events) -> list[Named
     """The tools of the house that settings turn on: search in documents, and the web."""
     found: list[NamedSource] = []
     if settings.knowledge.folders:
+        from habilis.sources.knowledge import Knowledge
+
         documents = Knowledge(settings.knowledge, settings.sandbox, _warner(emit))
         found.append(
             NamedSource("knowledge", documents, prefix=False, required=True, general=True, open_timeout_s=INDEXING_S)
         )
     if settings.web.read_page or settings.web.search.service:
+        from habilis.sources.web import Web
+
         web = Web(settings.web, grants, settings.sandbox, _warner(emit))
         found.append(NamedSource("web", web, prefix=False, general=True))
     return found

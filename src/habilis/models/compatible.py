@@ -56,13 +56,13 @@ class Completions:
 
 
 class CompatibleChat(BaseChatModel):
-    """A model that is asked as `set` says: its name, and what every request holds.
+    """A model that is asked with what is `always` the same: its name, and what else every request holds.
 
     Two keywords beyond those of chat completions: `say` and `completion`, as in `Completions.result`.
     """
 
     completions: Any
-    set: dict[str, Any]
+    always: dict[str, Any]
 
     @property
     def _llm_type(self) -> str:
@@ -87,7 +87,7 @@ class CompatibleChat(BaseChatModel):
         completion: bool = False,
         **kwargs: Any,
     ) -> ChatResult:
-        payload = {"messages": [row(message) for message in messages], **self.set, **kwargs}
+        payload = {"messages": [row(message) for message in messages], **self.always, **kwargs}
         if stop:
             payload["stop"] = stop
         result: ChatResult = await self.completions.result(payload, say, completion=completion)

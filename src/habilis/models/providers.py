@@ -184,7 +184,7 @@ def _compatible(
     completions = Completions(_endpoint(settings, http, sent), quirks, tell, settings.options or {})
     fields = _set(temperature=settings.temperature, max_tokens=settings.max_tokens)
     if not is_official(where):
-        return CompatibleChat(completions=completions, set={"model": name, **fields})
+        return CompatibleChat(completions=completions, always={"model": name, **fields})
     from habilis.models.official import OfficialChat
 
     async def api_key() -> str:  # as a coroutine it keeps LangChain from building a second, blocking client
