@@ -22,6 +22,23 @@ async def test_an_answer_that_stands_costs_no_further_call(stage: Stage) -> None
     assert (len(script.of("answers")), script.of("grounded")) == (1, [])
 
 
+@pytest.mark.parametrize(
+    ("asked", "answer", "given"),
+    [
+        ("How many people?", "{inhabitants: 19013000}", "19013000"),
+        ("How many people?", '{ "inhabitants": "19013000" }', "19013000"),
+        ("Which city?", '{"city": "Osaka"}', "Osaka"),
+        ("Which city, as JSON?", '{"city": "Osaka"}', '{"city": "Osaka"}'),
+        ("Which city and how many?", '{"city": "Osaka", "n": 19013000}', '{"city": "Osaka", "n": 19013000}'),
+        ("Which city?", '{"city": ["Osaka"]}', '{"city": ["Osaka"]}'),
+        ("Which city?", "{Osaka}", "{Osaka}"),
+    ],
+)
+async def test_the_form_of_a_result_is_no_part_of_the_answer(stage: Stage, asked: str, answer: str, given: str) -> None:
+    result = await stage.play(Script([FOUND], answers=said(answer)), question=f"{FOUND} {asked}")
+    assert (result.status, result.final_answer) == ("answered", given)
+
+
 async def test_a_doubted_answer_is_told_the_very_values_and_asked_for_again(stage: Stage) -> None:
     script = Script([FOUND], answers=said("New York, 8.4 million", "Osaka"))
     result = await stage.play(script, question=f"{FOUND} Which city is the largest?")

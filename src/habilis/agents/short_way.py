@@ -10,6 +10,7 @@ the long way, with what was made.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -40,6 +41,8 @@ LONGEST = 8_000
 """Letters of an answer."""
 MOST_CHARS = 300
 """Letters of a call's arguments, and of its result, that are told of how an answer was found."""
+_LONE_FIELD = re.compile(r"""\{\s*(["']?)\w+\1\s*:\s*(["']?)(?P<value>[^{}\[\]"',;]*[^{}\[\]"',;\s])\2\s*\}""")
+_SPEAKS_OF_OBJECTS = re.compile(r"\{|\b(?:json|dict\w*|objects?|mappings?|keys?)\b", re.IGNORECASE)
 FIRST = "first"
 """The id of the first call, and the name under which the tape has its arguments."""
 
@@ -138,13 +141,23 @@ async def worded(
     """
     told = {"conversation": exchanges(ctx.task), "question": ctx.task.question, "findings": findings}
     known = grounding.Known(sources, ctx.task.question, folders=folders_of(ctx.task))
-    return await grounded(
+    reply = await grounded(
         ctx.prompts.render("answer", **told, sources=cited, explained=issubclass(form, AnswerReply)),
         form,
         lambda reply: grounding.unfounded(reply.final_answer, known),
         ctx,
         findings=findings,
     )
+    if isinstance(reply, Doubted):
+        return reply
+    return reply.model_copy(update={"final_answer": plain_value(reply.final_answer, ctx.task.question)})
+
+
+def plain_value(answer: str, question: str) -> str:
+    """`answer`, or the value alone where it is an object with one field: small models give the form of a result along.
+    A question that speaks of such a form keeps it."""
+    lone = None if _SPEAKS_OF_OBJECTS.search(question) else _LONE_FIELD.fullmatch(answer.strip())
+    return lone["value"] if lone else answer
 
 
 def _findings(raw: dict[str, Any], ctx: TaskContext) -> str:
