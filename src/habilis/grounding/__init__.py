@@ -9,8 +9,9 @@ The door is lazy, as is that of `habilis`: an answer comes long after a task's f
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from habilis.core.doors import lazy_door
 
 if TYPE_CHECKING:
     from habilis.grounding.checking import Kind as Kind
@@ -24,9 +25,4 @@ if TYPE_CHECKING:
 _DOOR = {"Kind": "checking", "Value": "checking", "Known": "known"}
 _DOOR |= dict.fromkeys(("Unfounded", "founded_by", "unfounded", "unfounded_data"), "founding")
 __all__ = [*_DOOR]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _DOOR:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_DOOR[name]}"), name)
+__getattr__ = lazy_door(__name__, _DOOR)

@@ -11,8 +11,9 @@ The door is lazy, as is that of `habilis`: an answer comes long after a task's f
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from habilis.core.doors import lazy_door
 
 if TYPE_CHECKING:
     from habilis.rules.evidence import Evidence as Evidence
@@ -34,9 +35,4 @@ _DOOR = dict.fromkeys(("Evidence", "Refusal", "plain"), "evidence") | {"UNDONE":
 _DOOR |= dict.fromkeys(("MAX_TEXT", "NO_CALL", "TELLING", "WORK", "mistelling", "refusal"), "refusing")
 _DOOR |= dict.fromkeys(("OwnTool", "plain_telling", "settled", "words_in"), "settling")
 __all__ = [*_DOOR]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _DOOR:
-        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
-    return getattr(import_module(f"{__name__}.{_DOOR[name]}"), name)
+__getattr__ = lazy_door(__name__, _DOOR)
