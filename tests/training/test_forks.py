@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import socket
@@ -17,7 +18,7 @@ from habilis.config import environment
 from habilis.training.runners import forks
 from habilis.training.runners.forks import KILLED, Fork, Template, Templates, forked
 from habilis.training.runners.program import LocalProgram
-from habilis.training.runners.template import MORE_THAN_ONE_THREAD
+from habilis.training.runners.template import FILES, MORE_THAN_ONE_THREAD, Forks
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="programs are forked on Linux alone")
 LONGEST = 1 << 20
@@ -111,6 +112,27 @@ async def test_one_that_dies_while_it_is_asked_costs_no_program(
             assert [line async for line in program.lines()]
             assert (await program.death()).code == 1
     assert templates.get(environment()) is None, "what fails again and again is tried no more"
+
+
+def test_a_fork_that_the_machine_refuses_is_said_and_keeps_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more processes, or no memory: the program is started by itself then, as where a template has gone."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
+        made = Forks(theirs)
+        files = [os.dup(theirs.fileno()) for _ in range(FILES)]
+
+        def refused() -> int:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+        monkeypatch.setattr(os, "fork", refused)
+        assert not made._fork(files)
+        assert ours.recv(16) == b"0"
+        assert not made._told
+        for file in files:
+            with pytest.raises(OSError, match="Bad file descriptor"):
+                os.fstat(file)
+        os.close(made._hears)
+        os.close(made._wakes)
 
 
 async def test_a_template_in_which_a_thread_runs_forks_nothing() -> None:
