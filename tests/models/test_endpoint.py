@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import shutil
+import ssl
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
@@ -28,6 +31,7 @@ from habilis.models.usage import Budget
 from habilis.testing import Said, ScriptedService, SeenCall
 
 from .providers import StandIn, said
+from .wires import BareServer, answering, certificate
 
 EVENTS = ({"text": "a\u2028b\x85c"}, {"text": "naïve café"}, [1], "two")
 
@@ -202,6 +206,40 @@ async def test_an_environment_that_keeps_from_asking_is_named(
         await models.chat("basic", [HumanMessage("2+2?")], purpose="step")
     await models.aclose()
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere the system itself is asked what it trusts")
+@pytest.mark.parametrize("kept", ["file", "folder", "nowhere"])
+async def test_a_company_s_own_certificate_is_trusted_where_the_machine_trusts_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kept: str
+) -> None:
+    """The certificates that come with a library know no company."""
+    (tmp_path / "store").mkdir()
+    secure = certificate(tmp_path)
+    (tmp_path / "store" / "notes.txt").write_text("no certificate")
+    if kept == "folder":  # the name is that of openssl-rehash(1)
+        if shutil.which("openssl") is None:
+            pytest.skip("there is no openssl to name the file")
+        name_it = ["openssl", "x509", "-hash", "-noout", "-in", tmp_path / "issuer.pem"]
+        named = subprocess.run(name_it, capture_output=True, text=True, check=True)
+        (tmp_path / "store" / f"{named.stdout.strip()}.0").write_bytes((tmp_path / "issuer.pem").read_bytes())
+    at = tmp_path / "issuer.pem" if kept == "file" else tmp_path / "none.pem"
+    paths = ssl.get_default_verify_paths()._replace(openssl_cafile=str(at), openssl_capath=str(tmp_path / "store"))
+    monkeypatch.setattr(ssl, "get_default_verify_paths", lambda: paths)
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(providers, "is_loopback", lambda _: False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    with BareServer(answering(200, json.dumps(said("Four."))), secure) as server:
+        basic = RoleSettings(base_url=server.base_url, model="m", max_retries=0)
+        tape = Tape(tmp_path / "t.jsonl")
+        models = Models(ModelsSettings(basic=basic), tape=tape, emit=lambda _: None, budget=Budget())
+        if kept == "nowhere":
+            with pytest.raises(ModelMisconfigured, match="certificate is not trusted"):
+                await models.chat("basic", [HumanMessage("2+2?")], purpose="step")
+        else:
+            assert (await models.chat("basic", [HumanMessage("2+2?")], purpose="step")).content == "Four."
+        await models.aclose()
 
 
 async def test_one_connection_serves_stream_after_stream() -> None:

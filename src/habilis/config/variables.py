@@ -74,6 +74,11 @@ def proxy_for(url: str) -> tuple[str, str] | None:
     return name, f"{scheme}{mark}{rest.rpartition('@')[2]}"
 
 
+def names_certificates() -> bool:
+    """Whether SSL_CERT_FILE or SSL_CERT_DIR says which certificates of issuers are trusted."""
+    return bool(os.environ.get("SSL_CERT_FILE") or os.environ.get("SSL_CERT_DIR"))
+
+
 def hub_address() -> str | None:
     """The address of the hub that models and data sets come from (HF_ENDPOINT); None for Hugging Face's own."""
     return os.environ.get("HF_ENDPOINT") or None

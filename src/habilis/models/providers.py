@@ -13,11 +13,13 @@ import importlib.util
 import ipaddress
 import re
 import ssl
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
-from habilis.config import RoleSettings, key, proxy_for, secret, users_of
+from habilis.config import RoleSettings, key, names_certificates, proxy_for, secret, users_of
 from habilis.core.errors import UserError
 from habilis.core.masker import MASKER
 from habilis.models.failures import PageSent, no_json, unreadable
@@ -277,4 +279,26 @@ def _verify(base_url: str, settings: RoleSettings) -> ssl.SSLContext | bool:
         return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if is_loopback(base_url):  # of the environment, what is trusted counts, the proxies do not
         return ssl.create_default_context()
-    return True
+    return True if names_certificates() else trusted()
+
+
+def trusted() -> ssl.SSLContext | bool:
+    """What this machine trusts, certificates of a company included; True, for what the client library brings, where
+    that cannot be told."""
+    if sys.platform == "darwin":
+        with contextlib.suppress(ImportError):
+            import truststore
+
+            return truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    paths = ssl.get_default_verify_paths()  # those of the compiled OpenSSL, which need not be there
+    file = paths.openssl_cafile if Path(paths.openssl_cafile).is_file() else None
+    folder = paths.openssl_capath if _holds_certificates(paths.openssl_capath) else None
+    return ssl.create_default_context(cafile=file, capath=folder) if file or folder else True
+
+
+def _holds_certificates(folder: str) -> bool:
+    """Whether a folder has them under the names by which OpenSSL finds them (openssl-rehash(1))."""
+    try:
+        return any(re.fullmatch(r"[0-9a-f]{8}\.[0-9]+", file.name) for file in Path(folder).iterdir())
+    except OSError:
+        return False
