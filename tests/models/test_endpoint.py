@@ -173,7 +173,8 @@ def test_headers_as_people_set_them_pass(tmp_path: Path) -> None:
     headers = {"HTTP-Referer": "https://example.org/a?b=c", "X-Title": "My app (test)", "X-Empty": "", "a": "b"}
     basic = RoleSettings(base_url="http://127.0.0.1:1/v1", model="m", headers=headers)
     tape = Tape(tmp_path / "t.jsonl")
-    Models(ModelsSettings(basic=basic), tape=tape, emit=lambda _: None, budget=Budget())
+    models = Models(ModelsSettings(basic=basic), tape=tape, emit=lambda _: None, budget=Budget())
+    assert models.settings("basic").headers == headers
     tape.close()
 
 

@@ -2,7 +2,7 @@
 
 Protocols: https://platform.openai.com/docs/api-reference and
 https://html.spec.whatwg.org/multipage/server-sent-events.html. No client library stands between: to import the one of
-OpenAI takes longer than all else that comes before a task's first request.
+OpenAI took two fifths of the time until a task's first request.
 """
 
 from __future__ import annotations

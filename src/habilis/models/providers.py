@@ -105,9 +105,10 @@ def check_extra(settings: RoleSettings) -> None:
 
 def load_client(settings: RoleSettings) -> None:
     """Import what asking the model of `settings` takes. What cannot be imported is told where it is asked."""
-    module = {"anthropic": "anthropic"}.get(settings.provider or "", "compatible")
-    if module == "compatible" and is_official(address(settings)):
-        module = "official"
+    if settings.provider == "anthropic":
+        module = "anthropic"
+    else:
+        module = "official" if is_official(address(settings)) else "compatible"
     with contextlib.suppress(Exception):
         importlib.import_module(f"habilis.models.{module}")
 
