@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
+from habilis.core.deferring import defer_unasked
 from habilis.core.errors import HabilisError, ModelMisconfigured, ModelUnreachable, PlaceError, UserError
 from habilis.core.place import place_error, place_failure
 
@@ -33,6 +34,7 @@ def main(argv: Sequence[str] | None = None, *, team_factory: Callable[..., Any] 
     words = list(sys.argv[1:] if argv is None else argv)
     if argv is None:
         gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
+        defer_unasked()
     from habilis.terminal.streams import masked_streams, output_lost
 
     with masked_streams(), _logging(debug="--debug" in words):

@@ -106,9 +106,9 @@ def common_terms() -> frozenset[str]:
 
 @lru_cache(maxsize=1)
 def _stemmer():  # type: ignore[no-untyped-def]
-    import snowballstemmer  # type: ignore[import-untyped]
+    from snowballstemmer.english_stemmer import EnglishStemmer  # type: ignore[import-untyped]
 
-    return snowballstemmer.stemmer("english")
+    return EnglishStemmer()
 
 
 def folded(text: str) -> str:

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from habilis.config.variables import one_thread_each
+from habilis.core.deferring import defer_unasked
 from habilis.sandbox.processes.launcher import end_with
 
 PROGRAM = "habilis.training.runners.child"
@@ -44,6 +45,7 @@ MORE_THAN_ONE_THREAD = 3
 def main() -> int:
     """Fork until nobody asks any more; in a fork, its program's exit code."""
     control = socket.socket(fileno=int(sys.argv[1]))
+    defer_unasked()
     with one_thread_each():
         program = importlib.import_module(PROGRAM)
         for name in NEEDED_LATER:
