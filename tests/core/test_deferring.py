@@ -19,8 +19,9 @@ def ran(code: str, folder: Path) -> str:
 
 
 def test_a_graph_is_imported_without_the_client_of_a_server_of_graphs(tmp_path: Path) -> None:
-    code = "import langgraph.graph\nprint('langgraph_sdk.auth.types' in sys.modules, 'langgraph_sdk.client' in sys.modules)"
-    assert ran(code, tmp_path) == "True False"
+    names = ("langgraph_sdk.auth.types", "langgraph_sdk.client")
+    code = f"import langgraph.graph\nprint([name in sys.modules for name in {names}])"
+    assert ran(code, tmp_path) == "[True, False]"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ import others.inside
 
 
 def test_what_is_not_there_is_said_as_of_any_module(tmp_path: Path) -> None:
-    code = "try:\n    others.nothing\nexcept AttributeError as error:\n    print(error, others.VALUE, others.inside.WORTH)"
+    code = "try:\n    others.nothing\nexcept AttributeError as e:\n    print(e, others.VALUE, others.inside.WORTH)"
     found = ran(f"SOURCE = 'VALUE = 7'{OTHERS}{code}", tmp_path)
     assert found == "module 'others' has no attribute 'nothing' 7 3"
 
