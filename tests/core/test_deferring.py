@@ -76,9 +76,7 @@ def test_of_several_threads_that_ask_at_once_each_gets_a_whole_module_that_was_e
 
 
 def test_one_that_fails_says_why_each_time(tmp_path: Path) -> None:
-    code = (
-        "for _ in range(2):\n    try:\n        others.VALUE\n    except ValueError as error:\n        print(error, end=' ')"
-    )
+    code = "for _ in '12':\n    try:\n        others.VALUE\n    except ValueError as e:\n        print(e, end=' ')"
     assert ran(f"SOURCE = 'raise ValueError(1)'{OTHERS}{code}", tmp_path) == "1 1"
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import string
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from habilis.core.types import ToolCard
-from habilis.library.retrieval import BM25Retriever
+from habilis.library.retrieval import BM25Retriever, sums
 from habilis.library.retrieval.relevance import fitting
 from habilis.library.retrieval.terms import parts, stem, terms
 
@@ -110,6 +113,44 @@ def test_a_saved_index_finds_what_a_new_one_finds(tmp_path: Path) -> None:
     assert opened.made_anew == 1
     for query in ("sum column", "count rows csv", "prime factors", "計算", "average"):
         assert opened.scored(query, 8) == fresh.scored(query, 8)
+
+
+@given(
+    st.lists(st.sampled_from(CARDS), unique_by=lambda card: card.name),
+    st.lists(st.sampled_from(CARDS)),
+    st.lists(st.sampled_from([card.description for card in CARDS])).map(". ".join),
+)
+def test_a_small_index_and_a_large_one_add_up_to_the_same_numbers(
+    cards: list[ToolCard], gone: list[ToolCard], query: str
+) -> None:
+    found = []
+    for few in (0, 1000):
+        with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+            patch.setattr(sums, "FEW", few)
+            BM25Retriever(cards[1:]).save(Path(folder))
+            index = BM25Retriever.open(Path(folder), cards)
+            for card in gone:
+                index.remove(card.name)
+            found.append(index.scored(query, 3))
+    assert found[0] == found[1]
+
+
+SEARCHED = """
+import sys
+from pathlib import Path
+from habilis.core.types import ToolCard
+from habilis.library.retrieval import BM25Retriever
+
+cards = [ToolCard(name=f"tool_{n}", description="same words", parameters=()) for n in range(100)]
+BM25Retriever(cards).save(Path("index"))
+index = BM25Retriever.open(Path("index"), cards[5:])
+print(len(index.search("the same words, and others", 5)), index.made_anew, "numpy" in sys.modules)
+"""
+
+
+def test_a_search_in_a_library_of_a_hundred_tools_waits_for_no_numpy(tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", SEARCHED], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["5", "0", "False"]
 
 
 @pytest.mark.parametrize("damage", ["index.bin", "index.json"])

@@ -11,6 +11,7 @@ import heapq
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,17 +21,14 @@ from habilis.library.retrieval.formula import impacts_of, rarity
 from habilis.library.retrieval.quantities import quantities
 from habilis.library.retrieval.saved import Columns, Header, read, write
 from habilis.library.retrieval.subjects import subjects
+from habilis.library.retrieval.sums import Posting, best_places, shares, total, with_best
 from habilis.library.retrieval.terms import faint_terms, parts, shared_beginning, terms, without_values
 from habilis.library.retrieval.thesaurus import neighbours
 from habilis.library.retrieval.vectors import ALIKE, Likeness, Meaning
 from habilis.library.retrieval.weights import WEIGHTS, Weights
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Floats = NDArray[np.float64]
-    Posting = tuple[NDArray[np.int32], NDArray[np.float32]]
+    from habilis.library.retrieval.sums import Scores
 
 _KIN_PREFIX, _KIN_SHARE = 4, 0.6
 """A word is kin from so many letters alike at its beginning, and from this share of the longer one."""
@@ -138,12 +136,8 @@ class BM25Retriever:
         asked = frozenset(terms(query))
         if k <= 0 or not self._cards or not (asked or self._likeness):
             return []
-        import numpy as np
-
         scores = self._all(query, asked)
-        among = min(len(scores), max(_AMONG, k))
-        least = np.partition(scores, len(scores) - among)[len(scores) - among]
-        places = np.nonzero(scores >= max(least, 1e-12))[0].tolist()
+        places = best_places(scores, max(_AMONG, k), 1e-12)
         more = beside(query, asked, self._weights, self._rarity)
         found = {place: float(scores[place]) + more(self._cards[self._names[place]]) for place in places}
         best = heapq.nsmallest(k, found, key=lambda place: (-found[place], self._names[place]))
@@ -168,7 +162,7 @@ class BM25Retriever:
         for term, impact in self._impacts(self._cards[name]).items():
             weight = impact * (self._rarity(term) or 0.0)
             for places, impacts in self._postings(term):
-                scores[places] += weight * impacts
+                scores[np.asarray(places)] += weight * np.asarray(impacts)
         own = scores[place]
         scores[place] = 0.0
         scores[list(self._dead)] = 0.0
@@ -187,7 +181,7 @@ class BM25Retriever:
         implied = self._terms(query, asked)
         for term, relatives in implied.items():
             for met, weight in relatives:
-                impact = sum(float(v[p == place].sum()) for p, v in self._postings(met))
+                impact = sum(v for posting in self._postings(met) for p, v in zip(*posting, strict=True) if p == place)
                 if impact:
                     fields = tuple(field for field, held in held_by(self._cards[name]).items() if met in held)
                     shares.append(Met(term, met, weight * impact, fields))
@@ -195,41 +189,28 @@ class BM25Retriever:
 
     # --- scores --------------------------------------------------------------------------------------------------
 
-    def _all(self, query: str, asked: frozenset[str]) -> Floats:
+    def _all(self, query: str, asked: frozenset[str]) -> Scores:
         """Scores by place, without what a tool's name adds."""
         scores = self._scores(asked, query)
         if self._likeness:
             alike = self._likeness.scores(query, self._names, self._cards, self._dead, self._state)
-            scores += ALIKE * _share_of_highest(alike)
+            return with_best(scores, [shares(alike)], ALIKE)
         return scores
 
-    def _scores(self, asked: frozenset[str], query: str) -> Floats:
+    def _scores(self, asked: frozenset[str], query: str) -> Scores:
         """Scores by place: of the whole query, and the best of any of its wishes, each as a share of its highest."""
         found = {
             term: [(posting, weight) for met, weight in relatives for posting in self._postings(met)]
             for term, relatives in self._terms(query, asked).items()
         }
-        scores = _share_of_highest(self._sum(found, found))
+
+        def of(some: Iterable[str]) -> Scores:
+            return shares(total(chain(*(found.get(term, ()) for term in some)), len(self._names), self._dead))
+
         wishes = [part for part in parts(query) if part != asked]
-        if len(wishes) > 1:
-            import numpy as np
-
-            best = np.zeros(len(self._names))
-            for wish in wishes:
-                best = np.maximum(best, _share_of_highest(self._sum(found, sorted(wish))))
-            scores += self._weights.parts * best
-        return scores
-
-    def _sum(self, found: Mapping[str, list[tuple[Posting, float]]], asked: Iterable[str]) -> Floats:
-        import numpy as np
-
-        scores = np.zeros(len(self._names))
-        for term in asked:
-            for (places, impacts), weight in found.get(term, ()):
-                scores[places] += weight * impacts
-        if self._dead:
-            scores[list(self._dead)] = 0.0
-        return scores
+        if len(wishes) < 2:
+            return of(found)
+        return with_best(of(found), [of(sorted(wish)) for wish in wishes], self._weights.parts)
 
     def _terms(self, query: str, asked: frozenset[str]) -> dict[str, list[tuple[str, float]]]:
         """For each term of a query, in order, the terms of the index that it meets; behind them quantities that the
@@ -277,14 +258,11 @@ class BM25Retriever:
         return impacts_of(texts_of(card), self._weights.fields, self._weights.k1)
 
     def _postings(self, term: str) -> Iterator[Posting]:
-        import numpy as np
-
         saved = self._saved.posting(term) if self._saved else None
         if saved is not None:
             yield saved
         if term in self._new:
-            places, impacts = self._new[term]
-            yield np.array(places, dtype=np.int32), np.array(impacts, dtype=np.float32)
+            yield self._new[term]
 
     def _count(self, term: str, change: int) -> None:
         if term not in self._counts and len(term) >= _KIN_PREFIX and term.isascii():
@@ -345,8 +323,3 @@ class BM25Retriever:
                 self._cards[name], self._places[name] = card, place
         for term, count in zip(saved.header.terms, saved.counts(self._dead), strict=True):
             self._count(term, count)
-
-
-def _share_of_highest(scores: Floats) -> Floats:
-    highest = scores.max(initial=0.0)
-    return scores / highest if highest > 0 else scores

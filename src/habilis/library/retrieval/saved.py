@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from pydantic import ValidationError
 
 from habilis.core.types import Frozen
+from habilis.library.retrieval.sums import Posting
 from habilis.rundir import atomic_write
 from habilis.rundir.plain import own_folder, read_plain
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Posting = tuple[NDArray[np.int32], NDArray[np.float32]]
 
 _HEADER, _COLUMNS = "index.json", "index.bin"
 
@@ -39,13 +37,12 @@ class Columns:
     """Postings as three columns: where each row begins, then places and impacts of all rows."""
 
     def __init__(self, header: Header, payload: bytes) -> None:
-        import numpy as np
-
         self.header = header
-        rows = len(header.terms) + 1
-        self._starts = np.frombuffer(payload, np.int64, rows)
-        self._places = np.frombuffer(payload, np.int32, header.postings, self._starts.nbytes)
-        self._impacts = np.frombuffer(payload, np.float32, header.postings, self._starts.nbytes + self._places.nbytes)
+        whole, rows = memoryview(payload), 8 * (len(header.terms) + 1)
+        places = rows + 4 * header.postings
+        self._starts = whole[:rows].cast("q")
+        self._places = whole[rows:places].cast("i")
+        self._impacts = whole[places:].cast("f")
 
     def posting(self, term: str) -> Posting | None:
         """Places and impacts of `term`, None when no card has it."""
@@ -57,13 +54,13 @@ class Columns:
 
     def counts(self, without: set[int]) -> list[int]:
         """How many cards have each term, those at the places `without` left out."""
-        import numpy as np
-
-        counts = np.diff(self._starts)
+        starts = self._starts.tolist()
+        counts = [end - begin for begin, end in pairwise(starts)]
         if without:
-            gone = np.nonzero(np.isin(self._places, list(without)))[0]
-            np.subtract.at(counts, np.searchsorted(self._starts, gone, side="right") - 1, 1)
-        return [int(count) for count in counts]
+            for number, place in enumerate(self._places):
+                if place in without:
+                    counts[bisect_right(starts, number) - 1] -= 1
+        return counts
 
     @cached_property
     def _rows(self) -> dict[str, int]:
@@ -72,15 +69,13 @@ class Columns:
 
 def write(folder: Path, header: Header, postings: Sequence[Sequence[Posting]]) -> None:
     """Write the postings of each term of `header`. Two files, each by one rename; the digest tells whether they fit."""
-    import numpy as np
-
     flat = [posting for row in postings for posting in row]
     sizes = [sum(len(places) for places, _ in row) for row in postings]
     payload = b"".join(
         (
-            np.cumsum([0, *sizes], dtype=np.int64).tobytes(),
-            *(places.astype(np.int32, copy=False).tobytes() for places, _ in flat),
-            *(impacts.astype(np.float32, copy=False).tobytes() for _, impacts in flat),
+            array("q", accumulate(sizes, initial=0)).tobytes(),
+            *(memoryview(places).tobytes() for places, _ in flat),
+            *(memoryview(impacts).tobytes() for _, impacts in flat),
         )
     )
     digest = hashlib.sha256(payload).hexdigest()
